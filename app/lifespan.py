@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.evalsets.workspace import benches
+from app.evalsets.workspace import workspaces
 from app.live.live_sessions import registry
-from app.live.session_store import close_shelf, open_in_background
+from app.live.session_store import close_store, open_in_background
 from app.server.access_link import ACCESS
 from app.server.closed_tabs import end_closed_tabs
 from app.server.login import open_link
@@ -105,11 +105,11 @@ async def _simulations() -> AsyncIterator[None]:
         ready.cancel()
         for task in tidying:
             task.cancel()
-        await asyncio.to_thread(benches().close_all)
+        await asyncio.to_thread(workspaces().close_all)
         await asyncio.to_thread(_end_spare)
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)
         try:
-            await asyncio.to_thread(close_shelf)
+            await asyncio.to_thread(close_store)
         except ValueError:  # a StoreError
             _LOG.exception("Something was not kept")

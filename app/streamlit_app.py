@@ -18,7 +18,7 @@ from app.live import wake_ups
 from app.server.access_link import AccessLinks
 from app.server.browser_cookie import BrowserIds
 from app.server.local_peers import MarkedPeers
-from app.server.login_return import WayBack
+from app.server.login_return import LoginReturn
 from app.server.offered_files import GuardedMedia
 from app.server.security_headers import SecurityHeaders
 from app.server.upload_names import UploadNames
@@ -31,7 +31,7 @@ app = st.App(
         Middleware(SecurityHeaders),
         Middleware(AccessLinks),
         Middleware(BrowserIds),
-        Middleware(WayBack),
+        Middleware(LoginReturn),
         Middleware(MarkedPeers),
         Middleware(GuardedMedia),
         Middleware(UploadNames),

@@ -16,7 +16,7 @@ from app.forms.widget_store import Kept
 from app.live.destinations import default_destination
 from app.session import page_state
 from app.session.page_commands import AddScenario, Command, SeatUser
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.user_form import (
     NO_PERSONA,
     OWN_PERSONA,
@@ -34,7 +34,7 @@ from simulator.facts import UserPlayer
 _SEAT = "Let it speak"
 
 
-def user_seat(scene: Scene) -> Command | None:
+def user_seat(scene: SessionContext) -> Command | None:
     """Draw the seat; return what was asked for."""
     seat = scene.view.user.seat
     st.caption("Who speaks for the user")
@@ -61,14 +61,14 @@ def user_seat(scene: Scene) -> Command | None:
                 return _scenario(kept, scene)
 
 
-def _take_over(scene: Scene) -> Command | None:
+def _take_over(scene: SessionContext) -> Command | None:
     if scene.view.user.seat.player == "person":
         return None
     taken = st.button("Take over for good", key="seat_user_sit", icon=":material/front_hand:")
     return SeatUser(player="person") if taken else None
 
 
-def _ready(kept: Kept, scene: Scene) -> tuple[bool, bool]:
+def _ready(kept: Kept, scene: SessionContext) -> tuple[bool, bool]:
     """Draw what all have in common; return whether messages are held, and whether it shall sit down."""
     hold = st.toggle(
         "Hold each message",
@@ -78,7 +78,7 @@ def _ready(kept: Kept, scene: Scene) -> tuple[bool, bool]:
     return hold, st.button(_SEAT, key="seat_user_sit", type="primary", icon=":material/record_voice_over:")
 
 
-def _script(kept: Kept, scene: Scene) -> Command | None:
+def _script(kept: Kept, scene: SessionContext) -> Command | None:
     seat = scene.view.user.seat
     text = st.text_area(
         "Messages",
@@ -96,7 +96,7 @@ def _script(kept: Kept, scene: Scene) -> Command | None:
         return None
 
 
-def _recording(kept: Kept, scene: Scene) -> Command | None:
+def _recording(kept: Kept, scene: SessionContext) -> Command | None:
     st.caption("What the user said in a case of an eval set")
     upload(kept, "set", "Eval set", ["json"])
     text = st.text_area("Eval set (JSON)", key=kept.widget("set", ""), height=100)
@@ -119,7 +119,7 @@ def _recording(kept: Kept, scene: Scene) -> Command | None:
     return SeatUser(player="recording", script=turns[case], hold=hold) if sit and case in turns else None
 
 
-def _scenario(kept: Kept, scene: Scene) -> Command | None:
+def _scenario(kept: Kept, scene: SessionContext) -> Command | None:
     seat = scene.view.user.seat
     begins = form_of(seat.scenario or {}, seat.config)
     loaded_scenarios(kept)
@@ -138,7 +138,7 @@ def _scenario(kept: Kept, scene: Scene) -> Command | None:
         return None
 
 
-def _add_to_set(kept: Kept, scene: Scene) -> str:
+def _add_to_set(kept: Kept, scene: SessionContext) -> str:
     """Draw the way into an eval set; return its path where it was clicked."""
     path = st.text_input(
         "Eval set for the scenario case",

@@ -19,7 +19,7 @@ from app.session import page_state
 from app.session.page_commands import CloseBranches, Command, GoTo
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status, title
 from app.session.timeline_view import Badge, blocks, step, tool_names
 from simulator.branches.branch_comparison import (
@@ -50,7 +50,7 @@ _ONE_WAY = (
 )
 
 
-def branches_page(scene: Scene) -> Command | None:
+def branches_page(scene: SessionContext) -> Command | None:
     """Draw the page; return what was asked for."""
     back = page_head("Branches", title(scene.session), status(scene.view), "branches")
     asked: Command | None = CloseBranches() if back else None
@@ -83,7 +83,7 @@ def _picture(journal: Journal) -> None:
         st.caption(f"{hidden} older branches are left out of the picture; all of them are in the list.")
 
 
-def _listed(found: tuple[Branch, ...], scene: Scene) -> Command | None:
+def _listed(found: tuple[Branch, ...], scene: SessionContext) -> Command | None:
     """Draw the list, the newest branch first."""
     asked: Command | None = None
     current = next(branch.number for branch in found if branch.is_current)
@@ -102,7 +102,7 @@ def _listed(found: tuple[Branch, ...], scene: Scene) -> Command | None:
     return asked
 
 
-def _card(branch: Branch, here: int, scene: Scene) -> Command | None:
+def _card(branch: Branch, here: int, scene: SessionContext) -> Command | None:
     journal, head = scene.live.simulation.journal, scene.view.head
     with st.container(border=True, gap="xsmall", key=f"branch_{branch.number}"):
         with st.container(
@@ -119,7 +119,7 @@ def _card(branch: Branch, here: int, scene: Scene) -> Command | None:
     return asked
 
 
-def _ways(branch: Branch, here: int, scene: Scene) -> Command | None:
+def _ways(branch: Branch, here: int, scene: SessionContext) -> Command | None:
     """Draw what can be done with a branch: set it beside the one where the session is, and go to its end."""
     if not branch.is_current:
         st.button(

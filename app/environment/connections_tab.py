@@ -15,7 +15,7 @@ from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.table_editors import editor_state, height, is_new, problems
 from app.session.page_commands import Command, ShapeEnvironment
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical, digest
 from simulator.environment.world.connections import NO_EDITS
 
@@ -40,7 +40,7 @@ _PLACE_HELP = (
 _USE_HELP = "What the call does to the thing; an answer gives ids of things that are there, or creates them"
 
 
-def connections_tab(scene: Scene) -> Command | None:
+def connections_tab(scene: SessionContext) -> Command | None:
     """Draw the connections; return what was asked for."""
     environment = scene.live.simulation.environment
     world = environment.world()
@@ -88,7 +88,7 @@ def connections_graph(world: WorldView) -> None:
         st.caption(f"{graph.hidden} more are left out: {MOST_EDGES} are drawn. Choose tools or kinds above.")
 
 
-def _table(scene: Scene, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Shape | None:
+def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Shape | None:
     st.caption(_HELP)
     key = f"connections_{digest(canonical([row.model_dump(mode='json') for row in rows]))[:10]}"
     tools = list(dict.fromkeys((*(tool.name for tool in world.tools), *(row.tool for row in rows))))

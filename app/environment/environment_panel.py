@@ -16,11 +16,11 @@ from app.forms.safe_labels import safe_label
 from app.rules.rules_tab import rules_tab
 from app.session.page_commands import CloseEnvironment, Command
 from app.session.refresh_panel import look_again
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status, title, waits_for_reply
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 
-Tab: TypeAlias = Callable[[Scene], Command | None]
+Tab: TypeAlias = Callable[[SessionContext], Command | None]
 """Draws one tab below the head; gives what was asked for in it."""
 
 TABS: Mapping[str, Tab] = {
@@ -35,7 +35,7 @@ TABS: Mapping[str, Tab] = {
 LOOK_AGAIN_SECONDS = 0.5
 
 
-def environment(scene: Scene) -> Command | None:
+def environment(scene: SessionContext) -> Command | None:
     """Draw the page; return what was asked for."""
     back = page_head(
         "Environment",
@@ -55,7 +55,7 @@ def environment(scene: Scene) -> Command | None:
     return asked
 
 
-def _waiting(scene: Scene) -> bool:
+def _waiting(scene: SessionContext) -> bool:
     """Say in a line what waits for a person in the session; tell whether they go there."""
     words = _waiting_words(scene)
     if not words:
@@ -64,7 +64,7 @@ def _waiting(scene: Scene) -> bool:
     return st.button("Go there", key="environment_answer", icon=":material/arrow_forward:", type="tertiary")
 
 
-def _waiting_words(scene: Scene) -> str:
+def _waiting_words(scene: SessionContext) -> str:
     pending = scene.view.pending
     if pending:
         more = f", and {len(pending) - 1} more" if len(pending) > 1 else ""

@@ -32,7 +32,7 @@ from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept, slug
 from app.session import page_state
 from app.session.page_commands import Command
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.recordings.recorded_calls import (
     RecordedCall,
@@ -57,7 +57,7 @@ _SHOWN_PROBLEMS = 8
 _SHOWN_CALLS = 300
 
 
-def recordings(scene: Scene, _: WorldView) -> Shape | None:
+def recordings(scene: SessionContext, _: WorldView) -> Shape | None:
     """Draw the recordings; return what was asked for."""
     given = scene.live.simulation.environment.now.recordings
     left, right = st.columns(2, gap="medium")
@@ -73,7 +73,7 @@ def recordings(scene: Scene, _: WorldView) -> Shape | None:
     return asked
 
 
-def _recording_form(scene: Scene, taken: set[str]) -> Shape | None:
+def _recording_form(scene: SessionContext, taken: set[str]) -> Shape | None:
     kept = _inputs(scene, len(taken))
     st.caption(_RECORDINGS_HELP)
     upload(kept, "recording_json", "Upload a recording", ["json", "jsonl", "txt"], name_into="recording_name")
@@ -104,12 +104,12 @@ def _recording_form(scene: Scene, taken: set[str]) -> Shape | None:
     return GiveRecording(name=called, calls=read.calls)
 
 
-def _inputs(scene: Scene, count: int) -> Kept:
+def _inputs(scene: SessionContext, count: int) -> Kept:
     """Return the inputs for one more recording; others for each number of them, so that what was given leaves them."""
     return Kept(scene.drafts, f"recording-{count}")
 
 
-def _put_back(scene: Scene, name: str, calls: tuple[RecordedCall, ...]) -> None:
+def _put_back(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]) -> None:
     kept = _inputs(scene, len(scene.live.simulation.environment.now.recordings) - 1)
     kept.put("recording_name", name)
     kept.put("recording_json", as_text(calls))
@@ -139,7 +139,7 @@ def _problems(said: list[str]) -> None:
         st.code(literal("\n".join([*said[:_SHOWN_PROBLEMS], *more])), language=None, wrap_lines=True)
 
 
-def _recording(scene: Scene, name: str, calls: tuple[RecordedCall, ...]) -> Shape | None:
+def _recording(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]) -> Shape | None:
     with st.container(border=True, gap="xsmall", key=f"recording_{slug(name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(name))
@@ -178,7 +178,7 @@ _USE = (
 )
 
 
-def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
+def simulation_model(scene: SessionContext, _: WorldView) -> Shape | None:
     """Draw the model's settings; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MODEL_HELP)
@@ -189,7 +189,7 @@ def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
     return asked or _source(scene, settings)
 
 
-def _model_form(scene: Scene, settings: EnvironmentSettings, beside: DeltaGenerator) -> Shape | None:
+def _model_form(scene: SessionContext, settings: EnvironmentSettings, beside: DeltaGenerator) -> Shape | None:
     configuration = settings.simulation_model_configuration
     kept = Kept(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
     name = st.text_input(
@@ -243,7 +243,7 @@ def _connections(settings: EnvironmentSettings) -> Shape | None:
     return ChangeSettings(fields={"connections_by_model": wanted})
 
 
-def _source(scene: Scene, settings: EnvironmentSettings) -> Shape | None:
+def _source(scene: SessionContext, settings: EnvironmentSettings) -> Shape | None:
     """Draw the switch for the source of tools, and exactly what it sends."""
     page_state.follow("model_source", settings.source_to_model)
     wanted = st.toggle(
@@ -262,7 +262,7 @@ def _source(scene: Scene, settings: EnvironmentSettings) -> Shape | None:
     return ChangeSettings(fields={"source_to_model": wanted})
 
 
-def _sent(scene: Scene) -> None:
+def _sent(scene: SessionContext) -> None:
     sources = scene.live.simulation.environment.sources_for_model()
     if not sources:
         st.caption("No tool of this agent has source code that can be read.")
@@ -300,7 +300,7 @@ _MEMORY_HELP = (
 )
 
 
-def shared_state(scene: Scene, world: WorldView) -> Shape | None:
+def shared_state(scene: SessionContext, world: WorldView) -> Shape | None:
     """Draw what is remembered; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MEMORY_HELP)
@@ -326,7 +326,7 @@ def shared_state(scene: Scene, world: WorldView) -> Shape | None:
     return asked
 
 
-def _table(scene: Scene, names: list[str]) -> Shape | None:
+def _table(scene: SessionContext, names: list[str]) -> Shape | None:
     settings = scene.live.simulation.environment.settings
     rows = [settings.tool(name) for name in names]
     cells = {
@@ -390,7 +390,7 @@ _SCHEMAS_HELP = (
 )
 
 
-def output_schemas(scene: Scene, world: WorldView) -> Shape | None:
+def output_schemas(scene: SessionContext, world: WorldView) -> Shape | None:
     """Draw the schemas of one tool's answers; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     names = list(dict.fromkeys((*scene.tools(), *(tool.name for tool in world.tools), *settings.tools)))
@@ -421,7 +421,7 @@ def output_schemas(scene: Scene, world: WorldView) -> Shape | None:
 
 
 def _schema_form(
-    scene: Scene, tool: str, now: JsonObject | None, declared: JsonObject | None
+    scene: SessionContext, tool: str, now: JsonObject | None, declared: JsonObject | None
 ) -> Shape | None:
     settings = scene.live.simulation.environment.settings
     kept = Kept(scene.drafts, f"output-schema-{tool}", canonical(now))
@@ -472,6 +472,6 @@ PARTS: Mapping[str, Part] = {
 }
 
 
-def sources_tab(scene: Scene) -> Command | None:
+def sources_tab(scene: SessionContext) -> Command | None:
     """Draw the sources; return what was asked for."""
     return parted_tab(scene, "Kind of source", PARTS, "sources_part")

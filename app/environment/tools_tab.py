@@ -27,7 +27,7 @@ from app.forms.typed_json import write_json
 from app.forms.widget_store import Kept, slug
 from app.session import page_state
 from app.session.page_commands import Command, ShapeEnvironment
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical
 from simulator.environment.declared_tools import DeclaredTool
 
@@ -37,7 +37,7 @@ _HELP = (
 )
 
 
-def tools_tab(scene: Scene) -> Command | None:
+def tools_tab(scene: SessionContext) -> Command | None:
     """Draw the declared tools and the form; return what was asked for."""
     declared = scene.live.simulation.environment.now.declared
     left, right = st.columns([1, 1.3], gap="medium")
@@ -49,7 +49,7 @@ def tools_tab(scene: Scene) -> Command | None:
     return ShapeEnvironment(what=asked) if asked is not None else None
 
 
-def _list(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     if not declared:
         st.caption("None yet.")
     asked: Shape | None = None
@@ -78,7 +78,7 @@ def _list(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     return asked
 
 
-def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     wanted = page_state.get("editing_tool")
     tool = next((each for each in declared if each.name == wanted), None)
     if tool is None:
@@ -119,12 +119,12 @@ def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     )
 
 
-def _new_inputs(scene: Scene, count: int) -> Kept:
+def _new_inputs(scene: SessionContext, count: int) -> Kept:
     """Return the inputs for one more tool; others for each number of them, so that what was declared leaves them."""
     return Kept(scene.drafts, f"declare-{count}")
 
 
-def _put_back(scene: Scene, count: int, tool: DeclaredTool) -> None:
+def _put_back(scene: SessionContext, count: int, tool: DeclaredTool) -> None:
     kept = _new_inputs(scene, count)
     kept.put("tool_name", tool.name)
     kept.put("tool_words", tool.description)

@@ -22,7 +22,7 @@ from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept, slug
 from app.session import page_state
 from app.session.page_commands import Command
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.conventions.entity_kinds import id_of, kind_named
 from simulator.environment.world.entities import EntityChange
@@ -50,7 +50,7 @@ _AUTHORITIES: dict[Authority, str] = {
 _SHOWN_GONE = 30
 
 
-def things(scene: Scene, world: WorldView) -> Shape | None:
+def things(scene: SessionContext, world: WorldView) -> Shape | None:
     """Draw the things; return what was asked for."""
     _flags(scene, world)
     for text in world.problems:
@@ -109,7 +109,7 @@ def _chosen(world: WorldView, search: str) -> WorldTable | None:
     return next((table for table in world.tables if table.kind == chosen), None)
 
 
-def _below(scene: Scene, table: WorldTable) -> Shape | None:
+def _below(scene: SessionContext, table: WorldTable) -> Shape | None:
     """Say what is gone, and what an unknown id means."""
     if table.gone:
         more = f" and {len(table.gone) - _SHOWN_GONE} more" if len(table.gone) > _SHOWN_GONE else ""
@@ -140,7 +140,7 @@ def _below(scene: Scene, table: WorldTable) -> Shape | None:
     )
 
 
-def _flags(scene: Scene, world: WorldView) -> None:
+def _flags(scene: SessionContext, world: WorldView) -> None:
     lines = flag_lines(world.flags, scene.session.history)
     if not lines:
         return
@@ -154,7 +154,7 @@ def _flags(scene: Scene, world: WorldView) -> None:
 # One thing of the world: where each of its fields comes from, and its record as JSON.
 
 
-def one_thing(scene: Scene, world: WorldView, table: WorldTable, search: str) -> Shape | None:
+def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search: str) -> Shape | None:
     """Draw one thing of a kind; return what was asked for."""
     ids = [table.ids[place] for place in found_rows(table, search)]
     if ids:
@@ -169,7 +169,7 @@ def one_thing(scene: Scene, world: WorldView, table: WorldTable, search: str) ->
     return new_thing(scene, world, table.kind)
 
 
-def _record(scene: Scene, table: WorldTable, key: str) -> Shape | None:
+def _record(scene: SessionContext, table: WorldTable, key: str) -> Shape | None:
     before: JsonObject = table.rows[table.ids.index(key)]
     kept = Kept(scene.drafts, f"thing-{table.kind}-{key}", canonical(before))
     with st.expander("Edit as JSON", icon=":material/data_object:", key="world_record"):
@@ -197,7 +197,7 @@ def _record(scene: Scene, table: WorldTable, key: str) -> Shape | None:
         return EditWorld(changes=(change,))
 
 
-def new_thing(scene: Scene, world: WorldView, kind: str = "") -> Shape | None:
+def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Shape | None:
     """Draw the form for a thing of any kind; return it."""
     kept = Kept(scene.drafts, f"new-thing-{kind}")
     with st.expander("Add a thing", icon=":material/add:", key="world_new"):
@@ -243,7 +243,7 @@ _INDEX = "_index"
 """The name by which a table editor knows its row labels; a field of this name is called otherwise in it."""
 
 
-def sheet_editor(scene: Scene, table: WorldTable, search: str) -> Shape | None:
+def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Shape | None:
     """Draw the things in which a text is found; return the edits that were made since the last run."""
     sheet = sheet_of(table, search)
     heads = {column.name: _sheet_head(column.name) for column in sheet.columns}
@@ -332,7 +332,7 @@ _ICONS = {
 _SHOWN = 8
 
 
-def invariants(scene: Scene, world: WorldView) -> Shape | None:
+def invariants(scene: SessionContext, world: WorldView) -> Shape | None:
     """Draw the invariants; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     lines = settings.invariants
@@ -352,7 +352,7 @@ def invariants(scene: Scene, world: WorldView) -> Shape | None:
     return asked
 
 
-def _line(scene: Scene, lines: tuple[str, ...], place: int, line: str) -> Shape | None:
+def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) -> Shape | None:
     kept = Kept(scene.drafts, f"invariant-{place}", line)
     with st.container(border=True, gap="xxsmall", key=f"invariant_row_{place}"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -379,12 +379,12 @@ def _line(scene: Scene, lines: tuple[str, ...], place: int, line: str) -> Shape 
         return ChangeSettings(fields={"invariants": (*lines[:place], now, *lines[place + 1 :])})
 
 
-def _new_input(scene: Scene, count: int) -> Kept:
+def _new_input(scene: SessionContext, count: int) -> Kept:
     """Return the input for one more line; another one for each number of lines, so that what was added leaves it."""
     return Kept(scene.drafts, f"invariant-new-{count}")
 
 
-def _new_invariant(scene: Scene, world: WorldView, lines: tuple[str, ...]) -> Shape | None:
+def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ...]) -> Shape | None:
     kept = _new_input(scene, len(lines))
     with st.container(border=True, gap="xsmall", key="invariant_new_row"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -413,7 +413,7 @@ def _new_invariant(scene: Scene, world: WorldView, lines: tuple[str, ...]) -> Sh
     return ChangeSettings(fields={"invariants": (*lines, line)})
 
 
-def _judge(scene: Scene, line: str) -> Verdict:
+def _judge(scene: SessionContext, line: str) -> Verdict:
     try:
         return verdict_of(scene.live.simulation.environment.judge(line))
     except ValueError as error:
@@ -444,7 +444,7 @@ _CAN_BRING = (
 _SHOWN_ROWS = 100
 
 
-def given_data(scene: Scene, world: WorldView) -> Shape | None:
+def given_data(scene: SessionContext, world: WorldView) -> Shape | None:
     """Draw the data; return what was asked for."""
     environment = scene.live.simulation.environment.now
     now = environment.data
@@ -489,7 +489,7 @@ def _text(key: str) -> str:
     return typed or ""
 
 
-def _input(scene: Scene, given: str) -> Kept:
+def _input(scene: SessionContext, given: str) -> Kept:
     """Return the input for the data; another one for each that is given, so that it begins with what is in force."""
     return Kept(scene.drafts, f"world-data-{digest(given)[:8]}")
 
@@ -558,6 +558,6 @@ def _draw_data(tables: Tables) -> None:
 PARTS: Mapping[str, Part] = {"Things": things, "Invariants": invariants, "Data": given_data}
 
 
-def world_tab(scene: Scene) -> Command | None:
+def world_tab(scene: SessionContext) -> Command | None:
     """Draw the world; return what was asked for."""
     return parted_tab(scene, "Part of the world", PARTS, "world_part")

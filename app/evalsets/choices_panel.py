@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from app.evalsets.set_agents import fitting_agents
 from app.evalsets.set_facts import SetFacts
-from app.evalsets.workspace import Bench
+from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
@@ -27,74 +27,74 @@ _MOST_LISTED = 400
 """Of more cases than this a list is no help, and slow to send."""
 
 
-def agent_and_cases(bench: Bench, facts: SetFacts) -> tuple[str, tuple[str, ...]]:
+def agent_and_cases(workspace: Workspace, facts: SetFacts) -> tuple[str, tuple[str, ...]]:
     """Draw both side by side; return the agent's name and the ids of the cases, none for all."""
     left, right = st.columns(2, gap="small")
     with left:
-        agent = agent_choice(bench, facts)
+        agent = agent_choice(workspace, facts)
     with right:
-        return agent, case_choice(bench, facts)
+        return agent, case_choice(workspace, facts)
 
 
-def unrecorded_choice(bench: Bench, tab: str) -> Policy:
+def unrecorded_choice(workspace: Workspace, tab: str) -> Policy:
     """Draw what becomes of a call that was not recorded; `tab` tells the choices of two tabs apart."""
     name = f"{tab}_unrecorded"
     chosen = st.selectbox(
         "A call that was not recorded",
         list(_UNRECORDED),
-        key=option_key(bench, name, "fail"),
+        key=option_key(workspace, name, "fail"),
         format_func=lambda each: _UNRECORDED[each],
     )
-    keep_option(bench, name, chosen)
+    keep_option(workspace, name, chosen)
     return chosen
 
 
-def agent_choice(bench: Bench, facts: SetFacts) -> str:
+def agent_choice(workspace: Workspace, facts: SetFacts) -> str:
     """Draw the agents, the set's own first; return the name of the chosen one, empty where there is none."""
     try:
         entries = [entry for entry in catalogue().entries() if entry.state != "failed"]
     except AgentSettingsError:
         entries = []
-    names, is_known = fitting_agents(entries, bench.eval_set, facts.app_names)
+    names, is_known = fitting_agents(entries, workspace.eval_set, facts.app_names)
     if not names:
         st.caption("There is no agent to run it with.")
         return ""
-    before = bench.options.get("agent")
+    before = workspace.options.get("agent")
     now = before if before in names else names[0] if is_known else None
     chosen = st.selectbox(
         "Agent",
         names,
         index=None,
-        key=followed_key(bench, "agent", now),
+        key=followed_key(workspace, "agent", now),
         format_func=literal,
         placeholder="Which agent is it for?",
     )
-    keep_option(bench, "agent", chosen)
+    keep_option(workspace, "agent", chosen)
     return str(chosen or "")
 
 
-def case_choice(bench: Bench, facts: SetFacts) -> tuple[str, ...]:
+def case_choice(workspace: Workspace, facts: SetFacts) -> tuple[str, ...]:
     """Draw the cases; return the ids of the chosen ones, none for all."""
     if len(facts.eval_ids) <= _MOST_LISTED:
-        before = bench.options.get("cases")
+        before = workspace.options.get("cases")
         kept: list[JsonValue] = (
             [each for each in before if each in facts.eval_ids] if isinstance(before, list) else []
         )
         chosen = st.multiselect(
             "Cases",
             facts.eval_ids,
-            key=followed_key(bench, "cases", kept),
+            key=followed_key(workspace, "cases", kept),
             format_func=literal,
             placeholder=f"All {len(facts.eval_ids)}",
         )
-        keep_option(bench, "cases", list(chosen))
+        keep_option(workspace, "cases", list(chosen))
         return tuple(chosen)
     said = st.text_input(
         "Cases",
-        key=option_key(bench, "case_pattern", ""),
+        key=option_key(workspace, "case_pattern", ""),
         placeholder=f"All {len(facts.eval_ids):,}; or ids with * for any letters, parted by spaces",
     )
-    keep_option(bench, "case_pattern", said or "")
+    keep_option(workspace, "case_pattern", said or "")
     patterns = (said or "").split()
     found = tuple(each for each in facts.eval_ids if any(fnmatchcase(each, one) for one in patterns))
     if patterns:
@@ -104,27 +104,27 @@ def case_choice(bench: Bench, facts: SetFacts) -> tuple[str, ...]:
     return found
 
 
-# Inputs whose values are kept at the bench of an eval set: they are there again after a refresh, and when a tab is shown again.
+# Inputs whose values are kept at the workspace of an eval set: they are there again after a refresh, and when a tab is shown again.
 
 
-def key_of(bench: Bench, name: str) -> str:
-    """Return the key of an input of this bench; the inputs of two eval sets are not the same."""
-    return f"{slug(name)}_{digest(str(bench.eval_set))[:6]}"
+def key_of(workspace: Workspace, name: str) -> str:
+    """Return the key of an input of this workspace; the inputs of two eval sets are not the same."""
+    return f"{slug(name)}_{digest(str(workspace.eval_set))[:6]}"
 
 
-def option_key(bench: Bench, name: str, initial: JsonValue) -> str:
+def option_key(workspace: Workspace, name: str, initial: JsonValue) -> str:
     """Let the input that is drawn next show the option of this name; return its key. `keep_option` keeps what it says."""
-    return followed_key(bench, name, bench.options.get(name, initial))
+    return followed_key(workspace, name, workspace.options.get(name, initial))
 
 
-def keep_option(bench: Bench, name: str, value: JsonValue) -> None:
+def keep_option(workspace: Workspace, name: str, value: JsonValue) -> None:
     """Keep what the input of an option says."""
-    bench.options[name] = value
-    page_state.agree(key_of(bench, name), value)
+    workspace.options[name] = value
+    page_state.agree(key_of(workspace, name), value)
 
 
-def followed_key(bench: Bench, name: str, value: JsonValue) -> str:
+def followed_key(workspace: Workspace, name: str, value: JsonValue) -> str:
     """Let the input that is drawn next show a value whenever that has changed; return its key."""
-    key = key_of(bench, name)
+    key = key_of(workspace, name)
     page_state.follow(key, value)
     return key

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evalset.importing.gathered import Imported
 
 IMPORTED, EXPORTED = "imported", "exported_set"
-"""The names of the works at a bench."""
+"""The names of the works at a workspace."""
 
 FORM_NAMES: dict[ExportForm, str] = {
     "evalset": "Eval set, with what is recorded",

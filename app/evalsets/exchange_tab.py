@@ -18,8 +18,8 @@ from app.evalsets.exchange_jobs import (
     looked_into,
     prepared,
 )
-from app.evalsets.set_context import ApplyEdits, SetScene
-from app.evalsets.workspace import Bench
+from app.evalsets.set_context import ApplyEdits, SetContext
+from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.server.owners import LOCAL
@@ -36,57 +36,57 @@ _MOST_LISTED = 400
 _MOST_SENTENCES = 200
 
 
-def exchange_tab(bench: Bench, scene: SetScene) -> ApplyEdits | None:
+def exchange_tab(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     """Draw the tab; return the edits that take cases into the set."""
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="set_import", gap="small"):
-        asked = _import(bench, scene)
+        asked = _import(workspace, scene)
     with right, st.container(key="set_export", gap="small"):
-        _export(bench, scene)
+        _export(workspace, scene)
     return asked
 
 
 # ---------------------------------------------------------------- import
 
 
-def _import(bench: Bench, scene: SetScene) -> ApplyEdits | None:
+def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     st.markdown("**Import cases**")
     st.caption(
         "Eval sets in today's and in ADK's older form, test files, ADK sessions as JSON or in the database of `adk web`, tests of "
         "`adk test`, sessions of the studio, and ZIP archives of these, as they are downloaded here."
     )
     uploaded: Any = st.file_uploader(
-        "Files", type=_TYPES, accept_multiple_files=True, key=key_of(bench, "import_files")
+        "Files", type=_TYPES, accept_multiple_files=True, key=key_of(workspace, "import_files")
     )
     path = ""
-    if bench.owner == LOCAL:
+    if workspace.owner == LOCAL:
         path = (
             st.text_input(
                 "Or a file or folder on the server",
-                key=option_key(bench, "import_path", ""),
+                key=option_key(workspace, "import_path", ""),
                 placeholder="path/to/sessions",
             )
             or ""
         )
-        keep_option(bench, "import_path", path)
+        keep_option(workspace, "import_path", path)
     look = st.button(
         "Look into them",
-        key=key_of(bench, "import_look"),
+        key=key_of(workspace, "import_look"),
         icon=":material/search:",
         disabled=not (uploaded or path.strip()),
     )
     if look:
         uploads = [Upload(name=str(each.name), content=each.getvalue()) for each in uploaded or ()]
         given = None if uploads else path
-        job = bench.jobs[IMPORTED] = looked_into(uploads, given)
+        job = workspace.jobs[IMPORTED] = looked_into(uploads, given)
         job.wait(AT_ONCE_SECONDS)
         st.rerun()
-    return _imported(bench, scene)
+    return _imported(workspace, scene)
 
 
-def _imported(bench: Bench, scene: SetScene) -> ApplyEdits | None:
+def _imported(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     """Show what was found, and take it in where that is wanted."""
-    job: Job[Imported] | None = bench.jobs.get(IMPORTED)
+    job: Job[Imported] | None = workspace.jobs.get(IMPORTED)
     if job is None:
         return None
     if job.state == "running":
@@ -97,7 +97,7 @@ def _imported(bench: Bench, scene: SetScene) -> ApplyEdits | None:
     found = job.result
     if found is None:
         return None
-    asked = _found(bench, scene, found) if found.cases else None
+    asked = _found(workspace, scene, found) if found.cases else None
     if not found.cases:
         st.caption("There is no case in it.")
     if found.problems:
@@ -108,11 +108,11 @@ def _imported(bench: Bench, scene: SetScene) -> ApplyEdits | None:
     return asked
 
 
-def _found(bench: Bench, scene: SetScene, found: Imported) -> ApplyEdits | None:
+def _found(workspace: Workspace, scene: SetContext, found: Imported) -> ApplyEdits | None:
     rows = import_rows(found)
     st.dataframe(
         rows[:_MOST_ROWS],
-        key=key_of(bench, "import_table"),
+        key=key_of(workspace, "import_table"),
         hide_index=True,
         height=_TABLE_HEIGHT if len(rows) > _FEW_ROWS else "auto",
         alt="The cases that were found",
@@ -121,71 +121,71 @@ def _found(bench: Bench, scene: SetScene, found: Imported) -> ApplyEdits | None:
     chosen = st.multiselect(
         "Cases to take in",
         names,
-        key=key_of(bench, "import_cases"),
+        key=key_of(workspace, "import_cases"),
         format_func=literal,
         placeholder=f"All {len(found.cases):,}",
     )
     count = len(chosen) or len(found.cases)
     if not st.button(
         f"Add {count:,} case{'' if count == 1 else 's'} to this set",
-        key=key_of(bench, "import_add"),
+        key=key_of(workspace, "import_add"),
         type="primary",
         icon=":material/library_add:",
     ):
         return None
-    del bench.jobs[IMPORTED]
+    del workspace.jobs[IMPORTED]
     return ApplyEdits(edits=insertions(found, chosen, scene.work))
 
 
 # ---------------------------------------------------------------- export
 
 
-def _export(bench: Bench, scene: SetScene) -> None:
+def _export(workspace: Workspace, scene: SetContext) -> None:
     st.markdown("**Export cases**")
     form = st.selectbox(
         "Form",
         list(FORM_NAMES),
         format_func=FORM_NAMES.__getitem__,
-        key=option_key(bench, "export_form", "evalset"),
+        key=option_key(workspace, "export_form", "evalset"),
     )
-    keep_option(bench, "export_form", form)
+    keep_option(workspace, "export_form", form)
     names = case_names(scene.work)
     listed = list(names)[:_MOST_LISTED]
     chosen = st.multiselect(
         "Cases",
         listed,
-        key=key_of(bench, "export_cases"),
+        key=key_of(workspace, "export_cases"),
         format_func=lambda key: literal(names.get(key, key)),
         placeholder=f"All {len(names):,}",
     )
-    agents_dir = _agents_dir(bench) if form == "pytest" else ""
+    agents_dir = _agents_dir(workspace) if form == "pytest" else ""
     about = f"{form} {sorted(chosen)} {agents_dir} {len(scene.work.edits)} {scene.work.opened.identity}"
     if st.button(
-        "Prepare", key=key_of(bench, "export_prepare"), icon=":material/outbox:", disabled=not names
+        "Prepare", key=key_of(workspace, "export_prepare"), icon=":material/outbox:", disabled=not names
     ):
         name = scene.path.name.partition(".")[0]
-        job = bench.jobs[EXPORTED] = prepared(scene.work, chosen, form, name, agents_dir.strip())
-        bench.options["export_about"] = about
+        job = workspace.jobs[EXPORTED] = prepared(scene.work, chosen, form, name, agents_dir.strip())
+        workspace.options["export_about"] = about
         job.wait(AT_ONCE_SECONDS)
         st.rerun()
-    if bench.options.get("export_about") == about:
-        _exported(bench)
+    if workspace.options.get("export_about") == about:
+        _exported(workspace)
 
 
-def _agents_dir(bench: Bench) -> str:
+def _agents_dir(workspace: Workspace) -> str:
     said = st.text_input(
         "Folder of the agents, from that of the test file",
-        key=option_key(bench, "export_agents", ""),
+        key=option_key(workspace, "export_agents", ""),
         placeholder="the same folder",
         help="The test file, the eval set and what is recorded lie side by side",
     )
-    keep_option(bench, "export_agents", said or "")
+    keep_option(workspace, "export_agents", said or "")
     return said or ""
 
 
-def _exported(bench: Bench) -> None:
+def _exported(workspace: Workspace) -> None:
     """Offer what was written, and say what the form has no words for."""
-    job: Job[Exported] | None = bench.jobs.get(EXPORTED)
+    job: Job[Exported] | None = workspace.jobs.get(EXPORTED)
     if job is None:
         return
     if job.state == "running":
@@ -200,7 +200,7 @@ def _exported(bench: Bench) -> None:
         "Download",
         data=made.content,
         file_name=made.name,
-        key=key_of(bench, "export_download"),
+        key=key_of(workspace, "export_download"),
         type="primary",
         icon=":material/download:",
         on_click="ignore",

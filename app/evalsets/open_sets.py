@@ -10,7 +10,7 @@ from threading import RLock
 from types import ModuleType
 from typing import NamedTuple
 
-from app.live.session_store import shelf
+from app.live.session_store import server_store
 from app.live.unsent_texts import Drafts
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
 from evalset.editing.recording_beside import Beside, open_beside
@@ -40,7 +40,7 @@ class Restored(NamedTuple):
     body: str = ""
 
 
-class Desk(NamedTuple):
+class EditedSet(NamedTuple):
     """Somebody's work on one set, what they have typed and not taken over, and what was restored of it."""
 
     work: SetWork
@@ -48,7 +48,7 @@ class Desk(NamedTuple):
     restored: Restored | None = None
 
 
-class Desks:
+class EditedSets:
     """The work of everybody. Safe to use from several threads.
 
     A set that nobody has edited is opened anew when its file has changed; one that somebody edits stays as they opened it.
@@ -56,64 +56,70 @@ class Desks:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._desks: OrderedDict[tuple[str, str], Desk] = OrderedDict()
+        self._desks: OrderedDict[tuple[str, str], EditedSet] = OrderedDict()
         self._opened: OrderedDict[str, tuple[OpenedSet, Beside]] = OrderedDict()
         self._kept: dict[tuple[str, str], object] = {}
 
-    def of(self, owner: str, path: Path) -> Desk:
-        """Return somebody's desk for a set; the set is opened where it is not yet.
+    def of(self, owner: str, path: Path) -> EditedSet:
+        """Return somebody's work on a set; the set is opened where it is not yet.
 
         Raises:
             evalset.errors.EvalSetError: It cannot be opened; the text says why and where.
         """
         key = owner, str(path)
         with self._lock:
-            desk = self._desks.get(key)
-            if desk is None:
-                desk = self._desks[key] = self._restored(owner, path)
-            elif self._is_stale(desk):
-                desk = self._desks[key] = Desk(SetWork(*self._open(path)), desk.drafts)
+            edited = self._desks.get(key)
+            if edited is None:
+                edited = self._desks[key] = self._restored(owner, path)
+            elif self._is_stale(edited):
+                edited = self._desks[key] = EditedSet(SetWork(*self._open(path)), edited.drafts)
             self._desks.move_to_end(key)
             self._make_room()
-        return desk
+        return edited
 
     def keep(self, owner: str, path: Path) -> None:
         """Keep somebody's unsaved work in the store, where it has changed; `app.live.storage_wait` waits for it."""
-        store, key = shelf().store, (owner, str(path))
+        store, key = server_store().store, (owner, str(path))
         with self._lock:
-            desk = self._desks.get(key)
-            if store is None or desk is None:
+            edited = self._desks.get(key)
+            if store is None or edited is None:
                 return
-            mark = (id(desk.work), desk.work.state, desk.work.saved, desk.work.undone, dict(desk.drafts))
+            mark = (
+                id(edited.work),
+                edited.work.state,
+                edited.work.saved,
+                edited.work.undone,
+                dict(edited.drafts),
+            )
             before = self._kept.get(key)
             if before == mark:
                 return
-            kept = kept_work(desk.work, desk.drafts)
-            if kept is None and desk.restored is not None and desk.restored.problem:
+            kept = kept_work(edited.work, edited.drafts)
+            if kept is None and edited.restored is not None and edited.restored.problem:
                 return  # it stays until somebody drops it, or edits anew
             if kept is not None:
                 store.put_unsaved(*key, kept.body, kept.base, kept.beside)
-            elif before is not None or desk.restored is not None:
+            elif before is not None or edited.restored is not None:
                 store.drop_unsaved(*key)
             self._kept[key] = mark
 
     def put(self, owner: str, path: Path, work: SetWork) -> None:
         """Put another work in the place of somebody's."""
         with self._lock:
-            self._desks[owner, str(path)] = Desk(work, Drafts())
+            self._desks[owner, str(path)] = EditedSet(work, Drafts())
 
     def drafts(self, owner: str, path: str) -> Drafts:
         """Return what somebody has typed on the page of a set; drafts that nobody keeps where it is not open."""
         with self._lock:
-            desk = self._desks.get((owner, path))
-        return desk.drafts if desk is not None else Drafts()
+            edited = self._desks.get((owner, path))
+        return edited.drafts if edited is not None else Drafts()
 
     def reload(self, owner: str, path: Path) -> None:
         """Drop what somebody has edited, and open the set anew when it is asked for."""
         with self._lock:
             self._desks.pop((owner, str(path)), None)
             self._kept.pop((owner, str(path)), None)
-        if (store := shelf().store) is not None:
+        if (store := server_store().store) is not None:
             store.drop_unsaved(owner, str(path))
 
     def clear(self) -> None:
@@ -123,25 +129,25 @@ class Desks:
             self._kept.clear()
             self._opened.clear()
 
-    def _restored(self, owner: str, path: Path) -> Desk:
-        """Return the desk as an earlier server has left it, or a new one."""
-        store = shelf().store
+    def _restored(self, owner: str, path: Path) -> EditedSet:
+        """Return the work as an earlier server has left it, or a new one."""
+        store = server_store().store
         try:
             left = store.unsaved(owner, str(path)) if store is not None else None
         except ValueError as error:  # a StoreError: what is kept comes to light once it answers
-            return Desk(SetWork(*self._open(path)), Drafts(), Restored(time.time(), str(error)))
+            return EditedSet(SetWork(*self._open(path)), Drafts(), Restored(time.time(), str(error)))
         if left is None:
-            return Desk(SetWork(*self._open(path)), Drafts())
+            return EditedSet(SetWork(*self._open(path)), Drafts())
         try:
             work, texts = restored_work(path, KeptWork(left.body, left.base, left.beside))
         except RestoreError as error:
-            return Desk(SetWork(*self._open(path)), Drafts(), Restored(left.at, str(error), left.body))
+            return EditedSet(SetWork(*self._open(path)), Drafts(), Restored(left.at, str(error), left.body))
         if work is None:
-            return Desk(SetWork(*self._open(path)), Drafts(before=texts), None)
-        return Desk(work, Drafts(before=texts), Restored(left.at))
+            return EditedSet(SetWork(*self._open(path)), Drafts(before=texts), None)
+        return EditedSet(work, Drafts(before=texts), Restored(left.at))
 
-    def _is_stale(self, desk: Desk) -> bool:
-        work = desk.work
+    def _is_stale(self, edited: EditedSet) -> bool:
+        work = edited.work
         if work.is_changed or work.edits or work.undone:
             return False
         return has_changed_on_disk(work) or identity_at(work.beside.path) != work.beside_identity
@@ -160,18 +166,18 @@ class Desks:
         """Let go of what was looked at longest ago: first of sets in which nothing waits to be saved."""
         while len(self._desks) > MOST_WORKS or (len(self._desks) > 1 and self._bytes() > MOST_BYTES):
             *before, _ = self._desks.items()  # the last one is looked at now
-            idle = [key for key, desk in before if not desk.work.is_changed]
+            idle = [key for key, edited in before if not edited.work.is_changed]
             if not idle and len(self._desks) <= MOST_WORKS:
                 return
             del self._desks[idle[0] if idle else before[0][0]]
 
     def _bytes(self) -> int:
-        opened = {id(desk.work.opened): len(desk.work.opened.text) for desk in self._desks.values()}
+        opened = {id(edited.work.opened): len(edited.work.opened.text) for edited in self._desks.values()}
         return sum(opened.values())
 
 
-def desks() -> Desks:
+def edited_sets() -> EditedSets:
     """Return the desks of this process; a reload of the code does not touch them."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
-    found: Desks = holder.__dict__.setdefault("desks", Desks())
+    found: EditedSets = holder.__dict__.setdefault("desks", EditedSets())
     return found

@@ -16,7 +16,7 @@ from simulator.facts import Value
 
 
 @dataclass(frozen=True)
-class SetScene:
+class SetContext:
     """An eval set that is open.
 
     Attributes:
@@ -158,7 +158,7 @@ SetCommand: TypeAlias = (
 )
 """What is asked for on the page of an eval set."""
 
-Tab: TypeAlias = Callable[[SetScene], SetCommand | None]
+Tab: TypeAlias = Callable[[SetContext], SetCommand | None]
 """Draws one tab below the head of a set; gives what was asked for in it."""
 
 STEP_ICONS: dict[str, str] = {

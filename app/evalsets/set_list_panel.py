@@ -13,7 +13,7 @@ from app.evalsets.imported_sets import importable
 from app.evalsets.set_context import CloseSet, ImportFile, OpenSet, SetCommand, UploadSet
 from app.evalsets.set_discovery import IMPORTED, SetLine
 from app.evalsets.set_facts import facts_of
-from app.evalsets.workspace import benches
+from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
@@ -143,7 +143,7 @@ def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> C
         st.caption(
             "The doctor says what is wrong with it, and mends what can be mended. It opens as soon as it can be read."
         )
-        doctor_tab(benches().of(owner, path), facts_of(path))
+        doctor_tab(workspaces().of(owner, path), facts_of(path))
     return asked
 
 

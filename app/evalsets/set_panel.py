@@ -21,12 +21,12 @@ from app.evalsets.set_context import (
     ReloadSet,
     SaveSet,
     SetCommand,
-    SetScene,
+    SetContext,
     Tab,
     UndoEdit,
 )
 from app.evalsets.set_facts import environment_of, facts_of
-from app.evalsets.workspace import benches
+from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal, safe_label
 from app.forms.text_diff import difference
@@ -58,7 +58,7 @@ class Shown:
     both: Sequence[Conflict] | None = None
 
 
-def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
+def set_page(scene: SetContext, shown: Shown) -> SetCommand | None:
     """Draw the page; return what was asked for."""
     asked = _head(scene, saving=shown.saving)
     if scene.work.beside.trouble:
@@ -90,7 +90,7 @@ def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
         return TABS[chosen](scene) or asked
 
 
-def _restored(scene: SetScene) -> SetCommand | None:
+def _restored(scene: SetContext) -> SetCommand | None:
     """Say what an earlier server has left, with the way to drop it."""
     left = scene.restored
     if left is None or not (scene.work.is_changed or left.problem):
@@ -112,7 +112,7 @@ def _restored(scene: SetScene) -> SetCommand | None:
     return ReloadSet() if dropped else None
 
 
-def _head(scene: SetScene, *, saving: bool) -> SetCommand | None:
+def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
     work = scene.work
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_head"):
         with st.container(key="session_title", width="content"):
@@ -167,13 +167,13 @@ def _steps(work: SetWork) -> SetCommand | None:
 # The tabs of an eval set's page by name, in their order; another one is a module here and a line below.
 
 
-def _verify(scene: SetScene) -> SetCommand | None:
+def _verify(scene: SetContext) -> SetCommand | None:
     from app.evalsets.run.golden_edits import edit_of, played_until  # noqa: PLC0415 - not before somebody looks there
     from app.evalsets.run.verify_tab import OpenAt, verify_tab  # noqa: PLC0415 - as above
 
-    bench = benches().of(scene.owner, scene.path)
+    workspace = workspaces().of(scene.owner, scene.path)
     asked = verify_tab(
-        bench, facts_of(scene.path), lambda mend: edit_of(scene, mend), unsaved=scene.work.is_changed
+        workspace, facts_of(scene.path), lambda mend: edit_of(scene, mend), unsaved=scene.work.is_changed
     )
     if asked is None:
         _replay(scene)
@@ -183,11 +183,11 @@ def _verify(scene: SetScene) -> SetCommand | None:
     try:
         return played_until(scene, asked)
     except ValueError as error:  # an EditError: the case is another one in the edits
-        bench.notes["verify"] = str(error)
+        workspace.notes["verify"] = str(error)
         return st.rerun()
 
 
-def _replay(scene: SetScene) -> None:
+def _replay(scene: SetContext) -> None:
     """Show how an agent is replayed with what lies beside the set, outside of the page."""
     environment = environment_of(scene.path)
     if environment is None:
@@ -201,25 +201,27 @@ def _replay(scene: SetScene) -> None:
     replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
 
 
-def _adk_eval(scene: SetScene) -> SetCommand | None:
+def _adk_eval(scene: SetContext) -> SetCommand | None:
     from app.evalsets.run.adk_eval_tab import adk_eval_tab  # noqa: PLC0415 - not before somebody looks there
 
-    adk_eval_tab(benches().of(scene.owner, scene.path), facts_of(scene.path), unsaved=scene.work.is_changed)
+    adk_eval_tab(
+        workspaces().of(scene.owner, scene.path), facts_of(scene.path), unsaved=scene.work.is_changed
+    )
     return None
 
 
-def _doctor(scene: SetScene) -> SetCommand | None:
+def _doctor(scene: SetContext) -> SetCommand | None:
     from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before somebody looks there
 
-    bench = benches().of(scene.owner, scene.path)
-    doctor_tab(bench, facts_of(scene.path), unsaved=scene.work.is_changed)
+    workspace = workspaces().of(scene.owner, scene.path)
+    doctor_tab(workspace, facts_of(scene.path), unsaved=scene.work.is_changed)
     return None
 
 
-def _exchange(scene: SetScene) -> SetCommand | None:
+def _exchange(scene: SetContext) -> SetCommand | None:
     from app.evalsets.exchange_tab import exchange_tab  # noqa: PLC0415 - not before somebody looks there
 
-    return exchange_tab(benches().of(scene.owner, scene.path), scene)
+    return exchange_tab(workspaces().of(scene.owner, scene.path), scene)
 
 
 TABS: Mapping[str, Tab] = {
@@ -239,7 +241,7 @@ _AROUND = 3
 _COLORS = {"added": "green", "removed": "red", "changed": "blue"}
 
 
-def save_page(scene: SetScene, failed: str | None) -> SetCommand | None:
+def save_page(scene: SetContext, failed: str | None) -> SetCommand | None:
     """Draw it; return what was asked for. `failed` says why the last save was refused."""
     found = changes(scene.work)
     if failed:

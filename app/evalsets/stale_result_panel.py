@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.evalsets.choices_panel import key_of
-from app.evalsets.workspace import Bench
+from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.session.page_fragments import fragment
 
@@ -25,11 +25,11 @@ def is_out_of_date(measured: Measured | None, *, unsaved: bool) -> bool:
     return unsaved or (measured is not None and bool(measured.changes()))
 
 
-def out_of_date(bench: Bench, name: str, measured: Measured | None, *, unsaved: bool = False) -> bool:
+def out_of_date(workspace: Workspace, name: str, measured: Measured | None, *, unsaved: bool = False) -> bool:
     """Draw what has changed since a result was measured, where something has; True when it shall be measured anew.
 
     Args:
-        bench: The set's bench.
+        workspace: The set's workspace.
         name: The name of the result, for its inputs.
         measured: What it was measured on; None where nobody knows.
         unsaved: The set on the page has edits that its file does not have.
@@ -49,7 +49,7 @@ def out_of_date(bench: Bench, name: str, measured: Measured | None, *, unsaved: 
         if unsaved:
             st.caption("Save the set, then run again.", width="content")
             return False
-        return st.button("Run again", key=key_of(bench, f"{name}_again"), icon=":material/replay:")
+        return st.button("Run again", key=key_of(workspace, f"{name}_again"), icon=":material/replay:")
 
 
 def _look_by_itself(measured: Measured | None, drawn: tuple[str, ...]) -> None:

@@ -34,8 +34,8 @@ class BusyError(ValueError):
     """As many evaluations run as this server starts at once; the text says what to do."""
 
 
-class Bench:
-    """One eval set on somebody's bench.
+class Workspace:
+    """One eval set on somebody's workspace.
 
     Attributes:
         owner: Whose it is.
@@ -77,7 +77,7 @@ class Bench:
             self.run.forget()
 
 
-class Benches:
+class Workspaces:
     """All benches of this server. Safe to use from several threads.
 
     Attributes:
@@ -86,57 +86,60 @@ class Benches:
 
     def __init__(self) -> None:
         self.starts: Start | None = None
-        self._benches: OrderedDict[tuple[str, Path], Bench] = OrderedDict()
+        self._benches: OrderedDict[tuple[str, Path], Workspace] = OrderedDict()
         self._lock = RLock()
 
-    def of(self, owner: str, eval_set: Path) -> Bench:
-        """Return the bench of an owner for an eval set; another's is never given."""
+    def of(self, owner: str, eval_set: Path) -> Workspace:
+        """Return the workspace of an owner for an eval set; another's is never given."""
         key = (owner, eval_set.absolute())
         with self._lock:
             if key not in self._benches:
-                self._benches[key] = Bench(*key)
-            bench = self._benches[key]
+                self._benches[key] = Workspace(*key)
+            workspace = self._benches[key]
             self._benches.move_to_end(key)
             idle = [other for other, held in self._benches.items() if other != key and not held.is_at_work]
             gone = [self._benches.pop(other) for other in idle[: max(0, len(self._benches) - MOST_BENCHES)]]
         for other in gone:
             other.close()
-        return bench
+        return workspace
 
-    def start(self, bench: Bench, spec: EvalRunSpec) -> AdkEvalRun:
-        """Begin a run of `adk eval` in the place of the bench's last one.
+    def start(self, workspace: Workspace, spec: EvalRunSpec) -> AdkEvalRun:
+        """Begin a run of `adk eval` in the place of the workspace's last one.
 
         Raises:
-            BusyError: Too many run, or one at this bench.
+            BusyError: Too many run, or one at this workspace.
         """
         from evalset.adk_runs.eval_process import AdkEvalRun  # noqa: PLC0415 - importing ADK's evaluation takes a second
         from evalset.adk_runs.process_groups import start_process  # noqa: PLC0415 - as below
 
         with self._lock:
             running = [each for each in self._benches.values() if each.run and not each.run.view().is_over]
-            if bench in running:
+            if workspace in running:
                 raise BusyError("This eval set is being evaluated already; stop that run first.")
             if len(running) >= MOST_RUNS:
                 raise BusyError(
                     f"{len(running)} evaluations run on this server already. Wait until one is over, or stop one of yours."
                 )
             folder = Path(tempfile.mkdtemp(prefix="adk-eval-"))
-            before, bench.run = bench.run, AdkEvalRun(spec, folder, start=self.starts or start_process)
-            bench.run.start()
+            before, workspace.run = (
+                workspace.run,
+                AdkEvalRun(spec, folder, start=self.starts or start_process),
+            )
+            workspace.run.start()
         if before is not None:
             before.forget()
-        return bench.run
+        return workspace.run
 
     def close_all(self) -> None:
-        """End all that runs, and forget every bench."""
+        """End all that runs, and forget every workspace."""
         with self._lock:
-            benches, self._benches = list(self._benches.values()), OrderedDict()
-        for bench in benches:
-            bench.close()
+            workspaces, self._benches = list(self._benches.values()), OrderedDict()
+        for workspace in workspaces:
+            workspace.close()
 
 
-def benches() -> Benches:
+def workspaces() -> Workspaces:
     """Return the benches of this process; as `app.live.live_sessions.registry`, they outlive a reload of the code."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
-    found: Benches = holder.__dict__.setdefault("benches", Benches())
+    found: Workspaces = holder.__dict__.setdefault("benches", Workspaces())
     return found

@@ -16,7 +16,7 @@ from app.live.simulation_protocol import LiveSimulation
 from app.live.unsent_texts import Drafts
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import Cast
+from simulator.agents.agent_directory import AgentDirectory
 
 if TYPE_CHECKING:
     from app.export.export_case import Exportable
@@ -44,7 +44,7 @@ class LiveSession:
         session_id: The session's id, also in the address of its page.
         simulation: The simulation itself, shared by every tab that shows it.
         config: The agent that it simulates.
-        cast: The agents and tools in it.
+        directory: The agents and tools in it.
         title: What people call it: its first query, or nothing yet.
         drafts: Texts that were typed and not sent.
         built: The golden trace that was built last, with the head, form and eval id that it was built for.
@@ -63,7 +63,7 @@ class LiveSession:
     session_id: str
     simulation: LiveSimulation
     config: SimulatedAgentConfig
-    cast: Cast = field(default_factory=Cast)
+    directory: AgentDirectory = field(default_factory=AgentDirectory)
     title: str = ""
     drafts: Drafts = field(default_factory=Drafts)
     built: tuple[tuple[int, str, str], Exportable] | None = None
@@ -131,7 +131,12 @@ class Registry:
             )
 
     def add(
-        self, simulation: LiveSimulation, config: SimulatedAgentConfig, cast: Cast, *, owner: str = LOCAL
+        self,
+        simulation: LiveSimulation,
+        config: SimulatedAgentConfig,
+        directory: AgentDirectory,
+        *,
+        owner: str = LOCAL,
     ) -> LiveSession:
         """Take in a simulation that was just opened, by its owner.
 
@@ -144,7 +149,9 @@ class Registry:
         with self._lock:
             if session_id in self._sessions:
                 raise ValueError(f"session {session_id!r} is live already")
-            live = LiveSession(session_id, simulation, config, cast, order=next(self._order), owner=owner)
+            live = LiveSession(
+                session_id, simulation, config, directory, order=next(self._order), owner=owner
+            )
             self._sessions[session_id] = live
         return live
 

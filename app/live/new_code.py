@@ -6,7 +6,7 @@ import time
 from weakref import WeakKeyDictionary
 
 from app.live.live_sessions import LiveSession
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
@@ -35,7 +35,7 @@ def know_new_code(live: LiveSession) -> None:
     config, simulation = live.config.as_loaded(), live.simulation
     if config is live.config:
         return
-    live.config, live.cast = config, cast_of(config.root_agent)
+    live.config, live.directory = config, directory_of(config.root_agent)
     if isinstance(simulation, RemoteSimulation) and isinstance(config, KernelAgentConfig):
         simulation.config = config
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from app.live.live_sessions import LiveSession, registry
 from app.live.new_code import has_new_code
 from app.live.remote_sessions import FOLLOWED, Followed
-from app.live.session_store import shelf_if_open
+from app.live.session_store import store_if_open
 from app.server.browser_tabs import Tabs
 
 
 def stamp_of(live: LiveSession, version: int | None = None) -> str:
     """Return the stamp of a live session as it is now, or as it was at a version."""
     simulation = live.simulation
-    store = shelf_if_open().store
+    store = store_if_open().store
     trouble = "!" if simulation.journal.trouble or (store is not None and store.trouble) else ""
     changed = "*" if has_new_code(live) else ""
     return f"{live.order}:{simulation.version if version is None else version}{trouble}{changed}"

@@ -10,12 +10,12 @@ from app.live.kernel_sessions import resumed
 from app.live.live_sessions import LiveSession, RegistryFullError, registry
 from app.live.pause_wait import AT_ONCE, settle
 from app.live.remote_sessions import FOLLOWED
-from app.live.session_store import shelf
+from app.live.session_store import server_store
 from app.live.unsent_texts import Drafts
 from app.server.owners import LOCAL
 from app.session.session_summary import title
 from simulator.agents import AgentLoadError, UnknownAgentError
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_fingerprint import agent_fingerprint, changes, loaded_fingerprint
 from simulator.agents.renamed_agent import fitting_configs, under_earlier_name
 from simulator.facts import ModelAnswered, ToolAnswered
@@ -73,7 +73,7 @@ def reopened(
         NotReopenedError: It cannot be played now: it was deleted, its agent cannot be loaded, it cannot be read, or
             the server has no room.
     """
-    store = shelf().store
+    store = server_store().store
     if store is None:
         return None
     record = _record(store, session_id)
@@ -130,7 +130,12 @@ def _resumed(store: JournalStore, record: SessionRecord, key: str, journal: Stor
             simulation.close()
             raise
     live = LiveSession(
-        record.session_id, simulation, config, cast_of(config.root_agent), owner=record.owner, agent_key=key
+        record.session_id,
+        simulation,
+        config,
+        directory_of(config.root_agent),
+        owner=record.owner,
+        agent_key=key,
     )
     live.title = record.name or title(simulation.session)
     package = catalogue().config(key).app_name, config.app_name

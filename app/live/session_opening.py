@@ -11,13 +11,13 @@ from app.live.kernel_sessions import check_message, opened
 from app.live.live_sessions import LiveSession, registry
 from app.live.pause_wait import AT_ONCE, settle
 from app.live.reopened_sessions import kept_drafts
-from app.live.session_store import shelf
+from app.live.session_store import server_store
 from app.live.simulation_protocol import LiveSimulation
 from app.server.owners import LOCAL
 from app.session.player_names import not_at_first
 from app.session.session_summary import title
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.json_values import JsonObject
@@ -173,10 +173,10 @@ def taken_in(
         simulator.store.StoreError: The session cannot be kept.
     """
     registry().check_room()
-    store = shelf().store
+    store = server_store().store
     simulation = begin(_keeper(store, config, owner) if store else None)
     try:
-        live = registry().add(simulation, config, cast_of(config.root_agent), owner=owner)
+        live = registry().add(simulation, config, directory_of(config.root_agent), owner=owner)
     except ValueError:
         simulation.close()
         raise

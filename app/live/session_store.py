@@ -33,7 +33,7 @@ _begins = Lock()
 
 
 @dataclass(frozen=True)
-class Shelf:
+class StoreOfServer:
     """Where sessions are kept; without a store they live as long as the server, and `problem` says why.
 
     While `is_opening` nobody knows yet what is kept.
@@ -53,11 +53,11 @@ class Shelf:
         return NOTHING_KEPT if self.is_off else ""
 
 
-def shelf() -> Shelf:
-    """Return the one shelf of this process; the first call opens the store."""
+def server_store() -> StoreOfServer:
+    """Return the one store of this process; the first call opens the store."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
     with _lock:
-        found: Shelf | None = holder.__dict__.get("shelf")
+        found: StoreOfServer | None = holder.__dict__.get("shelf")
         if found is None:
             found = holder.__dict__["shelf"] = opened(os.environ)
             if found.store is not None:
@@ -65,57 +65,57 @@ def shelf() -> Shelf:
     return found
 
 
-def shelf_if_open() -> Shelf:
-    """Return the shelf where it is open; before that one without a store, which `is_opening` where sessions are to be kept."""
+def store_if_open() -> StoreOfServer:
+    """Return the store where it is open; before that one without a store, which `is_opening` where sessions are to be kept."""
     holder = sys.modules.get(_HOLDER)
-    found: Shelf | None = holder.__dict__.get("shelf") if holder else None
+    found: StoreOfServer | None = holder.__dict__.get("shelf") if holder else None
     is_off = _named(os.environ) == _NONE
-    return found or Shelf(is_opening=not is_off, is_off=is_off)
+    return found or StoreOfServer(is_opening=not is_off, is_off=is_off)
 
 
 def open_in_background() -> Thread | None:
-    """Begin to open the shelf; return the thread that does, or None where it is open."""
-    if not shelf_if_open().is_opening:
+    """Begin to open the store; return the thread that does, or None where it is open."""
+    if not store_if_open().is_opening:
         return None
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
     with _begins:
         thread: Thread | None = holder.__dict__.get("opens")
         if thread is None or not thread.is_alive():
-            thread = holder.__dict__["opens"] = Thread(target=shelf, name="open-shelf", daemon=True)
+            thread = holder.__dict__["opens"] = Thread(target=server_store, name="open-shelf", daemon=True)
             thread.start()
     return thread
 
 
-def opened(environ: Mapping[str, str]) -> Shelf:
+def opened(environ: Mapping[str, str]) -> StoreOfServer:
     """Open the store that the environment names, by default a file among the user's data."""
     named = _named(environ)
     if named == _NONE:
-        return Shelf(is_off=True)
+        return StoreOfServer(is_off=True)
     from simulator.store import JournalStore, StoreError, default_path  # noqa: PLC0415 - takes half a second
 
     try:
-        return Shelf(JournalStore.open(named or default_path(environ), patience=PATIENCE_SECONDS))
+        return StoreOfServer(JournalStore.open(named or default_path(environ), patience=PATIENCE_SECONDS))
     except StoreError as error:
         _LOG.exception("Sessions are not kept")
-        return Shelf(problem=str(error))
+        return StoreOfServer(problem=str(error))
     except Exception as error:  # noqa: BLE001 - else every page would try again, and wait for good
         _LOG.exception("Sessions are not kept")
-        return Shelf(problem=f"{type(error).__name__}: {error}")
+        return StoreOfServer(problem=f"{type(error).__name__}: {error}")
 
 
 def _named(environ: Mapping[str, str]) -> str:
     return environ.get(STORE_VARIABLE, "").strip()
 
 
-def close_shelf() -> None:
-    """Store what is left, and let go of the store; a later `shelf` opens it anew.
+def close_store() -> None:
+    """Store what is left, and let go of the store; a later `server_store` opens it anew.
 
     Raises:
         simulator.store.StoreError: Something could not be stored.
     """
     holder = sys.modules.get(_HOLDER)
     with _lock:
-        found: Shelf | None = holder.__dict__.pop("shelf", None) if holder else None
+        found: StoreOfServer | None = holder.__dict__.pop("shelf", None) if holder else None
         attendant: Attendant | None = holder.__dict__.pop("attendant", None) if holder else None
     if attendant is not None:
         attendant.stop()

@@ -11,11 +11,11 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.read_only_simulation import AtRest, Watched
 from app.live.reopened_sessions import NotReopenedError
-from app.live.session_store import shelf
+from app.live.session_store import server_store
 from app.live.unsent_texts import Drafts
 from app.session.session_summary import title
 from simulator.agents import AgentLoadError, UnknownAgentError
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore, SessionRecord
@@ -38,7 +38,7 @@ def shared_record(token: str) -> SessionRecord | None:
     """
     from simulator.store import StoreError, UnknownSessionError  # noqa: PLC0415 - takes half a second
 
-    store = shelf().store
+    store = server_store().store
     try:
         return store.shared(token) if store is not None else None
     except UnknownSessionError:
@@ -55,7 +55,7 @@ def shared_session(token: str) -> LiveSession | None:
     Raises:
         app.live.reopened_sessions.NotReopenedError: It cannot be shown now: its agent cannot be loaded, or it cannot be read.
     """
-    record, store = shared_record(token), shelf().store
+    record, store = shared_record(token), server_store().store
     if record is None or store is None:
         return None
     found = _stands_for(store, record)
@@ -82,7 +82,7 @@ def copied(token: str, owner: str) -> str:
     """
     from simulator.store import UnknownSessionError  # noqa: PLC0415 - takes half a second
 
-    record, store = shared_record(token), shelf().store
+    record, store = shared_record(token), server_store().store
     if record is None or store is None:
         raise UnknownSessionError("nothing is shared under this link any more")
     live = registry().get(record.session_id)
@@ -125,7 +125,7 @@ def _read(store: JournalStore, record: SessionRecord) -> LiveSession:
         record.session_id,
         simulation,
         config,
-        cast_of(config.root_agent),
+        directory_of(config.root_agent),
         title=title(simulation.session),
         owner=record.owner,
         at_rest=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from app.live.session_store import shelf_if_open
+from app.live.session_store import store_if_open
 from app.live.simulation_protocol import LiveSimulation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def keep_facts(simulation: LiveSimulation) -> None:
 
 def keep_drafts() -> None:
     """Wait until all that was typed and handed over up to now is stored, as `keep_facts` does."""
-    store = shelf_if_open().store
+    store = store_if_open().store
     if store is not None and store.has_unwritten_drafts and store.trouble is None:
         with suppress(ValueError):  # a StoreError, as above
             store.keep_drafts(KEEP_SECONDS)
@@ -38,7 +38,7 @@ def keep_drafts() -> None:
 
 def what_waits_to_be_stored(simulation: LiveSimulation, view: SimulationView) -> str:
     """Name what of a session is not stored yet; empty where all is."""
-    store, first = shelf_if_open().store, simulation.journal.first_unstored
+    store, first = store_if_open().store, simulation.journal.first_unstored
     drafts = store is not None and store.has_unwritten_drafts and store.trouble is not None
     facts = "" if first is None else _steps(first, view)
     return " and ".join([*([facts] if facts else []), *(["what was typed last"] if drafts else [])])

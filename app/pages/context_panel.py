@@ -21,8 +21,8 @@ from app.session.decision_context import NOTHING_AROUND, Surroundings, surroundi
 from app.session.page_commands import NEW_RULE, ChangeSeat, Command, OpenEnvironment
 from app.session.past_calls import times_fired, unanswered
 from app.session.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
-from app.session.session_context import Scene
-from simulator.agents.agent_directory import Cast, known_agents, known_tools, tool_player
+from app.session.session_context import SessionContext
+from simulator.agents.agent_directory import AgentDirectory, known_agents, known_tools, tool_player
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import EVERY, SavedArtifact, ToolPlayer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VIEWS = ("Rules", "State", "Model", "Seats")
 
 
-def context(scene: Scene) -> Command | None:
+def context(scene: SessionContext) -> Command | None:
     """Draw the pane; return what was asked for in it."""
     view = scene.view
     chosen = pane_head("Context", VIEWS, "context_view")
@@ -49,7 +49,7 @@ def context(scene: Scene) -> Command | None:
                 seats_to_read(scene)
             case "Seats":
                 asked = user_seat(scene)
-                return seats(view, scene.cast, surroundings(scene.live.simulation, view)) or asked
+                return seats(view, scene.directory, surroundings(scene.live.simulation, view)) or asked
             case "State":
                 _state(view)
             case _:
@@ -109,17 +109,19 @@ def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
 # Who plays the agents, and who answers the tools.
 
 
-def seats(view: SimulationView, cast: Cast, around: Surroundings = NOTHING_AROUND) -> Command | None:
+def seats(
+    view: SimulationView, directory: AgentDirectory, around: Surroundings = NOTHING_AROUND
+) -> Command | None:
     """Draw the seats; return the change that was chosen. `around` says who can play."""
     st.caption("Who makes the turns of each agent")
-    asked = _agents(view, cast)
+    asked = _agents(view, directory)
     st.caption("Who answers the calls of each tool, where no rule did")
-    return _tools(view, cast, around) or asked
+    return _tools(view, directory, around) or asked
 
 
-def _agents(view: SimulationView, cast: Cast) -> Command | None:
+def _agents(view: SimulationView, directory: AgentDirectory) -> Command | None:
     players = view.session.seats
-    names = known_agents(cast, view.session)
+    names = known_agents(directory, view.session)
     asked: Command | None = None
     for name in names or (EVERY,):
         now = players.of_agent(name)
@@ -136,11 +138,11 @@ def _agents(view: SimulationView, cast: Cast) -> Command | None:
     return asked
 
 
-def _tools(view: SimulationView, cast: Cast, around: Surroundings) -> Command | None:
-    agents = {tool.name for tool in cast.tools if tool.is_agent}
+def _tools(view: SimulationView, directory: AgentDirectory, around: Surroundings) -> Command | None:
+    agents = {tool.name for tool in directory.tools if tool.is_agent}
     asked: Command | None = None
-    for name in (EVERY, *known_tools(cast, view.session)):
-        now = tool_player(cast, view.session, name)
+    for name in (EVERY, *known_tools(directory, view.session)):
+        now = tool_player(directory, view.session, name)
         names = {**{player: words.name for player, words in PLAYERS.items()}}
         if name in agents:
             names["real"] = "Its own agent"
@@ -203,7 +205,7 @@ def _run_at_once(view: SimulationView, target: str) -> int:
 _MOST_REASONS = 20
 
 
-def injections(scene: Scene) -> Command | None:
+def injections(scene: SessionContext) -> Command | None:
     """Draw the rules; return what was asked for."""
     asked = _ways(scene)
     if not scene.session.rules:
@@ -219,7 +221,7 @@ def injections(scene: Scene) -> Command | None:
     return asked
 
 
-def _ways(scene: Scene) -> Command | None:
+def _ways(scene: SessionContext) -> Command | None:
     asked: Command | None = None
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if st.button("Add rule", key="rule_add", icon=":material/add:"):

@@ -12,7 +12,7 @@ import streamlit as st
 
 from app.evalsets.cases.case_fields import Part, part_of
 from app.evalsets.imported_sets import apart, imported_beside
-from app.evalsets.open_sets import desks
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_context import (
     ApplyEdits,
     AskToSave,
@@ -27,7 +27,7 @@ from app.evalsets.set_context import (
     ReloadSet,
     SaveSet,
     SetCommand,
-    SetScene,
+    SetContext,
     UndoEdit,
     UploadSet,
 )
@@ -67,19 +67,19 @@ def sets_page() -> None:
         return
     try:
         with st.spinner("Opening the eval set"):
-            desk = desks().of(owner, known)
-            desks().keep(owner, known)
+            edited = edited_sets().of(owner, known)
+            edited_sets().keep(owner, known)
             keep_drafts()
     except ValueError as error:  # an EvalSetError
         failed = page_state.get("problem")
         _carry_out(broken_set(known, owner, str(error), str(failed) if failed else None), None)
         return
     page_state.put("shown_set", str(known))
-    scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known), desk.restored)
+    scene = SetContext(known, edited.work, edited.drafts, owner, _agents(entries, known), edited.restored)
     _carry_out(set_page(scene, _shown(scene)), scene)
 
 
-def _shown(scene: SetScene) -> Shown:
+def _shown(scene: SetContext) -> Shown:
     """Say what of a set is on the screen: as the address and the drafts tell, so that a refresh shows the same."""
     key = page_state.case_key()
     case = key if key in scene.work.state.order else None
@@ -96,7 +96,7 @@ def _shown(scene: SetScene) -> Shown:
     )
 
 
-def _both(scene: SetScene) -> Sequence[Conflict] | None:
+def _both(scene: SetContext) -> Sequence[Conflict] | None:
     try:
         return conflicts(scene.work, open_set(scene.path))
     except ValueError as error:  # an EvalSetError: the file is gone, or is no eval set at the moment
@@ -104,7 +104,7 @@ def _both(scene: SetScene) -> Sequence[Conflict] | None:
         return None
 
 
-def _part(scene: SetScene, case: str | None) -> Part | None:
+def _part(scene: SetContext, case: str | None) -> Part | None:
     name = scene.drafts.get(_editing(case)) if case is not None else None
     if case is None or not name:
         return None
@@ -134,7 +134,7 @@ def _agents(entries: tuple[AgentEntry, ...], path: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*near, *usable)))
 
 
-def _carry_out(asked: SetCommand | None, scene: SetScene | None) -> None:
+def _carry_out(asked: SetCommand | None, scene: SetContext | None) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     if asked is None:
         return
@@ -154,7 +154,7 @@ def _carry_out(asked: SetCommand | None, scene: SetScene | None) -> None:
 _OF_ONE_RUN: tuple[page_state.Flag, ...] = ("problem", "part_failed", "set_saved")
 
 
-def _done(asked: SetCommand, scene: SetScene | None) -> None:
+def _done(asked: SetCommand, scene: SetContext | None) -> None:
     match asked:
         case CloseSet():
             page_state.put("saving_set", None)
@@ -188,7 +188,7 @@ def _remember(path: str) -> None:
             remember_set(owner, place)
 
 
-def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm for each kind of command
+def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one arm for each kind of command
     match asked:
         case OpenCase(key=key):
             # Another table, so that the line that was selected is not chosen again on the way back.
@@ -209,12 +209,12 @@ def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm
             page_state.put("saving_set", None)
             page_state.put("set_saved", list(_sentences(saved)))
         case ReloadSet():
-            desks().reload(scene.owner, scene.path)
+            edited_sets().reload(scene.owner, scene.path)
             page_state.put("saving_set", None)
         case MergeSet(keep_mine=mine):
             theirs = open_set(scene.path)
             work = merged(scene.work, theirs, open_beside(scene.path), mine)
-            desks().put(scene.owner, scene.path, work)
+            edited_sets().put(scene.owner, scene.path, work)
         case PlayCase():
             page_state.go_to(play_case(asked, scene.work, scene.owner).session_id)
         case CloseSet() | OpenSet() | UploadSet() | ImportFile():
@@ -223,7 +223,7 @@ def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm
             assert_never(never)
 
 
-def _edit_part(asked: EditPart, scene: SetScene) -> None:
+def _edit_part(asked: EditPart, scene: SetContext) -> None:
     name = _editing(page_state.case_key())
     page_state.put("part_failed", asked.failed or None)
     if asked.name is None:
@@ -232,7 +232,7 @@ def _edit_part(asked: EditPart, scene: SetScene) -> None:
         scene.drafts[name] = asked.name
 
 
-def _apply(asked: ApplyEdits, scene: SetScene) -> None:
+def _apply(asked: ApplyEdits, scene: SetContext) -> None:
     work, key = scene.work, page_state.case_key()
     before = set(work.state.order)
     for edit in asked.edits:

@@ -9,14 +9,14 @@ from app.forms.widget_store import slug
 from app.rules.rule_text import rule_line
 from app.session.past_calls import times_fired
 from app.session.player_names import AGENT_PLAYERS, PLAYERS
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.user_form import USER_PLAYERS
 from simulator.facts import EVERY
 
 _A_PERSON = "A person"
 
 
-def rules_to_read(scene: Scene) -> None:
+def rules_to_read(scene: SessionContext) -> None:
     """Draw the rules in their order, with how often each fired."""
     rules = scene.session.rules
     if not rules:
@@ -33,7 +33,7 @@ def rules_to_read(scene: Scene) -> None:
             st.text(literal(rule_line(rule)))
 
 
-def seats_to_read(scene: Scene) -> None:
+def seats_to_read(scene: SessionContext) -> None:
     """Draw who plays."""
     seats, user = scene.session.seats, scene.view.user.seat.player
     st.caption("Who speaks for the user")

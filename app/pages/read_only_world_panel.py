@@ -18,7 +18,7 @@ from app.forms.table_editors import look_at
 from app.forms.typed_json import show_json
 from app.forms.widget_store import slug
 from app.pages.read_only_panel import rules_to_read
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.session_summary import status, title
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PARTS = ("Things", "Connections", "Rules", "Recordings", "Tools")
 
 
-def world_to_read(scene: Scene) -> bool:
+def world_to_read(scene: SessionContext) -> bool:
     """Draw the page; True when it was asked for the session itself."""
     back = page_head("World", title(scene.session), status(scene.view), "environment")
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
@@ -50,7 +50,7 @@ def world_to_read(scene: Scene) -> bool:
     return back
 
 
-def _things(scene: Scene, world: WorldView) -> None:
+def _things(scene: SessionContext, world: WorldView) -> None:
     lines = flag_lines(world.flags, scene.session.history)
     if lines:
         with st.container(border=True, gap="xxsmall", key="world_flags"):
@@ -82,7 +82,7 @@ def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else " ".join(show_json(value).split())
 
 
-def _connections(scene: Scene, world: WorldView) -> None:
+def _connections(scene: SessionContext, world: WorldView) -> None:
     if not world.tools and not world.connections.roles:
         st.caption("No tool of this agent is known yet.")
         return
@@ -98,7 +98,7 @@ def _connections(scene: Scene, world: WorldView) -> None:
 _SHOWN_CALLS = 300
 
 
-def recordings_to_read(scene: Scene) -> None:
+def recordings_to_read(scene: SessionContext) -> None:
     """Draw each recording with its calls."""
     given = scene.live.simulation.environment.now.recordings
     if not given:
@@ -112,7 +112,7 @@ def recordings_to_read(scene: Scene) -> None:
                 st.caption(f"The first {_SHOWN_CALLS} of them")
 
 
-def tools_to_read(scene: Scene) -> None:
+def tools_to_read(scene: SessionContext) -> None:
     """Draw what is set for the tools, those that are only declared, and the model that makes drafts."""
     now = scene.live.simulation.environment.now
     _model(now.settings)

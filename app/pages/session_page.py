@@ -13,7 +13,7 @@ from app.branches.branches_panel import branches_page
 from app.decision.decision_panel import decision_panel
 from app.decision.query_panel import query
 from app.environment.environment_panel import environment
-from app.evalsets.open_sets import desks
+from app.evalsets.open_sets import edited_sets
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import gather
@@ -29,7 +29,7 @@ from app.live.read_only_simulation import NotSharedError, refuse
 from app.live.remote_sessions import FOLLOWED, Followed
 from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
-from app.live.session_store import shelf_if_open
+from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.live.unsent_texts import Drafts
 from app.pages.context_panel import context
@@ -70,7 +70,7 @@ from app.session.page_commands import (
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
 from app.session.remote_panel import elsewhere
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.session_summary import title
 from app.session.stale_clicks import check_seen, saw
 from app.session.timeline_panel import timeline
@@ -179,7 +179,7 @@ def _draw(live: LiveSession | None) -> None:
     know_new_code(live)
     view = live.simulation.view()
     keep_facts(live.simulation)
-    scene = Scene(live, view, stamp_of(live, view.version))
+    scene = SessionContext(live, view, stamp_of(live, view.version))
     live.title = title(view.session) if view.session.history else ""
     side()
     match page_state.view():
@@ -202,14 +202,14 @@ def _gather(live: LiveSession | None) -> None:
     on_set = page_state.get("shown_set")
     drafts = page_state.drafts_of(str(shown)) if shown else Drafts()
     if on_set:
-        drafts = desks().drafts(visitor().owner, str(on_set))
+        drafts = edited_sets().drafts(visitor().owner, str(on_set))
     here = page_state.set_path() if page_state.is_on_sets() else None
     gather(drafts, f"set {here}" if here else own or looked_at)
     page_state.put("shown", own)
     page_state.put("shown_set", None)
 
 
-def _session(scene: Scene) -> None:
+def _session(scene: SessionContext) -> None:
     """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
     live, view = scene.live, scene.view
     _go_back(live)
@@ -269,7 +269,7 @@ def _go_back(live: LiveSession) -> None:
         _act(live, GoTo(fact=int(wanted)))
 
 
-def _environment(scene: Scene) -> None:
+def _environment(scene: SessionContext) -> None:
     """Draw the page on which the environment of a session is shaped, while the session goes on."""
     notes = st.container(gap="xsmall")
     asked = environment(scene)
@@ -278,7 +278,7 @@ def _environment(scene: Scene) -> None:
     _act(scene.live, asked)
 
 
-def _branches(scene: Scene) -> None:
+def _branches(scene: SessionContext) -> None:
     """Draw the page of the session's branches; who goes to one of them is shown the session there."""
     notes = st.container(gap="xsmall")
     asked = branches_page(scene)
@@ -293,7 +293,7 @@ def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
     decided: Decision | None = (
-        query(view, live.drafts, live.cast.input_schema, failed_step(live.simulation.journal))
+        query(view, live.drafts, live.directory.input_schema, failed_step(live.simulation.journal))
         if idle
         else decision_panel(
             view, live.drafts, surroundings(live.simulation, view, lambda: unreachable(live.config))
@@ -393,7 +393,7 @@ def _of_its_keeping(live: LiveSession, view: SimulationView) -> None:
         with st.container(key="brought_back", border=True, gap=None):
             st.badge("Brought back", icon=":material/history:", color="blue")
             st.text(literal(live.word))
-    store = shelf_if_open().store
+    store = store_if_open().store
     trouble = live.simulation.journal.trouble or (store.trouble if store is not None else None)
     if live.had_trouble and not trouble:
         st.success("Everything is stored again.", icon=":material/cloud_done:")

@@ -22,7 +22,7 @@ from app.server.login import visitor
 from app.session import page_state
 from app.session.page_commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, WatchCommand
 from app.session.page_fragments import fragment
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unreadable
 
@@ -42,7 +42,7 @@ def watching(live: LiveSession) -> None:
     view = live.simulation.view()
     keep_facts(live.simulation)
     side()
-    scene = Scene(live, view)
+    scene = SessionContext(live, view)
     if page_state.view() is not None:
         read_only_line()
     match page_state.view():
@@ -70,7 +70,7 @@ def not_shared(token: str) -> None:
         start_page()
 
 
-def _session(scene: Scene) -> None:
+def _session(scene: SessionContext) -> None:
     live, view = scene.live, scene.view
     asked = watched_head(view, has_branches=len(live.simulation.journal.tips()) > 1)
     failed = page_state.get("problem")

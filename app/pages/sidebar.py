@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.live.live_sessions import registry
-from app.live.session_store import Shelf, open_in_background, shelf_if_open
+from app.live.session_store import StoreOfServer, open_in_background, store_if_open
 from app.pages.share_links import link_of
 from app.pages.sidebar_panel import Keeping, person, sidebar
 from app.server.login import visitor
@@ -37,12 +37,12 @@ OPENING_LOOK_SECONDS = 0.3
 _MOST_LISTS = 200
 """How many people's lists are held at once."""
 
-_read: dict[tuple[Shelf, str], tuple[float, list[SessionRecord]]] = {}
+_read: dict[tuple[StoreOfServer, str], tuple[float, list[SessionRecord]]] = {}
 
 
 def side() -> None:
     """Draw the sidebar, and do what was asked for in it."""
-    kept, who = shelf_if_open(), visitor()
+    kept, who = store_if_open(), visitor()
     records, trouble = _records(kept, who.owner)
     deleted = page_state.get("deleted_session")
     asked = sidebar(
@@ -79,17 +79,17 @@ def side() -> None:
 
 
 def _list_when_open() -> None:
-    if not shelf_if_open().is_opening:
+    if not store_if_open().is_opening:
         st.rerun()
 
 
-def _exporting(kept: Shelf, owner: str) -> Callable[[str], str] | None:
+def _exporting(kept: StoreOfServer, owner: str) -> Callable[[str], str] | None:
     """Return what writes a session of an owner as a file."""
     store = kept.store
     return None if store is None else lambda session_id: store.export(of_owner(store, session_id, owner))
 
 
-def _records(kept: Shelf, owner: str) -> tuple[list[SessionRecord], str]:
+def _records(kept: StoreOfServer, owner: str) -> tuple[list[SessionRecord], str]:
     """Return what is kept of an owner, the newest first, and why it cannot be read."""
     if kept.store is None:
         return [], kept.problem
@@ -105,13 +105,13 @@ def _records(kept: Shelf, owner: str) -> tuple[list[SessionRecord], str]:
         ]
     except ValueError as error:  # a StoreError: the pages go on without the list
         return records, str(error)
-    if len(_read) >= _MOST_LISTS or any(shelf != kept for shelf, _ in list(_read)):
+    if len(_read) >= _MOST_LISTS or any(server_store != kept for server_store, _ in list(_read)):
         _read.clear()
     _read[kept, owner] = time.monotonic(), records
     return records, ""
 
 
-def _change(kept: Shelf, asked: KeptCommand, owner: str) -> None:
+def _change(kept: StoreOfServer, asked: KeptCommand, owner: str) -> None:
     if kept.store is None:
         return
     _read.clear()

@@ -32,7 +32,7 @@ from app.session.page_commands import (
 )
 from app.session.page_fragments import fragment
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import interpreter_named
 from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.kernel import KernelError
@@ -185,7 +185,7 @@ def _chosen(entries: tuple[AgentEntry, ...]) -> AgentEntry | None:
 def _choice(chosen: AgentEntry | None) -> Choice:
     if chosen is None or chosen.config is None:
         return Choice()
-    return Choice(cast=cast_of(chosen.config.root_agent), without_model=unreachable(chosen.config))
+    return Choice(directory=directory_of(chosen.config.root_agent), without_model=unreachable(chosen.config))
 
 
 def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:

@@ -32,7 +32,7 @@ from app.session.page_commands import (
 from app.session.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
-from simulator.agents.agent_directory import Cast
+from simulator.agents.agent_directory import AgentDirectory
 from simulator.facts import Value
 from simulator.kernel.agent_kernels import LOAD_SECONDS
 from simulator.kernel.kernel_agent import KernelAgentConfig
@@ -47,7 +47,7 @@ _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
 class Choice(Value):
     """What is known of the chosen agent; `without_model` gives a reason for each agent that no model can play."""
 
-    cast: Cast = Cast()
+    directory: AgentDirectory = AgentDirectory()
     without_model: dict[str, str] = Field(default_factory=dict)
 
 
@@ -165,7 +165,7 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
         if python != sys.executable:
             st.caption("Runs with the Python of its project:")
             st.text(literal(python))
-    names = [tool.name for tool in choice.cast.tools]
+    names = [tool.name for tool in choice.directory.tools]
     if names:
         with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):
             for name in names[:_SHOWN_TOOLS]:

@@ -21,7 +21,7 @@ from app.rules.rule_preview import Preview, previewed
 from app.session import page_state
 from app.session.page_commands import NEW_RULE, Command, SetRules
 from app.session.past_calls import PastCall, before, past_calls
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import steers
 from simulator.base.json_values import JsonObject
 from simulator.environment.expressions.json_paths import PathError, parse
@@ -232,7 +232,7 @@ _TRIED = "tried"
 _BASE = "base"
 
 
-def edited_rule(scene: Scene) -> InjectionRule | str | None:
+def edited_rule(scene: SessionContext) -> InjectionRule | str | None:
     """Return the rule that is edited, `NEW_RULE` for one that has no id yet, or None."""
     editing = page_state.get("editing_rule")
     if editing == NEW_RULE:
@@ -240,7 +240,7 @@ def edited_rule(scene: Scene) -> InjectionRule | str | None:
     return next((rule for rule in scene.session.rules if rule.rule_id == editing), None)
 
 
-def finish_saving(scene: Scene) -> None:
+def finish_saving(scene: SessionContext) -> None:
     """Close the editor once its rule is in force; where that failed, what was typed stays."""
     owner = page_state.get("saving_rule")
     if not owner:
@@ -250,7 +250,7 @@ def finish_saving(scene: Scene) -> None:
         _close(scene, str(owner))
 
 
-def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
+def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> Command | None:
     """Draw the editor; return the rules with this one as it was saved."""
     rule = edited if isinstance(edited, InjectionRule) else None
     owner = f"rule-of-{rule.rule_id}" if rule else "rule-new"
@@ -297,7 +297,7 @@ def _base(kept: Kept, rule: InjectionRule | None) -> InjectionRule | None:
     return InjectionRule.model_validate(written)
 
 
-def _close(scene: Scene, owner: str) -> None:
+def _close(scene: SessionContext, owner: str) -> None:
     """Forget what was typed for a rule, and show the list's companion again."""
     scene.drafts.pop(slug(owner), None)
     for key in [str(key) for key in st.session_state if str(key).endswith(f"_{slug(owner)}")]:
@@ -305,7 +305,7 @@ def _close(scene: Scene, owner: str) -> None:
     page_state.put("editing_rule", None)
 
 
-def _head(scene: Scene, rule: InjectionRule | None, owner: str) -> bool:
+def _head(scene: SessionContext, rule: InjectionRule | None, owner: str) -> bool:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_rule_editor"
     ):
@@ -343,7 +343,7 @@ def _section(title: str) -> None:
     st.markdown(f"**{title}**")
 
 
-def _basics(inputs: Inputs, scene: Scene) -> None:
+def _basics(inputs: Inputs, scene: SessionContext) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         inputs.suggested(
             "Tool",
@@ -355,7 +355,7 @@ def _basics(inputs: Inputs, scene: Scene) -> None:
         )
         inputs.line("Name", "name", placeholder="named after the tool", width=180)
         inputs.line("Note", "label", placeholder="what it is for")
-    if steers(scene.cast, inputs.fields.line("tool")):
+    if steers(scene.directory, inputs.fields.line("tool")):
         st.warning(
             "No rule can answer this tool: ADK carries it out itself, to steer its own flow. "
             "Put the rule on another tool, or on an agent that is used as a tool.",
@@ -363,18 +363,18 @@ def _basics(inputs: Inputs, scene: Scene) -> None:
         )
 
 
-def _likely_tool(scene: Scene) -> str | None:
+def _likely_tool(scene: SessionContext) -> str | None:
     return next((call.tool_name for call in scene.waiting_calls()), None)
 
 
-def _asked(scene: Scene, fields: Fields, calls: tuple[PastCall, ...]) -> Asked:
+def _asked(scene: SessionContext, fields: Fields, calls: tuple[PastCall, ...]) -> Asked:
     schemas: dict[str, JsonObject] = {
         name: dict(tool.parameters) for name, tool in scene.declarations().items()
     }
     return Asked(fields.line("tool"), schemas, calls, scene.agents())
 
 
-def _answer_paths(scene: Scene, tool: str, calls: tuple[PastCall, ...]) -> tuple[str, ...]:
+def _answer_paths(scene: SessionContext, tool: str, calls: tuple[PastCall, ...]) -> tuple[str, ...]:
     """Suggest places of the tool's answers, by its schema and by what it answered."""
     declared = scene.declarations().get(tool)
     by_schema = schema_paths(dict(declared.response or {})) if declared else {}
@@ -389,7 +389,7 @@ def _answer_paths(scene: Scene, tool: str, calls: tuple[PastCall, ...]) -> tuple
 
 def preview(
     inputs: Inputs,
-    scene: Scene,
+    scene: SessionContext,
     calls: Sequence[PastCall],
     call: PastCall | None,
     read: InjectionRule | None,
@@ -455,7 +455,7 @@ def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCa
 
 
 def trials(
-    scene: Scene,
+    scene: SessionContext,
     call: PastCall | None,
     read: InjectionRule | None = None,
     edited: InjectionRule | None = None,

@@ -17,7 +17,7 @@ from app.rules.rule_take_panel import take_in
 from app.rules.rule_text import rule_line
 from app.session import page_state as state
 from app.session.page_commands import Command, SetRules, TakeConfig
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.agents import AgentSettingsError, settings_from
 from simulator.environment.injection.rule_set_folder import RuleSetFolder, StoredSet
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, read_rule_set
@@ -25,7 +25,7 @@ from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, rea
 _SHOWN = 12
 
 
-def rule_exchange(scene: Scene) -> Command | None:
+def rule_exchange(scene: SessionContext) -> Command | None:
     """Draw saved sets, import and export; return the rules that were taken in."""
     kept = Kept(scene.drafts, "rule-exchange")
     st.markdown("**Saved sets**")
@@ -40,7 +40,7 @@ def rule_exchange(scene: Scene) -> Command | None:
     return asked
 
 
-def _import(scene: Scene, kept: Kept) -> Command | None:
+def _import(scene: SessionContext, kept: Kept) -> Command | None:
     text = _text(kept)
     if not text.strip():
         return None
@@ -105,7 +105,7 @@ def _beside(kept: Kept, beside: Beside) -> bool:
     return st.checkbox("Take this too", key=kept.widget("beside", True))
 
 
-def _export(scene: Scene, kept: Kept) -> None:
+def _export(scene: SessionContext, kept: Kept) -> None:
     rules = scene.session.rules
     if not rules:
         st.caption("There is no rule to export.")
@@ -140,7 +140,7 @@ def _export(scene: Scene, kept: Kept) -> None:
 _NO_SETS = "No set is saved yet. A set can be taken into the sessions of any agent."
 
 
-def save_form(scene: Scene, kept: Kept) -> None:
+def save_form(scene: SessionContext, kept: Kept) -> None:
     """Draw the way to save the session's rules as a set."""
     failed = state.get("unsaved_set")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -165,7 +165,7 @@ def save_form(scene: Scene, kept: Kept) -> None:
         problem("The folder of sets was not changed.", str(failed))
 
 
-def rule_set_list(scene: Scene) -> Command | None:
+def rule_set_list(scene: SessionContext) -> Command | None:
     """Draw the sets; return the session's rules with those of one that was taken in."""
     folder = rule_set_folder()
     stored = _listed(folder)
@@ -188,7 +188,7 @@ def _listed(folder: RuleSetFolder) -> tuple[StoredSet, ...]:
         return ()
 
 
-def _card(scene: Scene, folder: RuleSetFolder, each: StoredSet) -> Command | None:
+def _card(scene: SessionContext, folder: RuleSetFolder, each: StoredSet) -> Command | None:
     key = slug(each.path.name)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f"**{safe_label(each.name)}**", width="content")
@@ -211,7 +211,7 @@ def _card(scene: Scene, folder: RuleSetFolder, each: StoredSet) -> Command | Non
     return _taken(scene, folder, each, key)
 
 
-def _taken(scene: Scene, folder: RuleSetFolder, each: StoredSet, key: str) -> Command | None:
+def _taken(scene: SessionContext, folder: RuleSetFolder, each: StoredSet, key: str) -> Command | None:
     try:
         rules = folder.load(each.name).rules
     except RuleSetError as error:

@@ -8,12 +8,12 @@ from app.forms.safe_labels import literal
 from app.rules.rule_exchange import appended, missing_tools
 from app.session import page_state
 from app.session.page_commands import Command, SetRules
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.environment.injection.rules import InjectionRule
 
 
 def take_in(
-    scene: Scene, key: str, rules: tuple[InjectionRule, ...], *, empty: bool = True
+    scene: SessionContext, key: str, rules: tuple[InjectionRule, ...], *, empty: bool = True
 ) -> Command | None:
     """Draw the ways to take rules in, with what this agent lacks for them; return the rules as they then are.
 

@@ -17,7 +17,7 @@ from app.rules.rule_text import rule_line
 from app.session import page_state
 from app.session.page_commands import NEW_RULE, Command, SetRules, SwitchRule
 from app.session.past_calls import last_misses, past_calls, times_fired
-from app.session.session_context import Scene
+from app.session.session_context import SessionContext
 from simulator.environment.injection.fault_library import Fault, search
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 
@@ -25,7 +25,7 @@ COLUMNS = (1, 1.65)
 SIDES = ("Fault library", "Try it", "Sets and files")
 
 
-def rules_tab(scene: Scene) -> Command | None:
+def rules_tab(scene: SessionContext) -> Command | None:
     """Draw the rules; return what was asked for."""
     finish_saving(scene)
     edited = edited_rule(scene)
@@ -38,7 +38,7 @@ def rules_tab(scene: Scene) -> Command | None:
             return rule_list(scene) or asked
 
 
-def _head(scene: Scene) -> None:
+def _head(scene: SessionContext) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_rules"
     ):
@@ -51,7 +51,7 @@ def _head(scene: Scene) -> None:
             edit()
 
 
-def _beside(scene: Scene) -> Command | None:
+def _beside(scene: SessionContext) -> Command | None:
     side = pane_head("Make and test", SIDES, "rules_side")
     with pane("rules_side"):
         match side:
@@ -64,7 +64,7 @@ def _beside(scene: Scene) -> Command | None:
     return None
 
 
-def _try(scene: Scene) -> None:
+def _try(scene: SessionContext) -> None:
     st.caption("Would the rules have fired for a call? If not, why?")
     calls = past_calls(scene.session, scene.waiting_calls())
     trials(scene, call_picker(Kept(scene.drafts, "rules-try"), calls))
@@ -76,7 +76,7 @@ def _try(scene: Scene) -> None:
 _MENU = ("Duplicate", "Move up", "Move down", "Move to the top", "Delete")
 
 
-def rule_list(scene: Scene) -> Command | None:
+def rule_list(scene: SessionContext) -> Command | None:
     """Draw the rules; return what was asked for."""
     rules = scene.session.rules
     asked = _deleted(rules) or _replaced()
@@ -205,7 +205,7 @@ PAGE = 18
 _ALL = "all"
 
 
-def fault_library(scene: Scene) -> Command | None:
+def fault_library(scene: SessionContext) -> Command | None:
     """Draw the library; return the rules with the one that was added."""
     kept = Kept(scene.drafts, "fault-library")
     tool = _tool(scene, kept)
@@ -224,7 +224,7 @@ def fault_library(scene: Scene) -> Command | None:
     return asked
 
 
-def _tool(scene: Scene, kept: Kept) -> str:
+def _tool(scene: SessionContext, kept: Kept) -> str:
     tools = scene.tools()
     likely = next((call.tool_name for call in scene.waiting_calls()), tools[0] if tools else EVERY_TOOL)
     now = kept.value("tool", likely)
@@ -261,7 +261,7 @@ def _found(kept: Kept) -> tuple[Fault, ...]:
     return tuple(fault for fault in found if chosen in {_ALL, fault.category})
 
 
-def _fault_card(scene: Scene, fault: Fault, tool: str) -> Command | None:
+def _fault_card(scene: SessionContext, fault: Fault, tool: str) -> Command | None:
     with st.container(border=True, gap="xxsmall", key=f"fault_{fault.name}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
             st.markdown(f"**{safe_label(fault.title)}**", width="content")
@@ -281,7 +281,7 @@ def _fault_card(scene: Scene, fault: Fault, tool: str) -> Command | None:
     return _added(scene, fault, tool) if added else None
 
 
-def _added(scene: Scene, fault: Fault, tool: str) -> Command:
+def _added(scene: SessionContext, fault: Fault, tool: str) -> Command:
     rules = scene.session.rules
     taken = {rule.rule_id for rule in rules}
     rule_id = fault.name if fault.name not in taken else unused_name(fault.name, taken)

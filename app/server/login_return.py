@@ -26,7 +26,7 @@ def has_login() -> bool:
     return st.secrets.load_if_toml_exists() and "auth" in st.secrets
 
 
-class WayBack:
+class LoginReturn:
     """ASGI middleware that keeps the wanted address in a cookie, and takes it up when the identity provider sends people back."""
 
     def __init__(self, app: ASGIApp, login: Callable[[], bool] = has_login) -> None:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from app.forms.widget_sync import hold, set_input
 from app.live.live_sessions import LiveSession, registry
 from app.live.reopened_sessions import NotReopenedError, kept_drafts
-from app.live.session_store import shelf_if_open
+from app.live.session_store import store_if_open
 from app.live.shared_sessions import shared_session
 from app.live.unsent_texts import Drafts
 from app.server.browser_tabs import new_token
@@ -228,7 +228,7 @@ def drafts() -> Drafts:
 
 def drafts_of(shown: str) -> Drafts:
     """Return the drafts of a session that was on the screen in the run before, and may have left this server since."""
-    live, store = own(shown), shelf_if_open().store
+    live, store = own(shown), store_if_open().store
     if live is not None or store is None:
         return live.drafts if live is not None else Drafts()
     try:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.live.live_sessions import LiveSession
-from simulator.agents.agent_directory import Cast, known_agents, known_tools
+from simulator.agents.agent_directory import AgentDirectory, known_agents, known_tools
 from simulator.base.json_values import JsonObject
 from simulator.facts import SessionOpened
 from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scene:
+class SessionContext:
     """A live session as it stands in this run of the page; `stamp` tells it from the same one later."""
 
     live: LiveSession
@@ -43,9 +43,9 @@ class Scene:
         return self.live.drafts
 
     @property
-    def cast(self) -> Cast:
+    def directory(self) -> AgentDirectory:
         """The agents and tools, as far as they are known without a run."""
-        return self.live.cast
+        return self.live.directory
 
     def seed(self) -> str:
         """Return where the session's draws come from."""
@@ -82,9 +82,9 @@ class Scene:
 
     def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that may be called."""
-        named = known_tools(self.cast, self.session, self.declarations())
+        named = known_tools(self.directory, self.session, self.declarations())
         return tuple(name for name in named if name != "*")
 
     def agents(self) -> tuple[str, ...]:
         """Return the names of the agents that take turns."""
-        return known_agents(self.cast, self.session)
+        return known_agents(self.directory, self.session)

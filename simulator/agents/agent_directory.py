@@ -37,7 +37,7 @@ class AgentCard(Value):
     is_played: bool = False
 
 
-class Cast(Value):
+class AgentDirectory(Value):
     """The agents that can be reached from the root, the root first; `input_schema` is that of the root's queries."""
 
     agents: tuple[AgentCard, ...] = ()
@@ -49,9 +49,9 @@ class Cast(Value):
         return tuple({tool.name: tool for agent in self.agents for tool in agent.tools}.values())
 
 
-def cast_of(agent: Any) -> Cast:
+def directory_of(agent: Any) -> AgentDirectory:
     """Describe an ADK agent or workflow by its public attributes; what is not there is left out."""
-    return Cast(agents=tuple(map(_card, _walk(agent, set()))), input_schema=input_schema(agent))
+    return AgentDirectory(agents=tuple(map(_card, _walk(agent, set()))), input_schema=input_schema(agent))
 
 
 def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
@@ -103,18 +103,20 @@ def _first_paragraph(text: Any) -> str:
     return " ".join(str(text or "").strip().split("\n\n")[0].split())
 
 
-def steers(cast: Cast, tool_name: str) -> bool:
+def steers(cast: AgentDirectory, tool_name: str) -> bool:
     """Recognise a tool by which ADK steers its own flow, so that no rule can answer it; a tool of the agent's own may have such a name."""
     return tool_name in _OF_THE_FRAMEWORK and all(tool.name != tool_name for tool in cast.tools)
 
 
-def tool_player(cast: Cast, session: SimulationSession, tool_name: str) -> ToolPlayer:
+def tool_player(cast: AgentDirectory, session: SimulationSession, tool_name: str) -> ToolPlayer:
     """Return who answers a tool; an agent that is used as a tool runs, unless somebody sat down for it by its name."""
     is_agent = any(tool.is_agent and tool.name == tool_name for tool in cast.tools)
     return session.seats.tools.get(tool_name, "real") if is_agent else session.seats.of_tool(tool_name)
 
 
-def known_tools(cast: Cast, session: SimulationSession, declared: Iterable[str] = ()) -> tuple[str, ...]:
+def known_tools(
+    cast: AgentDirectory, session: SimulationSession, declared: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Return the names of the tools that may be called, each once: the agent's, those a model was shown, those called."""
     own = (tool.name for tool in cast.tools if not tool.is_set)
     called = (entry.tool_name for entry in session.history if isinstance(entry, ToolCall))
@@ -123,7 +125,7 @@ def known_tools(cast: Cast, session: SimulationSession, declared: Iterable[str] 
     return tuple(name for name in names if name not in _OF_THE_FRAMEWORK)
 
 
-def known_agents(cast: Cast, session: SimulationSession) -> tuple[str, ...]:
+def known_agents(cast: AgentDirectory, session: SimulationSession) -> tuple[str, ...]:
     """Return the names of the agents that take turns: those of the agent, those met, those somebody sat down for."""
     own = (agent.name for agent in cast.agents if agent.is_played)
     met = (str(getattr(entry, "agent", "")) for entry in session.history)

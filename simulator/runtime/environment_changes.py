@@ -106,7 +106,7 @@ def rename(engine: Engine, kind: str, old: str, new: str) -> None:
         SimulationError: There is no such thing, or another one has the new id.
     """
     try:
-        changes = engine.desk.up_to_date().world.renaming(kind, old, new)
+        changes = engine.knowledge.up_to_date().world.renaming(kind, old, new)
     except ValueError as error:
         raise SimulationError(str(error)) from error
     edit_world(engine, changes)
@@ -191,7 +191,7 @@ def _past_call(engine: Engine, number: int) -> CallContext:
     if not isinstance(fact, ToolAnswered) or place is None:
         raise SimulationError(f"fact {number} answers no tool call")
     before = engine.journal.branched(path[place - 1][0])
-    desk = engine.desk_of(before)
+    knowledge = engine.knowledge_along(before)
     counts = before.fold.counts
     return CallContext(
         tool_name=fact.tool_name,
@@ -205,7 +205,7 @@ def _past_call(engine: Engine, number: int) -> CallContext:
             tool_calls=counts.calls[fact.tool_name],
             session_calls=counts.calls.total(),
         ),
-        world=desk.world.collections,
+        world=knowledge.world.collections,
         state=lambda: before.session().current_state,
-        calls=lambda: desk.calls_of(fact.tool_name),
+        calls=lambda: knowledge.calls_of(fact.tool_name),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from simulator.environment.evidence.sketch import Code
 from simulator.environment.world.connections import ToolShape
 from simulator.journal import Journal
-from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.simulated_environment import OnlyReads, SimulatedEnvironment
 
@@ -27,7 +27,9 @@ def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment
     def shapes() -> Mapping[str, ToolShape]:
         return tools.known({}, journal.fold.environment.declared)
 
-    known = _Known(journal, Desk(journal, lambda: shapes, tools.own_settings), _Modelling(), tools.codes)
+    known = _Known(
+        journal, LiveKnowledge(journal, lambda: shapes, tools.own_settings), _Modelling(), tools.codes
+    )
     lock = Lock()
 
     def read(work: Callable[[Any], Any]) -> Any:
@@ -49,6 +51,6 @@ class _Known:
     """What of an engine says what is known."""
 
     journal: Journal
-    desk: Desk
+    knowledge: LiveKnowledge
     modelling: _Modelling
     tool_codes: Callable[[], Mapping[str, Code]]

@@ -53,7 +53,7 @@ from simulator.runtime.answering.fired_rules import Firing
 from simulator.runtime.answering.generators import Generating
 from simulator.runtime.answering.rule_gate import Injecting
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
-from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.models.environment_model import Modelling
 from simulator.runtime.turns.session_watch import SessionWatch
@@ -85,10 +85,12 @@ class Engine:
         self.seed = self._header_seed()
         self._tool_shapes = ToolShapes(config.root_agent)
         # Held weakly, as a circle would leave a session that is over to the garbage collector.
-        self.desk = Desk(journal, weakref.WeakMethod(self.tool_shapes), self._tool_shapes.own_settings)
-        self.modelling = Modelling(self.desk, clock)
+        self.knowledge = LiveKnowledge(
+            journal, weakref.WeakMethod(self.tool_shapes), self._tool_shapes.own_settings
+        )
+        self.modelling = Modelling(self.knowledge, clock)
         self.tool_codes = self._tool_shapes.codes
-        self.drafting = Drafting(self.seed, self.desk, self.modelling, self.tool_codes)
+        self.drafting = Drafting(self.seed, self.knowledge, self.modelling, self.tool_codes)
         self.user = UserAtWork()
         self.problems: list[str] = []
         self.divergence: Divergence | None = None
@@ -140,10 +142,10 @@ class Engine:
         """How often tools were called and rules were moved, by what is a fact."""
         return self.journal.fold.counts
 
-    def desk_of(self, journal: Journal) -> Desk:
+    def knowledge_along(self, journal: Journal) -> LiveKnowledge:
         """Return what the environment knows along another journal of this session."""
         own = self._tool_shapes.own_settings
-        return Desk(journal, weakref.WeakMethod(self.tool_shapes), own).up_to_date()
+        return LiveKnowledge(journal, weakref.WeakMethod(self.tool_shapes), own).up_to_date()
 
     def tool_shapes(self) -> Mapping[str, ToolShape]:
         """Return the tools that the agent is known to have, by name."""
@@ -276,9 +278,9 @@ class Engine:
         )
         run.declared = tuple(map(PlayedTool, self.journal.fold.declared_tools))
         self.run = run
-        injecting = Injecting(self, run, self.streams, self.desk)
+        injecting = Injecting(self, run, self.streams, self.knowledge)
         self.answering = Answering(
-            self, run, injecting, Generating(self, self.desk, self.drafting, self.modelling)
+            self, run, injecting, Generating(self, self.knowledge, self.drafting, self.modelling)
         )
         self._rules_at_rest = rules_at_rest(facts) if recorded else ()
         loop = asyncio.get_running_loop()

@@ -79,7 +79,7 @@ class SimulatedEnvironment:
     def world(self) -> WorldView:
         """Return what the environment knows: things as tables, connections, flags, remembered calls."""
         view: WorldView = self._commands.read(
-            lambda engine: world_view(engine.desk, engine.modelling.progress)
+            lambda engine: world_view(engine.knowledge, engine.modelling.progress)
         )
         return view
 
@@ -99,7 +99,7 @@ class SimulatedEnvironment:
         """
         check_invariant(line)
         judged: Standing = self._commands.read(
-            lambda engine: standing(engine.desk.up_to_date().world, (line,))[0]
+            lambda engine: standing(engine.knowledge.up_to_date().world, (line,))[0]
         )
         return judged
 

@@ -94,20 +94,20 @@ class Moment:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self._head = engine, engine.journal.head
-        self.learned = engine.desk.up_to_date().learned
+        self.learned = engine.knowledge.up_to_date().learned
         self._known = self._now()
 
     def _now(self) -> tuple[Any, ...]:
         engine = self.engine
-        return engine.run, engine.desk.up_to_date().learned, engine.journal.fold.environment
+        return engine.run, engine.knowledge.up_to_date().learned, engine.journal.fold.environment
 
     def drafting(self) -> Drafting:
         """Return the session's drafting where nothing was learned since, else one that knows no more than was known then."""
         engine = self.engine
         if all(now is then or now == then for now, then in zip(self._now(), self._known, strict=True)):
             return engine.drafting
-        desk = engine.desk_of(engine.journal.branched(self._head))
-        return Drafting(engine.seed, desk, engine.modelling, engine.tool_codes)
+        knowledge = engine.knowledge_along(engine.journal.branched(self._head))
+        return Drafting(engine.seed, knowledge, engine.modelling, engine.tool_codes)
 
 
 def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
@@ -126,7 +126,7 @@ def _contradicted(
 ) -> tuple[Contradiction, ...]:
     if outcome.kind not in {"returned", "failed"}:
         return ()
-    known = engine.desk.up_to_date()
+    known = engine.knowledge.up_to_date()
     found = known.against(world_call(waiting, as_response(outcome)))
     broken = breach_of(outcome, known.output_schema(waiting.name))
     return (*found, Contradiction(what=f"the answer {broken}")) if broken else found

@@ -30,7 +30,7 @@ class Content(NamedTuple):
     turns: int
 
 
-class Shelf(Unwritten):
+class DurablePart(Unwritten):
     """What the store knows of one journal.
 
     The journal holds `lock` while it changes, and counts its changes in `changed`; `query` is what its user asked

@@ -19,7 +19,7 @@ from simulator.store import fact_rows, session_files
 from simulator.store.background_writer import Writer
 from simulator.store.database import Database
 from simulator.store.database_tables import FACTS, SESSIONS, Place
-from simulator.store.durability import Shelf
+from simulator.store.durability import DurablePart
 from simulator.store.errors import StoreError, TakenError
 from simulator.store.leases import Leases
 from simulator.store.library import Library
@@ -258,7 +258,9 @@ class JournalStore(Library):
         return self._journal(record.session_id, tree, Place(journal.head, count))
 
     def _journal(self, session_id: str, tree: fact_rows.Tree, place: Place) -> StoredJournal:
-        shelf = Shelf(session_id, self._database, self._writer, self._clock, stored=tree.stored, place=place)
+        shelf = DurablePart(
+            session_id, self._database, self._writer, self._clock, stored=tree.stored, place=place
+        )
         return StoredJournal(self, shelf, tree)
 
 

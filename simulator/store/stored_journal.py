@@ -10,7 +10,7 @@ from simulator.session import SessionFold
 from simulator.session.adk_event_fields import content_text
 from simulator.store import fact_rows
 from simulator.store.database_tables import Place
-from simulator.store.durability import Content, Shelf
+from simulator.store.durability import Content, DurablePart
 from simulator.store.errors import BrokenJournalError, HeadMovedError
 from simulator.store.fact_rows import Tree
 
@@ -28,7 +28,7 @@ class StoredJournal(Journal):
     thread that must not wait.
     """
 
-    def __init__(self, store: JournalStore, shelf: Shelf, tree: Tree) -> None:
+    def __init__(self, store: JournalStore, shelf: DurablePart, tree: Tree) -> None:
         super().__init__()
         self._store = store  # as long as somebody appends, there has to be somebody who writes
         self._shelf, self._damage = shelf, tree.damage

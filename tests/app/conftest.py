@@ -12,11 +12,11 @@ import pytest
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 
-from app.evalsets.open_sets import desks
-from app.evalsets.workspace import benches
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.workspace import workspaces
 from app.live import agent_catalogue
 from app.live.live_sessions import registry
-from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
+from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from simulator.agents import catalogue_for
 from simulator.base.user_data import DATA_DIR
 from simulator.store import JournalStore
@@ -67,7 +67,7 @@ def _nothing_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def _no_sessions_stay() -> Iterator[None]:
     yield
     registry().close_all()
-    benches().close_all()
+    workspaces().close_all()
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalSt
     """A store of the test's own, in which the page keeps its sessions."""
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
     monkeypatch.setattr("sys.argv", ["app"])
-    close_shelf()
-    found = shelf().store
+    close_store()
+    found = server_store().store
     assert found is not None
     yield found
     registry().close_all()
-    close_shelf()
+    close_store()
 
 
 @pytest.fixture
@@ -93,4 +93,4 @@ def desk_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = write_set(folder / "orders.evalset.json")
     record_case(path, "one")
     yield path
-    desks().clear()
+    edited_sets().clear()

@@ -8,7 +8,7 @@ from typing import Any
 from app.live.live_sessions import LiveSession, registry
 from app.session.past_calls import before, past_calls
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import AgentCard, Cast, ToolCard
+from simulator.agents.agent_directory import AgentCard, AgentDirectory, ToolCard
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rule_call import CallContext
 from simulator.environment.injection.rule_trials import Trial, explain
@@ -39,7 +39,7 @@ from simulator.session.environment_state import SessionEnvironment
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")
-CAST = Cast(
+CAST = AgentDirectory(
     agents=(
         AgentCard(
             name="order_desk",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from app.evalsets.workspace import Bench, benches
+from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from tests.app.pages import Tab
 
@@ -14,12 +14,12 @@ _PAGE = """
 from importlib import import_module
 from pathlib import Path
 from app.forms.widget_sync import acknowledge
-from app.evalsets.workspace import benches
+from app.evalsets.workspace import workspaces
 from app.evalsets.set_facts import facts_of
 
 path = Path({path!r})
 draw = getattr(import_module({module!r}), {name!r})
-draw(benches().of({owner!r}, path), facts_of(path))
+draw(workspaces().of({owner!r}, path), facts_of(path))
 acknowledge()
 """
 
@@ -36,6 +36,6 @@ class SetTab(Tab):
         self.run()
 
     @property
-    def bench(self) -> Bench:
-        """The bench that is drawn."""
-        return benches().of(self.owner, self.path)
+    def workspace(self) -> Workspace:
+        """The workspace that is drawn."""
+        return workspaces().of(self.owner, self.path)

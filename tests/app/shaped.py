@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.live.live_sessions import LiveSession, registry
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.agents.demo_agents import demo_agent
 from simulator.runtime import Simulation
 from tests.app.pages import Tab
@@ -24,7 +24,7 @@ class Shaped:
         self.simulation = Simulation.open(config, seed="seed")
         if query:
             self.simulation.query(query, wait=PATIENCE)
-        self.live: LiveSession = registry().add(self.simulation, config, cast_of(config.root_agent))
+        self.live: LiveSession = registry().add(self.simulation, config, directory_of(config.root_agent))
         self.tab = Tab(self.simulation.session.session_id).click("open_environment")
 
     @property

@@ -10,7 +10,7 @@ import pytest
 
 from app.evalsets.run import adk_eval_tab as tab_module
 from app.evalsets.run.adk_eval_jobs import TOLERANT, Choice, spec_of
-from app.evalsets.workspace import benches
+from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
 from evalset.adk_runs.run_spec import EvalRunSpec
@@ -41,7 +41,7 @@ def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
     """A criterion comes on, gets its threshold and an option; what was switched off comes back as it was; it is saved."""
     tab = SetTab(TAB, eval_set)
-    assert not tab.bench.criteria.has_file
+    assert not tab.workspace.criteria.has_file
     tab.app.toggle(key=tab.key("on_hallucinations_v1")).set_value(True)
     tab.run()
     tab.app.number_input(key=tab.key("least_hallucinations_v1")).set_value(0.5)
@@ -55,7 +55,7 @@ def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
         "response_match_score": 0.8,
         "hallucinations_v1": {"threshold": 0.5, "judge_model_options": {"judge_model": "openai/gpt-4o"}},
     }
-    assert tab.bench.criteria.document == {"criteria": wanted}
+    assert tab.workspace.criteria.document == {"criteria": wanted}
     tab.choose("criteria_side", "JSON")
     assert json.loads(tab.app.text_area(key=tab.key("criteria_json")).value or "") == {"criteria": wanted}
     tab.choose("criteria_side", "Form")
@@ -65,13 +65,13 @@ def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
     tab.app.toggle(key=tab.key("on_hallucinations_v1")).set_value(True)
     tab.run().click(tab.key("criteria_save"))
     assert json.loads(eval_set.with_name("test_config.json").read_text()) == {"criteria": wanted}
-    assert tab.bench.criteria.is_saved
+    assert tab.workspace.criteria.is_saved
 
 
 def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Path) -> None:
     """Each in the place where ADK reads it; none of it is left when it is taken away."""
     tab = SetTab(TAB, eval_set)
-    before, end = tab.bench.criteria.document, tab.key("user_turns").rpartition("_")[2]
+    before, end = tab.workspace.criteria.document, tab.key("user_turns").rpartition("_")[2]
     name = "rubric_based_final_response_quality_v1"
     tab.app.toggle(key=tab.key(f"on_{name}")).set_value(True)
     tab.run()
@@ -85,7 +85,7 @@ def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Pa
     tab.run()
     tab.app.checkbox(key=tab.key(f"live_{end}")).check()
     tab.run()
-    document = tab.bench.criteria.document
+    document = tab.workspace.criteria.document
     assert document is not None
     assert document["custom_metrics"] == {"counts": {"code_config": {"name": "desk.metrics.counts"}}}
     assert document["user_simulator_config"] == {"max_allowed_invocations": 4}
@@ -103,7 +103,7 @@ def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Pa
     tab.run()
     tab.app.checkbox(key=tab.key(f"live_{end}")).uncheck()
     tab.run()
-    assert tab.bench.criteria.document == before
+    assert tab.workspace.criteria.document == before
 
 
 def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> N
     assert tab.live_marks() == []
     tab.click(tab.key("adk_run"))
     assert "The run did not begin." in tab.words
-    assert tab.bench.run is None
+    assert tab.workspace.run is None
 
 
 def test_a_file_that_somebody_else_has_changed_is_not_overwritten(eval_set: Path) -> None:
@@ -151,12 +151,12 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The set's own agent is chosen by itself, real tools are warned of; another tab shows the outcome, and so do the earlier results."""
-    monkeypatch.setattr(benches(), "starts", start_forked)
+    monkeypatch.setattr(workspaces(), "starts", start_forked)
     tab = SetTab(TAB, eval_set)
     assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
     assert "real tools run" in tab.words
     tab.click(tab.key("adk_run"))
-    run = tab.bench.run
+    run = tab.workspace.run
     assert run is not None
     tab = SetTab(TAB, eval_set)
     wait_until(lambda: run.view().is_over, what="the run is over", seconds=PATIENCE)
@@ -188,7 +188,7 @@ def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
     tab = SetTab(TAB, eval_set)
     tab.app.selectbox(key=tab.key("match_tool_trajectory_avg_score")).select("IN_ORDER")
     tab.run().click(tab.key("own_tolerant"))
-    document = tab.bench.criteria.document
+    document = tab.workspace.criteria.document
     assert document is not None
     assert custom_metrics(document) == {"tolerant_trajectory": TOLERANT}
     assert option(document, "tolerant_trajectory", ("match_type",)) == "IN_ORDER"
@@ -200,29 +200,29 @@ def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
 def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     """Where several people use the server a metric of one's own is refused; the studio's own for this set is not."""
     sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
-    bench = benches().of("browser-1", eval_set)
+    workspace = workspaces().of("browser-1", eval_set)
     choice = Choice(agent="adder")
-    bench.criteria.heed_tolerances(eval_set)
-    spec = spec_of(bench, choice, catalogue())
+    workspace.criteria.heed_tolerances(eval_set)
+    spec = spec_of(workspace, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
-    bench.criteria.own_metric("mine", "os.system")
+    workspace.criteria.own_metric("mine", "os.system")
     with pytest.raises(ValueError, match="nobody's own metrics run in it: mine"):
-        spec_of(bench, choice, catalogue())
+        spec_of(workspace, choice, catalogue())
     local = spec_of_local(eval_set)
-    assert local.config == bench.criteria.document
+    assert local.config == workspace.criteria.document
     assert local.history == eval_set.parent / ".adk" / "eval_history"
 
 
 def test_results_of_a_set_from_elsewhere_stay_with_their_run(eval_set: Path, tmp_path: Path) -> None:
     """Nothing is written into the folder of an agent that the set does not lie with."""
     elsewhere = write_tiny_eval_set(tmp_path / "sums.evalset.json")
-    bench = benches().of(LOCAL, elsewhere)
-    assert spec_of(bench, Choice(agent="adder", hermetic=False), catalogue()).history is None
+    workspace = workspaces().of(LOCAL, elsewhere)
+    assert spec_of(workspace, Choice(agent="adder", hermetic=False), catalogue()).history is None
 
 
 def spec_of_local(eval_set: Path) -> EvalRunSpec:
     """What whose machine it is runs with the same criteria."""
-    bench = benches().of(LOCAL, eval_set)
-    bench.criteria.heed_tolerances(eval_set)
-    bench.criteria.own_metric("mine", "os.system")
-    return spec_of(bench, Choice(agent="adder"), catalogue())
+    workspace = workspaces().of(LOCAL, eval_set)
+    workspace.criteria.heed_tolerances(eval_set)
+    workspace.criteria.own_metric("mine", "os.system")
+    return spec_of(workspace, Choice(agent="adder"), catalogue())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.adk.agents import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from simulator.agents.agent_directory import cast_of, known_tools, steers, tool_player
+from simulator.agents.agent_directory import directory_of, known_tools, steers, tool_player
 from simulator.session import Seats, SimulationSession
 
 
@@ -17,17 +17,17 @@ def finish_task(note: str) -> str:
 def test_an_agent_tool_is_listed_and_runs_by_itself() -> None:
     """It can have rules and players like any tool; without one its agent runs, whoever answers all other tools."""
     specialist = LlmAgent(name="specialist", description="Knows.")
-    cast = cast_of(LlmAgent(name="desk", tools=[AgentTool(specialist), finish_task]))
+    directory = directory_of(LlmAgent(name="desk", tools=[AgentTool(specialist), finish_task]))
     session = SimulationSession(agent_name="desk", seats=Seats(tools={"*": "offline"}))
-    assert "specialist" in known_tools(cast, session)
-    assert tool_player(cast, session, "specialist") == "real"
-    assert tool_player(cast, session, "finish_task") == "offline"
+    assert "specialist" in known_tools(directory, session)
+    assert tool_player(directory, session, "specialist") == "real"
+    assert tool_player(directory, session, "finish_task") == "offline"
     seated = session.model_copy(update={"seats": Seats(tools={"specialist": "person"})})
-    assert tool_player(cast, seated, "specialist") == "person"
+    assert tool_player(directory, seated, "specialist") == "person"
 
 
 def test_tools_that_steer_cannot_be_answered() -> None:
     """ADK's own are told by name here, but for a tool of the agent's own."""
-    cast = cast_of(LlmAgent(name="desk", tools=[finish_task]))
-    assert steers(cast, "transfer_to_agent")
-    assert not steers(cast, "finish_task")
+    directory = directory_of(LlmAgent(name="desk", tools=[finish_task]))
+    assert steers(directory, "transfer_to_agent")
+    assert not steers(directory, "finish_task")

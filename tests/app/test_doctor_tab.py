@@ -12,8 +12,8 @@ import pytest
 
 from app.evalsets.checks import doctor_jobs
 from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
-from app.evalsets.open_sets import desks
-from app.evalsets.workspace import benches
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
@@ -43,7 +43,7 @@ def opened(eval_set: Path) -> SetTab:
 
 def settled(tab: SetTab) -> SetTab:
     """Wait until nothing is at work, and draw that."""
-    wait_until(lambda: not tab.bench.is_at_work, what="the doctor is done")
+    wait_until(lambda: not tab.workspace.is_at_work, what="the doctor is done")
     tab.run()
     return tab
 
@@ -167,16 +167,16 @@ def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None
     eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
     tab = Tab(page="sets", set=str(eval_set))
     assert "byte order mark" in tab.literal
-    bench = benches().of(LOCAL, eval_set)
-    wait_until(lambda: not bench.is_at_work, what="the doctor is done")
+    workspace = workspaces().of(LOCAL, eval_set)
+    wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
     tab.run().click(tab.key("doctor_preview"))
-    wait_until(lambda: not bench.is_at_work, what="the doctor is done")
+    wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
     tab.run().click(tab.key("doctor_write"))
-    wait_until(lambda: not bench.is_at_work, what="the doctor is done")
+    wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
     tab.run()
     assert eval_set.read_bytes() == sound
     assert tab.has("set_tab")
-    desks().clear()
+    edited_sets().clear()
 
 
 def test_large_files_and_folders_are_examined_when_somebody_asks(
@@ -186,7 +186,7 @@ def test_large_files_and_folders_are_examined_when_somebody_asks(
     monkeypatch.setattr(doctor_jobs, "MOST_AT_ONCE", 10)
     tab = SetTab(TAB, eval_set)
     assert "examined when you ask for it" in tab.words
-    assert not tab.bench.jobs
+    assert not tab.workspace.jobs
     tab.click(tab.key("doctor_examine"))
     assert "Nothing is wrong with it" in settled(tab).words
     tab.app.checkbox(key=tab.key("doctor_folder")).check()
@@ -201,7 +201,7 @@ def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
     assert job.state == "running"
     tab = SetTab(TAB, eval_set)
     settled(tab)
-    tab.bench.jobs["examined"] = job
+    tab.workspace.jobs["examined"] = job
     tab.run()
     tab.click("stop_doctor_examination")
     assert (job.state, job.result) == ("failed", None)

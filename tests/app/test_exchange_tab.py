@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
-from app.evalsets.open_sets import desks
-from app.evalsets.workspace import Bench, benches
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.exporting.export_forms import Exported, ExportForm
 from tests.app.pages import HOSTILE, Tab
@@ -31,14 +31,14 @@ def opened(path: Path) -> Tab:
     return Tab(page="sets", set=str(path)).choose("set_tab", "Import & export")
 
 
-def bench(path: Path) -> Bench:
+def workspace(path: Path) -> Workspace:
     """Return what is kept of the tab."""
-    return benches().of(LOCAL, path)
+    return workspaces().of(LOCAL, path)
 
 
 def settled(tab: Tab, path: Path) -> Tab:
     """Wait until nothing is at work, and draw that."""
-    wait_until(lambda: not bench(path).is_at_work, what="the work is done")
+    wait_until(lambda: not workspace(path).is_at_work, what="the work is done")
     return tab.run()
 
 
@@ -74,7 +74,7 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
     tab.choose("set_tab", "Cases")
     assert "5 cases" in tab.words
     assert "one_2" in tab.literal
-    work = desks().of(LOCAL, path).work
+    work = edited_sets().of(LOCAL, path).work
     assert work.is_recorded(work.state.order[-1])
     assert path.read_bytes() == before
     tab.click("set_undo").click("set_undo")
@@ -90,7 +90,7 @@ def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
     tab.app.multiselect(key=tab.key("import_cases")).set_value(["second"])
     assert tab.run().app.button(key=tab.key("import_add")).label == "Add 1 case to this set"
     tab.click(tab.key("import_add"))
-    assert [row.eval_id for row in desks().of(LOCAL, path).work.rows()][3:] == ["second"]
+    assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["second"]
 
 
 def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def exported(tab: Tab, path: Path, form: str) -> Exported | None:
     tab.app.selectbox(key=tab.key("export_form")).set_value(form)
     tab.run().click(tab.key("export_prepare"))
     settled(tab, path)
-    result: Any = bench(path).jobs[EXPORTED].result
+    result: Any = workspace(path).jobs[EXPORTED].result
     return result if isinstance(result, Exported) else None
 
 

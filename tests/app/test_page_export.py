@@ -29,7 +29,7 @@ from evalset.recorded.recording_files import read_environment
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from tests.app.pages import HOSTILE, Tab
 
@@ -58,7 +58,7 @@ def tab(target: Path) -> Tab:
     (request,) = simulation.pending
     order = {"order_id": "A-1002", "status": "shipped", "tracking": HOSTILE, "items": [], "total": 1.0}
     simulation.answer(request, order)
-    registry().add(simulation, config, cast_of(config.root_agent))
+    registry().add(simulation, config, directory_of(config.root_agent))
     return Tab(simulation.session.session_id).click("open_export")
 
 
@@ -198,7 +198,7 @@ def test_what_turns_the_direction_of_a_text_is_shown_as_an_escape() -> None:
     simulation.query("Where is \u202eorder A-1002?")
     (request,) = simulation.pending
     simulation.answer(request, {"status": "\u2067shipped", "total": 1.0, "order_id": "A-1002", "items": []})
-    registry().add(simulation, demo, cast_of(demo.root_agent))
+    registry().add(simulation, demo, directory_of(demo.root_agent))
     session_page = Tab(simulation.session.session_id)
     page = Tab(simulation.session.session_id).click("open_export")
     assert "Where is \\u202eorder A-1002?" in session_page.literal
@@ -302,7 +302,7 @@ def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
     """Before the first query there is nothing to export; before the final response the script of the session so far."""
     config = demo_agent("order_desk")
     simulation = Simulation.open(config)
-    registry().add(simulation, config, cast_of(config.root_agent))
+    registry().add(simulation, config, directory_of(config.root_agent))
     tab = Tab(simulation.session.session_id)
     assert tab.app.button(key="open_export").disabled
     simulation.query("Where is order A-1002?")

@@ -14,7 +14,7 @@ from app.live import session_store as shelves
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import STORE_VARIABLE, Shelf, close_shelf, shelf
+from app.live.session_store import STORE_VARIABLE, StoreOfServer, close_store, server_store
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 from tests.harness.postgres import postgres
@@ -34,12 +34,12 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     found = tmp_path / "sessions.db"
     monkeypatch.setenv(STORE_VARIABLE, str(found))
     monkeypatch.setattr("sys.argv", ["app"])
-    monkeypatch.setattr(shelves, "opened", lambda _: Shelf(JournalStore.open(found, patience=0.1)))
-    close_shelf()
-    assert shelf().store is not None
+    monkeypatch.setattr(shelves, "opened", lambda _: StoreOfServer(JournalStore.open(found, patience=0.1)))
+    close_store()
+    assert server_store().store is not None
     yield found
     registry().close_all()
-    close_shelf()
+    close_store()
 
 
 def test_a_locked_database_is_said_and_goes_by(path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_locked_database_is_said_and_goes_by(path: Path) -> None:
     tab.run()
     assert "Everything is stored again" in tab.words
     assert "Not everything is stored yet" not in tab.words
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     assert store.load(live.session_id).to_json() == live.simulation.journal.to_json()
     tab.click("undo_step")
@@ -89,7 +89,7 @@ def test_a_step_that_is_not_stored_is_not_shown_as_if_it_were(path: Path) -> Non
 def test_what_was_typed_is_stored_when_the_page_has_been_drawn(path: Path) -> None:
     """The run that takes a draft in ends when it is in the file, however slow that is."""
     live = _begun()
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     tab = Tab(live.session_id)
     event.listen(store._database._engine, "commit", lambda _: sleep(SLOW_SECONDS))
@@ -103,7 +103,7 @@ def test_what_was_typed_is_stored_when_the_page_has_been_drawn(path: Path) -> No
 def test_typed_text_that_is_not_stored_is_named(path: Path) -> None:
     """A draft that the database does not take is told of, and taken once it can be."""
     live = _begun()
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     tab = Tab(live.session_id)
     other = sqlite3.connect(path, isolation_level=None)
@@ -131,7 +131,7 @@ def _is_stored_again(live: LiveSession, tab: Tab) -> None:
     wait_until(lambda: live.simulation.journal.trouble is None, what="the trouble to be over")
     tab.run()
     assert "Everything is stored again" in tab.words
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     live.simulation.journal.keep()
     assert store.load(live.session_id).to_json() == live.simulation.journal.to_json()
@@ -140,7 +140,7 @@ def _is_stored_again(live: LiveSession, tab: Tab) -> None:
 def test_a_full_disk_is_said_and_goes_by(path: Path) -> None:
     """Steps count while there is no room for them; when there is, they are stored without anybody's doing."""
     live = _begun()
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     # As in the tests of the store itself: the database may not grow, for which SQLite says what it says of a full disk.
     engine = store._database._engine
@@ -169,7 +169,7 @@ def test_a_broken_row_hides_nothing_before_it(path: Path) -> None:
     tab = Tab(live.session_id)
     tab.click(tab.key("accept_"))
     registry().close_all()
-    close_shelf()
+    close_store()
     with sqlite3.connect(path) as other:
         last = other.execute("SELECT max(number) FROM studio_facts").fetchone()[0]
         other.execute("UPDATE studio_facts SET body = '{' WHERE number = ?", [last])
@@ -181,7 +181,7 @@ def test_a_broken_row_hides_nothing_before_it(path: Path) -> None:
         assert CANCEL in tab.literal
         tab.click(tab.key("accept_"))
         registry().close_all()
-        close_shelf()
+        close_store()
 
 
 def test_a_database_server_that_is_restarted_loses_nothing(
@@ -191,7 +191,7 @@ def test_a_database_server_that_is_restarted_loses_nothing(
     monkeypatch.setattr("sys.argv", ["app"])
     with postgres() as server:
         monkeypatch.setenv(STORE_VARIABLE, server.new_database())
-        close_shelf()
+        close_store()
         live = _begun()
         tab = Tab(live.session_id)
         server.stop()
@@ -202,11 +202,11 @@ def test_a_database_server_that_is_restarted_loses_nothing(
         server.start()
         _is_stored_again(live, tab)
         registry().close_all()
-        close_shelf()
+        close_store()
         again = Tab(live.session_id)
         assert again.has(again.key("accept_"))
         registry().close_all()
-        close_shelf()
+        close_store()
 
 
 def test_a_database_server_that_says_nothing_holds_up_one_click_for_a_moment(
@@ -216,7 +216,7 @@ def test_a_database_server_that_says_nothing_holds_up_one_click_for_a_moment(
     monkeypatch.setattr("sys.argv", ["app"])
     with postgres() as server:
         monkeypatch.setenv(STORE_VARIABLE, server.new_database())
-        close_shelf()
+        close_store()
         live = _begun()
         tab = Tab(live.session_id)
         took = []
@@ -230,4 +230,4 @@ def test_a_database_server_that_says_nothing_holds_up_one_click_for_a_moment(
         assert sum(took) < CLICKS_SECONDS
         _is_stored_again(live, tab)
         registry().close_all()
-        close_shelf()
+        close_store()

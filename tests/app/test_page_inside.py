@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.evalsets.open_sets import desks
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_facts import environment_of
 from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording_files import read_environment, sidecar_of
@@ -18,6 +18,6 @@ def test_the_page_says_where_the_recording_is(desk_set: Path) -> None:
     sidecar = sidecar_of(desk_set)
     desk_set.write_text(joined(desk_set.read_text(), read_environment(sidecar)))
     sidecar.unlink()
-    desks().clear()
+    edited_sets().clear()
     assert words in Tab(page="sets", set=str(desk_set)).words
     assert environment_of(desk_set) == desk_set

@@ -14,7 +14,14 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import Registry, registry
 from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import STORE_VARIABLE, Shelf, close_shelf, open_in_background, opened, shelf
+from app.live.session_store import (
+    STORE_VARIABLE,
+    StoreOfServer,
+    close_store,
+    open_in_background,
+    opened,
+    server_store,
+)
 from app.pages.sidebar import forget_lists
 from app.pages.sidebar_panel import SHOWN_SESSIONS
 from app.server.owners import LOCAL
@@ -42,7 +49,7 @@ def session_id(store: JournalStore) -> str:
 def _server_ends() -> None:
     """Let go of everything in memory, as a server that ends does."""
     registry().close_all()
-    close_shelf()
+    close_store()
 
 
 def _asked() -> list[str]:
@@ -104,7 +111,7 @@ def test_an_agent_that_has_changed_is_named(session_id: str, store: JournalStore
     journal = store.load(session_id)
     journal.keep()
     _server_ends()
-    changed = shelf().store
+    changed = server_store().store
     assert changed is not None
     document = json.loads(changed.export(session_id))
     changed.purge(session_id)
@@ -260,12 +267,12 @@ def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
 def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason may come from the database: it is shown as it is."""
     words = "**strong** ![x](http://evil.example/a.png)"
-    held: Any = shelf()
-    monkeypatch.setattr("app.pages.sidebar.shelf_if_open", lambda: type(held)(problem=words))
+    held: Any = server_store()
+    monkeypatch.setattr("app.pages.sidebar.store_if_open", lambda: type(held)(problem=words))
     tab = Tab()
     assert "Sessions are not kept" in tab.words
     assert "in memory only" not in tab.words
-    monkeypatch.setattr("app.pages.sidebar.shelf_if_open", lambda: type(held)(is_off=True))
+    monkeypatch.setattr("app.pages.sidebar.store_if_open", lambda: type(held)(is_off=True))
     assert "in memory only" in Tab().words
     assert words in tab.literal
     assert tab.live_marks() == []
@@ -278,7 +285,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     _server_ends()
     may_open = Event()
 
-    def slowly(environ: Mapping[str, str]) -> Shelf:
+    def slowly(environ: Mapping[str, str]) -> StoreOfServer:
         may_open.wait(60)
         return opened(environ)
 
@@ -300,7 +307,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
 def test_where_no_sessions_are_kept_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list is known to be empty."""
     monkeypatch.setenv(STORE_VARIABLE, "none")
-    close_shelf()
+    close_store()
     assert "Opening" not in Tab().words
 
 

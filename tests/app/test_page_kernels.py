@@ -159,7 +159,7 @@ def test_new_tools_stand_in_the_lists_once_the_new_code_is_taken(start: Tab, tmp
     _looks_again(live)
     start.run()
     start.click("restart_with_new_code")
-    assert {tool.name for tool in live.cast.tools} == {"find_order", "cancel_order"}
+    assert {tool.name for tool in live.directory.tools} == {"find_order", "cancel_order"}
     assert catalogue().entries()[0].description == "Cancels orders, too."
 
 

@@ -12,7 +12,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import Registry, RegistryFullError, registry
 from app.live.reopened_sessions import reopened
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_shelf, shelf
+from app.live.session_store import close_store, server_store
 from app.server.owners import LOCAL, Arrival, visitor_of
 from app.session.page_commands import (
     ArchiveSession,
@@ -61,7 +61,7 @@ def _live() -> None:
 
 def _server_ends() -> None:
     registry().close_all()
-    close_shelf()
+    close_store()
 
 
 def _agent_is_gone(patch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_the_list_holds_ones_own_alone(annes: str) -> None:
     assert hers.has(f"recent_{annes}")
     assert not his.keys("recent_")
     _server_ends()
-    shelf()
+    server_store()
     hers, his = Tab(user=ANNE), Tab(user=BEN)
     assert hers.has(f"recent_{annes}")
     assert not his.keys("recent_")
@@ -176,7 +176,9 @@ def test_a_guess_costs_nobody_their_place(annes: str, store: JournalStore) -> No
     small = Registry(limit=1)
     agent: Any = FakeAgent()
     simulation = FakeSimulation()
-    small.add(simulation, live.config.__class__(name="a", agent=agent, eval_set_path="x.json"), live.cast)
+    small.add(
+        simulation, live.config.__class__(name="a", agent=agent, eval_set_path="x.json"), live.directory
+    )
     with pytest.raises(RegistryFullError) as full:
         small.check_room()
     assert not any(letter.isdigit() for letter in str(full.value))

@@ -8,7 +8,7 @@ import pytest
 
 from app.live.live_sessions import registry
 from simulator.agents import demo_agent
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.facts import TurnEnded
 from simulator.runtime import Simulation
 from tests.app.fakes import AT, FakeSimulation, put_live, tool_request
@@ -68,7 +68,7 @@ def expenses() -> tuple[Simulation, Tab]:
     """A session of an agent with an input schema, before its first query."""
     config = demo_agent("expense_approver")
     simulation = Simulation.open(config)
-    registry().add(simulation, config, cast_of(config.root_agent))
+    registry().add(simulation, config, directory_of(config.root_agent))
     return simulation, Tab(simulation.session.session_id)
 
 

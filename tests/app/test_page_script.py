@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app.export.export_case import exportable
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
-from app.live.session_store import close_shelf
+from app.live.session_store import close_store
 from app.pages.start_panel import TEXT_KEY
 from app.scripts.script_play import ScriptForm, open_script, text_of_upload
 from app.server.owners import LOCAL
@@ -104,7 +104,7 @@ def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -
     until(live, "asks")
     session_id = live.session_id
     registry().close_all()
-    close_shelf()
+    close_store()
     tab = Tab(session_id)
     assert "It can go on where it was." in tab.literal
     again = registry().get(session_id)

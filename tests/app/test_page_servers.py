@@ -11,7 +11,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, Registry, registry
 from app.live.remote_sessions import FOLLOWED
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
+from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from simulator.facts import SeatChanged
 from simulator.runtime import Simulation
 from simulator.store import HeadMovedError, JournalStore
@@ -30,12 +30,12 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalSt
     path = tmp_path / "sessions.db"
     monkeypatch.setenv(STORE_VARIABLE, str(path))
     monkeypatch.setattr("sys.argv", ["app"])
-    close_shelf()
-    assert shelf().store is not None
+    close_store()
+    assert server_store().store is not None
     store = JournalStore.open(path, holder=Holder(where=THERE))
     yield store
     registry().close_all()
-    close_shelf()
+    close_store()
     store.close()
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.evalsets.open_sets import desks
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import check_set, found_sets, take_upload
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_shelf, shelf
+from app.live.session_store import close_store, server_store
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
@@ -167,7 +167,7 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     tab.app.text_input(key=tab.key("tags_part-one_copy")).input("smoke, new ,smoke")
     tab.click("part_accept")
     tab.click("case_down")
-    work = desks().of("local", path).work
+    work = edited_sets().of("local", path).work
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "start", "two", "three"]
     assert work.note("one_copy").tags == ("smoke", "new")
     tab.app.text_input(key="merge_with").input("three")
@@ -190,7 +190,7 @@ def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
     tab.unfold("turn_menu_0").click("turn_add_0")
     tab.app.text_input(key=tab.key("name_part-two")).input("close")
     tab.click("part_accept")
-    work = desks().of("local", path).work
+    work = edited_sets().of("local", path).work
     assert work.row("two").tools == ("track", "look_up", "close")
     assert work.row("two").turns == 1
     for part, text in (("session_input_state", '{"tier": "new"}'), ("rubrics", "{}")):
@@ -238,7 +238,7 @@ def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
     tab.click("case_duplicate")
     path.write_text(path.read_text().replace("Where now?", "And where now?", 1))
     tab.run().click("conflict_reload")
-    assert not desks().of("local", path).work.is_changed
+    assert not edited_sets().of("local", path).work.is_changed
     assert "And where now?" in str(on_set(path, "one").app.expander)
 
 
@@ -288,7 +288,7 @@ def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     (asked,) = live.simulation.view().pending
     assert isinstance(asked, ModelRequest)
     assert "Script waits for you" in tab.run().words
-    desks().clear()
+    edited_sets().clear()
 
 
 def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
@@ -305,7 +305,7 @@ def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
     assert isinstance(asked, ToolRequest)
     assert asked.draft == {"error_code": 503, "error_message": "busy"}
     assert "recorded" in " ".join(asked.draft_from)
-    desks().clear()
+    edited_sets().clear()
 
 
 def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
@@ -314,9 +314,9 @@ def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store
     made = open_session(form, catalogue().config("order_desk")).session_id
     registry().close_all()
     assert store.record(made)
-    close_shelf()
+    close_store()
     tab = Tab(page="sets")
-    assert shelf().store is not None
+    assert server_store().store is not None
     assert tab.run().has(f"recent_{made}")
 
 

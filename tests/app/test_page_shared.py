@@ -14,7 +14,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.read_only_simulation import GONE, NotSharedError, ReadOnly, ReadOnlyError
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_shelf, shelf
+from app.live.session_store import close_store, server_store
 from app.live.shared_sessions import shared_session
 from app.live.simulation_protocol import LiveSimulation
 from app.session import command_handler, decisions, page_fragments
@@ -97,7 +97,7 @@ def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, rests: bool) -
         assert "does not have it open on this server" in tab.words
         assert WORDS in tab.literal
         assert registry().get(annes.session_id) is None
-        store = shelf().store
+        store = server_store().store
         assert store is not None
         elsewhere = store.load(annes.session_id)
         steps = len(elsewhere.session().history)
@@ -356,7 +356,7 @@ def test_a_session_whose_agent_is_gone_can_be_read_through_its_link(
 ) -> None:
     """The steps are there, the journal is not handed out with all that is beside them."""
     registry().close_all()
-    close_shelf()
+    close_store()
     monkeypatch.setattr("sys.argv", ["app", "--no-demos"])
     tab = Tab(shared=token, user=BEN)
     assert "cannot be shown in full" in tab.words

@@ -11,7 +11,7 @@ import streamlit as st
 from app.live.live_sessions import registry
 from app.session.header_panel import header
 from app.session.step_labels import step_words
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from tests.app.fakes import FakeSimulation, paused, put_live, tool_request
 from tests.app.pages import Tab
@@ -30,7 +30,7 @@ def session() -> Simulation:
     """A session in which two orders are looked for, the first of them found by a person."""
     agent = agent_of([call("find", order_id="A")], [call("find", order_id="B")], [say("done")], tools=[find])
     simulation = opened(agent)
-    registry().add(simulation, simulation.config, cast_of(simulation.config.root_agent))
+    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
     simulation.query("Where are my orders?", wait=PATIENCE)
     simulation.answer(simulation.pending[0], {"status": "first"}, wait=PATIENCE)
     return simulation

@@ -10,7 +10,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import STORE_VARIABLE, close_shelf
+from app.live.session_store import STORE_VARIABLE, close_store
 from tests.app.pages import Tab
 
 CANCEL = "Please cancel order A-1001 and refund me."
@@ -20,10 +20,10 @@ CANCEL = "Please cancel order A-1001 and refund me."
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
     monkeypatch.setattr("sys.argv", ["app"])
-    close_shelf()
+    close_store()
     yield
     registry().close_all()
-    close_shelf()
+    close_store()
 
 
 def _session() -> LiveSession:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.evalsets.open_sets import Desks, desks
-from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
+from app.evalsets.open_sets import EditedSets, edited_sets
+from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
@@ -21,13 +21,13 @@ QUERY = ("conversation", 0, "user_content")
 @pytest.fixture
 def path(desk_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A set of three cases, and a store."""
-    close_shelf()
+    close_store()
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "kept" / "sessions.db"))
-    assert shelf().store is not None
-    desks().clear()
+    assert server_store().store is not None
+    edited_sets().clear()
     yield desk_set
-    desks().clear()
-    close_shelf()
+    edited_sets().clear()
+    close_store()
 
 
 def on_set(path: Path) -> Tab:
@@ -37,25 +37,25 @@ def on_set(path: Path) -> Tab:
 
 def killed() -> None:
     """Let the server end without a word: what it has in memory is gone."""
-    desks().clear()
+    edited_sets().clear()
 
 
 def edited(path: Path, text: str = "Edited?") -> Tab:
     """Edit a case, and let the page be drawn."""
     tab = on_set(path)
-    desks().of("local", path).work.apply(SetText(case="one", where=QUERY, text=text))
+    edited_sets().of("local", path).work.apply(SetText(case="one", where=QUERY, text=text))
     return tab.run()
 
 
 def test_unsaved_edits_are_there_again(path: Path) -> None:
     """All that was drawn with them is in the store, undone edits too; the page says since when, and a save ends it."""
     tab = edited(path)
-    desks().of("local", path).work.apply(DeleteCase(case="two"))
+    edited_sets().of("local", path).work.apply(DeleteCase(case="two"))
     tab.run().click("set_undo")
-    before = desks().of("local", path).work
+    before = edited_sets().of("local", path).work
     killed()
     tab = on_set(path)
-    work = desks().of("local", path).work
+    work = edited_sets().of("local", path).work
     assert work is not before
     assert (work.edits, work.undone, work.state.order) == (before.edits, before.undone, before.state.order)
     assert work.case("one") == before.case("one")
@@ -67,7 +67,7 @@ def test_unsaved_edits_are_there_again(path: Path) -> None:
     killed()
     tab = on_set(path)
     assert "Unsaved edits" not in tab.words
-    assert not desks().of("local", path).work.is_changed
+    assert not edited_sets().of("local", path).work.is_changed
 
 
 def test_edits_are_in_the_file_before_they_are_drawn(path: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_edits_are_in_the_file_before_they_are_drawn(path: Path, tmp_path: Path)
 def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
     """The edits are those since the save, on the cases as they are called now."""
     tab = on_set(path)
-    work = desks().of("local", path).work
+    work = edited_sets().of("local", path).work
     work.apply(RenameCase(case="one", eval_id="first"))
     work.apply(DuplicateCase(case="two", eval_id="copy"))
     save(work)
@@ -93,7 +93,7 @@ def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
     tab.run()
     killed()
     tab = on_set(path)
-    found = desks().of("local", path).work
+    found = edited_sets().of("local", path).work
     assert "Unsaved edits from" in tab.words
     assert not tab.has("conflict_merge")
     assert [row.eval_id for row in found.rows()] == ["first", "two", "copy", "three"]
@@ -106,7 +106,7 @@ def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
 def test_what_was_undone_behind_a_save_is_there_again(path: Path) -> None:
     """A save can be undone and gone another way from; that is what was not saved then."""
     tab = on_set(path)
-    work = desks().of("local", path).work
+    work = edited_sets().of("local", path).work
     work.apply(SetText(case="one", where=QUERY, text="Saved?"))
     save(work)
     work.undo()
@@ -114,7 +114,7 @@ def test_what_was_undone_behind_a_save_is_there_again(path: Path) -> None:
     tab.run()
     killed()
     on_set(path)
-    found = desks().of("local", path).work
+    found = edited_sets().of("local", path).work
     assert found.is_changed
     save(found)
     text = path.read_text(encoding="utf-8")
@@ -131,11 +131,11 @@ def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
     assert "changed by somebody else" in tab.words
     tab.app.segmented_control(key="whose_one").set_value("Mine")
     tab.run().click("conflict_merge")
-    work = desks().of("local", path).work
+    work = edited_sets().of("local", path).work
     assert work.row("one").query == "Mine?"
     killed()
     tab = on_set(path)
-    assert desks().of("local", path).work.row("one").query == "Mine?"
+    assert edited_sets().of("local", path).work.row("one").query == "Mine?"
     assert not tab.has("conflict_merge")
 
 
@@ -146,7 +146,7 @@ def test_restored_edits_are_dropped_with_a_click(path: Path) -> None:
     killed()
     tab = on_set(path).click("set_discard")
     assert "Unsaved edits" not in tab.words
-    assert not desks().of("local", path).work.is_changed
+    assert not edited_sets().of("local", path).work.is_changed
     killed()
     assert "Unsaved edits" not in on_set(path).words
     assert path.read_bytes() == before
@@ -156,13 +156,13 @@ def test_edits_are_their_authors_alone(path: Path) -> None:
     """Somebody else finds the file as it is."""
     edited(path)
     killed()
-    assert not Desks().of("somebody else", path).work.is_changed
-    assert desks().of("local", path).work.is_changed
+    assert not EditedSets().of("somebody else", path).work.is_changed
+    assert edited_sets().of("local", path).work.is_changed
 
 
 def test_edits_that_cannot_be_read_are_shown_and_stay(path: Path) -> None:
     """The page says why, gives them as a file, and drops them only when it is asked to."""
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     store.put_unsaved("local", str(path), '{"version": 9}', path.read_bytes())
     for _ in range(2):

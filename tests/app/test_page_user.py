@@ -11,7 +11,7 @@ import pytest
 import evalset
 from app.live.live_sessions import registry
 from app.session.step_labels import step_words
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from tests.app.pages import HOSTILE, Tab
 from tests.evalset.examples import AGENT, a_case
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 def session() -> Simulation:
     """A session that waits for its first query."""
     simulation = desk()
-    registry().add(simulation, simulation.config, cast_of(simulation.config.root_agent))
+    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
     return simulation
 
 

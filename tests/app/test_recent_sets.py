@@ -15,7 +15,7 @@ from app.live.live_sessions import registry
 from app.live.recent_sets import MOST_RECENT, recent_sets, remember_set
 from app.server.owners import LOCAL
 from simulator.agents import DEMOS_DIR, AgentCatalogue, AgentSettings, demo_agent
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from tests.app.pages import Tab
 
@@ -42,7 +42,7 @@ def exporting() -> Tab:
     simulation.query("Where is order A-1002?")
     (request,) = simulation.pending
     simulation.answer(request, {"order_id": "A-1002", "status": "shipped", "items": [], "total": 1.0})
-    registry().add(simulation, config, cast_of(config.root_agent))
+    registry().add(simulation, config, directory_of(config.root_agent))
     return Tab(simulation.session.session_id).click("open_export")
 
 

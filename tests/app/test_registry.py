@@ -11,7 +11,7 @@ import pytest
 from app.live.live_sessions import Registry, RegistryFullError, registry
 from app.live.unsent_texts import Drafts
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import Cast
+from simulator.agents.agent_directory import AgentDirectory
 from simulator.journal import Journal
 from simulator.session import SimulationSession
 
@@ -39,7 +39,7 @@ def test_two_tabs_find_the_same_simulation() -> None:
     """A session's id leads everybody to one simulation."""
     sessions = Registry()
     simulation: Any = Simulation("a")
-    live = sessions.add(simulation, CONFIG, Cast())
+    live = sessions.add(simulation, CONFIG, AgentDirectory())
     assert sessions.get("a") is live is sessions.get("a")
     assert sessions.get("b") is None
 
@@ -49,9 +49,9 @@ def test_a_session_is_taken_in_once() -> None:
     sessions = Registry()
     first: Any = Simulation("a")
     second: Any = Simulation("a")
-    sessions.add(first, CONFIG, Cast())
+    sessions.add(first, CONFIG, AgentDirectory())
     with pytest.raises(ValueError, match="'a' is live already"):
-        sessions.add(second, CONFIG, Cast())
+        sessions.add(second, CONFIG, AgentDirectory())
     assert sessions.newest_first()[0].simulation is first
 
 
@@ -59,12 +59,12 @@ def test_the_number_of_sessions_is_bounded() -> None:
     """Beyond the limit the registry says what to do, and nothing of the sessions of others; closing one makes room."""
     sessions = Registry(limit=2)
     simulations: list[Any] = [Simulation(name) for name in "abc"]
-    sessions.add(simulations[0], CONFIG, Cast())
-    sessions.add(simulations[1], CONFIG, Cast())
+    sessions.add(simulations[0], CONFIG, AgentDirectory())
+    sessions.add(simulations[1], CONFIG, AgentDirectory())
     with pytest.raises(RegistryFullError, match=r"no further session open.*close one"):
-        sessions.add(simulations[2], CONFIG, Cast())
+        sessions.add(simulations[2], CONFIG, AgentDirectory())
     sessions.close("a")
-    sessions.add(simulations[2], CONFIG, Cast())
+    sessions.add(simulations[2], CONFIG, AgentDirectory())
     assert [live.session_id for live in sessions.newest_first()] == ["c", "b"]
     assert simulations[0].closed == 1
 
@@ -73,7 +73,7 @@ def test_closing_twice_is_no_error() -> None:
     """A session that is gone already is closed no second time."""
     sessions = Registry()
     simulation: Any = Simulation("a")
-    sessions.add(simulation, CONFIG, Cast())
+    sessions.add(simulation, CONFIG, AgentDirectory())
     sessions.close("a")
     sessions.close("a")
     assert simulation.closed == 1
@@ -84,7 +84,7 @@ def test_the_end_closes_all_that_can_be_closed() -> None:
     sessions = Registry()
     simulations: list[Any] = [Simulation("a"), Simulation("b", fails=True), Simulation("c")]
     for simulation in simulations:
-        sessions.add(simulation, CONFIG, Cast())
+        sessions.add(simulation, CONFIG, AgentDirectory())
     errors = sessions.close_all()
     assert [str(error) for error in errors] == ["does not close"]
     assert [simulation.closed for simulation in simulations] == [1, 1, 1]

@@ -11,7 +11,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.reopened_sessions import reopened
 from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_shelf, shelf
+from app.live.session_store import close_store, server_store
 from simulator.agents import DEMOS_DIR
 from simulator.scripts import script_of
 from simulator.store import JournalStore, read_session
@@ -51,7 +51,7 @@ def _renamed(agents: Path, session_id: str, *, itself: bool = True) -> str:
     assert live is not None
     journal = live.simulation.journal.to_json()
     registry().close_all()
-    close_shelf()
+    close_store()
     (agents / OLD).rename(agents / NEW)
     if itself:
         for file in (agents / NEW).glob("*.py"):
@@ -82,10 +82,10 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     assert live.simulation.view().divergence is None
     assert len(live.simulation.journal) > length
     registry().close_all()
-    close_shelf()
+    close_store()
     again = Tab(session_id)
     assert not again.has("continue_renamed")
-    kept = shelf().store
+    kept = server_store().store
     assert kept is not None
     assert kept.record(session_id).agent_key == NEW
     assert read_session(kept.export(session_id)).fold.agent_name == OLD

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.evalsets.open_sets import desks
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.run.verify_jobs import VERIFIED
-from app.evalsets.workspace import Bench, benches
+from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase
 from evalset.recorded.recording_files import sidecar_of
@@ -57,7 +57,7 @@ def eval_set(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
     yield changed
-    desks().clear()
+    edited_sets().clear()
 
 
 def opened(path: Path) -> Tab:
@@ -65,9 +65,9 @@ def opened(path: Path) -> Tab:
     return Tab(page="sets", set=str(path)).choose("set_tab", "Verify")
 
 
-def bench_of(path: Path) -> Bench:
+def bench_of(path: Path) -> Workspace:
     """Return what is kept of the set on the server."""
-    return benches().of(LOCAL, path)
+    return workspaces().of(LOCAL, path)
 
 
 def settled(tab: Tab, path: Path) -> Tab:
@@ -83,7 +83,7 @@ def verified(tab: Tab, path: Path) -> Verification:
 
 
 def result_of(path: Path) -> Verification:
-    """Return the result on the bench."""
+    """Return the result on the workspace."""
     job = bench_of(path).jobs[VERIFIED]
     assert job.result is not None, job.problem
     result: Verification = job.result
@@ -260,7 +260,7 @@ def test_a_case_that_was_deleted_meanwhile_is_said_to_be_gone(eval_set: Changed)
     path = eval_set(('"order": "A"', '"order": "Z"'))
     tab = opened(path)
     assert verified(tab, path).status == "failed"
-    desks().of(LOCAL, path).work.apply(DeleteCase(case="one"))
+    edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="one"))
     for action in ("repair", "open"):
         tab.click(tab.key(f"divergence_{action}"))
         assert "'one'" in tab.literal
@@ -282,7 +282,7 @@ def test_a_result_from_before_an_edit_is_out_of_date(eval_set: Changed) -> None:
     tab = opened(path)
     assert verified(tab, path).status == "passed"
     assert "Out of date" not in tab.literal
-    work = desks().of(LOCAL, path).work
+    work = edited_sets().of(LOCAL, path).work
     work.apply(DeleteCase(case=work.state.order[1]))
     assert "Out of date: the set has edits that are not saved." in tab.run().literal
     assert not tab.keys("verify_again")

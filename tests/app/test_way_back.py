@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.server.login_return import COOKIE, WayBack
+from app.server.login_return import COOKIE, LoginReturn
 
 PAGE = {"accept": "text/html"}
 
@@ -26,7 +26,7 @@ async def _back(request: Request) -> Response:
 def studio(*, login: bool = True) -> TestClient:
     """A server whose identity provider sends people back at once."""
     routes = [Route("/", _page), Route("/oauth2callback", _back)]
-    middleware = [Middleware(WayBack, login=lambda: login)]
+    middleware = [Middleware(LoginReturn, login=lambda: login)]
     return TestClient(Starlette(routes=routes, middleware=middleware), follow_redirects=False)
 
 

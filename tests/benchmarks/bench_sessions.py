@@ -21,7 +21,7 @@ import pytest
 
 from app.live.live_sessions import MAX_SESSIONS, registry
 from app.live.reopened_sessions import reopened
-from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
+from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.agents.agent_fingerprint import agent_fingerprint
 from simulator.facts import Fact, SessionOpened, TurnEnded
@@ -66,7 +66,7 @@ def app_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setattr(sys, "argv", ["app", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
     yield tmp_path / "agents"
     registry().close_all()
-    close_shelf()
+    close_store()
 
 
 def _shown(figures: str) -> None:
@@ -151,7 +151,7 @@ def _keep(facts: list[Fact], turns: int, config: SimulatedAgentConfig) -> str:
     assert isinstance(first, SessionOpened)
     session_id = f"of-{turns}"
     journal = Journal([first.model_copy(update={"session_id": session_id}), *facts[1 : ends[turns - 1] + 1]])
-    store = shelf().store
+    store = server_store().store
     assert store is not None
     digest = agent_fingerprint(config.root_agent)
     store.begin(journal, owner="local", agent_key=NAME, agent_digest=digest)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from simulator import SimulatedAgentConfig, demo_agent
 from simulator.agents import DEMOS
-from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_directory import directory_of
 from simulator.kernel.agent_outline import AgentOutline, likeness, outlined
 from simulator.runtime.adk.nested_agents import agents_as_tools
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
@@ -25,7 +25,7 @@ def test_a_demo_and_its_likeness_look_the_same(name: str) -> None:
     """To the page, and to all that compares schemas."""
     config = demo_agent(name)
     like = likeness_of(config)
-    assert cast_of(like) == cast_of(config.root_agent)
+    assert directory_of(like) == directory_of(config.root_agent)
     assert ToolShapes(like).known({}, ()) == ToolShapes(config.root_agent).known({}, ())
     assert agents_as_tools(like) == agents_as_tools(config.root_agent)
 
@@ -47,7 +47,7 @@ def test_agents_as_tools_and_below_workflows() -> None:
     first = LlmAgent(name="first", model="gemini-2.5-flash", tools=[AgentTool(helper)], input_schema=Ticket)
     config = SimulatedAgentConfig("flow", BaseAgent(name="flow", sub_agents=[first]), "flow.evalset.json")
     like = likeness_of(config)
-    assert cast_of(like) == cast_of(config.root_agent)
+    assert directory_of(like) == directory_of(config.root_agent)
     assert agents_as_tools(like) == {"helper": "helper"}
     assert ToolShapes(like).known({}, ()).keys() == {"look_up"}
 
@@ -56,4 +56,4 @@ def test_an_input_schema_is_told() -> None:
     """As the agent's own class tells it."""
     agent = LlmAgent(name="first", model="gemini-2.5-flash", input_schema=Ticket)
     like = likeness_of(SimulatedAgentConfig("first", agent, "first.evalset.json"))
-    assert cast_of(like).input_schema == cast_of(agent).input_schema
+    assert directory_of(like).input_schema == directory_of(agent).input_schema

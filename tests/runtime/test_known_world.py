@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import Provenance, Returned
-from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.session.environment_state import SessionEnvironment
 
 
 def test_the_world_outlives_another_tool() -> None:
     """A tool that is seen for the first time changes how tools hang together, and loses no call."""
-    known = Known(SessionEnvironment(), {})
+    known = Knowledge(SessionEnvironment(), {})
     known.take(
         1,
         AnsweredCall(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.environment.world.invariants import InvariantError
-from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.plugin.session_play import SessionPlay
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import (
@@ -112,7 +112,7 @@ def test_what_is_wrong_in_here_does_not_end_the_agents_run(
 
     # Nothing that is known raises here: this stands for what is not known yet.
     monkeypatch.setattr(SessionPlay, "judge", broken)
-    monkeypatch.setattr(Known, "take", broken)
+    monkeypatch.setattr(Knowledge, "take", broken)
     (seen,), stage = played(
         form, agent_of(FIND, tools=[find_order]), config(players={"find_order": "offline"})
     )

@@ -14,7 +14,7 @@ from app.evalsets.set_context import (
     OpenCase,
     PlayCase,
     SetCommand,
-    SetScene,
+    SetContext,
     step_value,
 )
 from app.forms.common_panel import pane, problem
@@ -48,7 +48,7 @@ from evalset.files.eval_names import unique_eval_id
 COLUMNS = (1.25, 1)
 
 
-def case_page(scene: SetScene, key: str, part: Part | None) -> SetCommand | None:
+def case_page(scene: SetContext, key: str, part: Part | None) -> SetCommand | None:
     """Draw the case with this key, and the editor of a part of it; return what was asked for."""
     asked = _head(scene, key)
     left, right = st.columns(COLUMNS, gap="small")
@@ -63,7 +63,7 @@ def case_page(scene: SetScene, key: str, part: Part | None) -> SetCommand | None
         return case_timeline(scene, key, agent) or asked
 
 
-def _agent(scene: SetScene, key: str) -> str:
+def _agent(scene: SetContext, key: str) -> str:
     """Return the agent that plays the case: the one that was chosen, else the one that the case names, else the set's."""
     chosen = st.session_state.get("play_agent")
     if chosen in scene.agents:
@@ -72,7 +72,7 @@ def _agent(scene: SetScene, key: str) -> str:
     return named if named in scene.agents else next(iter(scene.agents), "")
 
 
-def _head(scene: SetScene, key: str) -> SetCommand | None:
+def _head(scene: SetContext, key: str) -> SetCommand | None:
     row, order = scene.work.row(key), scene.work.state.order
     place = order.index(key)
     asked: SetCommand | None = None
@@ -107,13 +107,13 @@ def _head(scene: SetScene, key: str) -> SetCommand | None:
     return asked
 
 
-def _of_case(scene: SetScene, key: str, agent: str) -> SetCommand | None:
+def _of_case(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     asked = _play(scene, key, agent)
     asked = _note(scene, key) or asked
     return _ways(scene, key) or _merge(scene, key) or asked
 
 
-def _play(scene: SetScene, key: str, agent: str) -> SetCommand | None:
+def _play(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     """Draw the way into the simulator."""
     case = scene.work.case(key)
     turns = len(turns_of(case))
@@ -151,7 +151,7 @@ def _play(scene: SetScene, key: str, agent: str) -> SetCommand | None:
     return PlayCase(agent=chosen, key=key, turn=turn, steps=len(steps_of(case, turn))) if played else None
 
 
-def _note(scene: SetScene, key: str) -> SetCommand | None:
+def _note(scene: SetContext, key: str) -> SetCommand | None:
     note = scene.work.note(key)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="note_line"):
         st.markdown("**Note**", width="content")
@@ -163,7 +163,7 @@ def _note(scene: SetScene, key: str) -> SetCommand | None:
     return EditPart(name=NOTE) if edited else None
 
 
-def _ways(scene: SetScene, key: str) -> SetCommand | None:
+def _ways(scene: SetContext, key: str) -> SetCommand | None:
     order = scene.work.state.order
     place = order.index(key)
     asked: SetCommand | None = None
@@ -187,7 +187,7 @@ def _ways(scene: SetScene, key: str) -> SetCommand | None:
     return asked
 
 
-def _merge(scene: SetScene, key: str) -> SetCommand | None:
+def _merge(scene: SetContext, key: str) -> SetCommand | None:
     """Draw the way to join two cases."""
     rows = scene.work.rows()
     if len(rows) == 1 or not turns_of(scene.work.case(key)):
@@ -213,7 +213,7 @@ PAGE_TURNS = 10
 _SHORT = 76
 
 
-def case_timeline(scene: SetScene, key: str, agent: str) -> SetCommand | None:
+def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     """Draw it; return what was asked for. `agent` plays the case where that is asked."""
     case = scene.work.case(key)
     turns = turns_of(case)
@@ -238,7 +238,7 @@ def case_timeline(scene: SetScene, key: str, agent: str) -> SetCommand | None:
         return _value("Rubrics of the case", field(case, "rubrics", []), ("rubrics",)) or asked
 
 
-def _turn(scene: SetScene, key: str, number: int, agent: str) -> SetCommand | None:
+def _turn(scene: SetContext, key: str, number: int, agent: str) -> SetCommand | None:
     case = scene.work.case(key)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"case_turn_{number}"):
         st.markdown(f"**Turn {number + 1}**", width="content")
@@ -356,7 +356,7 @@ _HEIGHT = 300
 _LOW = 120
 
 
-def part_editor(scene: SetScene, key: str, part: Part, failed: str | None) -> SetCommand | None:
+def part_editor(scene: SetContext, key: str, part: Part, failed: str | None) -> SetCommand | None:
     """Draw it; return what was asked for. `failed` says why what was typed was not taken over."""
     kept = Kept(scene.drafts, f"part {key} {part.name}", part.about)
     with st.container(key="part_head", gap=None):
@@ -395,7 +395,7 @@ def _input(kept: Kept, part: Part, name: str, value: str) -> str:
 # The menu of a turn of a case: what is done with the turn as a whole.
 
 
-def turn_menu(scene: SetScene, key: str, number: int) -> SetCommand | None:
+def turn_menu(scene: SetContext, key: str, number: int) -> SetCommand | None:
     """Draw it; return what was asked for."""
     name = f"turn_menu_{number}"
     if page_state.get("turn_menu_done") == number:  # it is closed before it is drawn again
@@ -411,7 +411,7 @@ def turn_menu(scene: SetScene, key: str, number: int) -> SetCommand | None:
     return asked
 
 
-def _entries(scene: SetScene, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
+def _entries(scene: SetContext, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
     turns = len(turns_of(scene.work.case(key)))
     is_last = number == turns - 1
     if _entry("Edit its rubrics", f"turn_rubrics_{number}", ":material/rule:"):
@@ -433,7 +433,7 @@ def _entry(words: str, key: str, icon: str, *, disabled: bool = False) -> bool:
     return st.button(words, key=key, icon=icon, type="tertiary", disabled=disabled)
 
 
-def free_id(scene: SetScene, key: str, ending: str) -> str:
+def free_id(scene: SetContext, key: str, ending: str) -> str:
     """Return an eval id that no case has: that of a case with another ending."""
     taken = {row.eval_id for row in scene.work.rows()}
     return unique_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}", taken)

@@ -9,8 +9,8 @@ import streamlit as st
 
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.download_panel import csv_button
-from app.evalsets.set_context import OpenCase, SetCommand, SetScene
-from app.evalsets.workspace import Bench
+from app.evalsets.set_context import OpenCase, SetCommand, SetContext
+from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.session import page_state
 from evalset.editing.opened_set import CaseRow
@@ -24,7 +24,7 @@ _TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5
 _KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "Noted")
 
 
-def cases_tab(scene: SetScene) -> SetCommand | None:
+def cases_tab(scene: SetContext) -> SetCommand | None:
     """Draw the table; return the case that was chosen."""
     rows = scene.work.rows()
     if not rows:
@@ -50,7 +50,7 @@ def cases_tab(scene: SetScene) -> SetCommand | None:
     return _table(scene, shown)
 
 
-def _table(scene: SetScene, shown: Sequence[CaseRow]) -> SetCommand | None:
+def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
     picked: Any = st.dataframe(
         [_line(scene, row) for row in shown],
         key=f"cases_table_{page_state.get('cases_drawn') or 0}",
@@ -72,7 +72,7 @@ def _table(scene: SetScene, shown: Sequence[CaseRow]) -> SetCommand | None:
     return None
 
 
-def _line(scene: SetScene, row: CaseRow) -> dict[str, Any]:
+def _line(scene: SetContext, row: CaseRow) -> dict[str, Any]:
     work = scene.work
     what = (
         ["edited"]
@@ -93,7 +93,7 @@ def _line(scene: SetScene, row: CaseRow) -> dict[str, Any]:
     }
 
 
-def _filtered(scene: SetScene, rows: list[CaseRow]) -> list[CaseRow]:
+def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="case_filters"):
         words = st.text_input(
             "Search cases",
@@ -131,7 +131,7 @@ def _filtered(scene: SetScene, rows: list[CaseRow]) -> list[CaseRow]:
     ]
 
 
-def _notes(scene: SetScene) -> list[Any]:
+def _notes(scene: SetContext) -> list[Any]:
     held = [each.note for each in scene.work.state.held.values()]
     return [*scene.work.beside.notes.values(), *held]
 
@@ -155,7 +155,7 @@ def _choices(name: str, key: str, found: Any) -> list[str]:
     )
 
 
-def _is(scene: SetScene, row: CaseRow, kind: str) -> bool:
+def _is(scene: SetContext, row: CaseRow, kind: str) -> bool:
     match kind:
         case "Conversations":
             return not row.is_scenario
@@ -176,12 +176,12 @@ def _is(scene: SetScene, row: CaseRow, kind: str) -> bool:
 
 
 def find_bar(
-    bench: Bench, tab: str, find: tuple[str, str], kind: str, choices: Mapping[str, str]
+    workspace: Workspace, tab: str, find: tuple[str, str], kind: str, choices: Mapping[str, str]
 ) -> tuple[str, str]:
     """Draw it; return the words and the choice, which is "all" where nothing was chosen.
 
     Args:
-        bench: Where both are kept.
+        workspace: Where both are kept.
         tab: The tab's name, with which the keys begin.
         find: What is said of the words, and what stands where none are.
         kind: What is said of the choice.
@@ -191,15 +191,15 @@ def find_bar(
     words_name, kind_name = f"{tab}_find", f"{tab}_{kind.lower()}"
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key=f"{tab}_filter"):
         words = st.text_input(
-            label, key=option_key(bench, words_name, ""), placeholder=placeholder, width=260
+            label, key=option_key(workspace, words_name, ""), placeholder=placeholder, width=260
         )
         chosen = st.selectbox(
             kind,
             ("all", *choices),
-            key=option_key(bench, kind_name, "all"),
+            key=option_key(workspace, kind_name, "all"),
             format_func=lambda each: choices.get(each, each),
             width=180,
         )
-    keep_option(bench, words_name, words or "")
-    keep_option(bench, kind_name, chosen)
+    keep_option(workspace, words_name, words or "")
+    keep_option(workspace, kind_name, chosen)
     return words or "", chosen

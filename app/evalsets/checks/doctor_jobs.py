@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMINED = "examined"
 CHANGES = "changes"
-"""The names of the works at a bench: what was found, and what would be changed or was."""
+"""The names of the works at a workspace: what was found, and what would be changed or was."""
 
 SEVERITIES = ("error", "warning", "note")
 MARKS = {"error": "✗ error", "warning": "! warning", "note": "note"}

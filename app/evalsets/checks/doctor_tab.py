@@ -27,7 +27,7 @@ from app.evalsets.choices_panel import agent_choice, followed_key, keep_option, 
 from app.evalsets.download_panel import csv_button
 from app.evalsets.set_facts import SetFacts
 from app.evalsets.stale_result_panel import out_of_date
-from app.evalsets.workspace import Bench
+from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
@@ -43,43 +43,43 @@ _LONG_DIFF, _DIFF_HEIGHT = 14, 300
 _MOST_ROWS, _MOST_SENTENCES = 1_000, 50
 
 
-def doctor_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
+def doctor_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False) -> None:
     """Draw the tab; where the set has edits that are not saved, nothing is written below them."""
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        ward = _ward(bench, facts)
-        job = _examination(bench, ward)
-        _mend(bench, ward, job)
-        _migrate(bench, ward)
+        ward = _ward(workspace, facts)
+        job = _examination(workspace, ward)
+        _mend(workspace, ward, job)
+        _migrate(workspace, ward)
     with right:
-        _changed(bench, unsaved=unsaved)
-        _found(bench, ward, job, unsaved=unsaved)
+        _changed(workspace, unsaved=unsaved)
+        _found(workspace, ward, job, unsaved=unsaved)
 
 
-def _ward(bench: Bench, facts: SetFacts) -> Ward:
-    agent = agent_choice(bench, facts)
+def _ward(workspace: Workspace, facts: SetFacts) -> Ward:
+    agent = agent_choice(workspace, facts)
     folder = st.checkbox(
         "All eval data in this folder",
-        key=option_key(bench, "doctor_folder", initial=False),
+        key=option_key(workspace, "doctor_folder", initial=False),
         help="Eval sets old and new, test files and recorded environments, in the folders below it too",
     )
     portable = st.checkbox(
         "Hold it to every ADK from 1.24 on",
-        key=option_key(bench, "doctor_portable", initial=False),
+        key=option_key(workspace, "doctor_portable", initial=False),
     )
-    keep_option(bench, "doctor_folder", folder)
-    keep_option(bench, "doctor_portable", portable)
-    return ward_of(bench.eval_set, agent, portable=portable, whole_folder=folder)
+    keep_option(workspace, "doctor_folder", folder)
+    keep_option(workspace, "doctor_portable", portable)
+    return ward_of(workspace.eval_set, agent, portable=portable, whole_folder=folder)
 
 
-def _examination(bench: Bench, ward: Ward) -> Job[Examination] | None:
+def _examination(workspace: Workspace, ward: Ward) -> Job[Examination] | None:
     """Examine at once where that was not done yet, or something else is to be examined, or a file has changed; large ones when asked."""
-    asked = st.button("Examine", key=key_of(bench, "doctor_examine"), icon=":material/stethoscope:")
-    job: Job[Examination] | None = bench.jobs.get(EXAMINED)
-    is_new = job is None or bench.options.get("doctor_about") != _about(bench, ward)
+    asked = st.button("Examine", key=key_of(workspace, "doctor_examine"), icon=":material/stethoscope:")
+    job: Job[Examination] | None = workspace.jobs.get(EXAMINED)
+    is_new = job is None or workspace.options.get("doctor_about") != _about(workspace, ward)
     if asked or (is_new and is_quick(ward)):
-        job = _examine(bench, ward)
-    elif is_new and (job is None or bench.options.get("doctor_ward") != ward.model_dump_json()):
+        job = _examine(workspace, ward)
+    elif is_new and (job is None or workspace.options.get("doctor_ward") != ward.model_dump_json()):
         st.caption("These files are large, or many: they are examined when you ask for it.")
         return None
     if job is not None and job.state == "running":
@@ -87,19 +87,19 @@ def _examination(bench: Bench, ward: Ward) -> Job[Examination] | None:
     return job
 
 
-def _examine(bench: Bench, ward: Ward) -> Job[Examination]:
-    before: Job[Examination] | None = bench.jobs.get(EXAMINED)
+def _examine(workspace: Workspace, ward: Ward) -> Job[Examination]:
+    before: Job[Examination] | None = workspace.jobs.get(EXAMINED)
     if before is not None:
         before.stop()
-    job = bench.jobs[EXAMINED] = examined(ward)
-    bench.options["doctor_about"] = _about(bench, ward)
-    bench.options["doctor_ward"] = ward.model_dump_json()
+    job = workspace.jobs[EXAMINED] = examined(ward)
+    workspace.options["doctor_about"] = _about(workspace, ward)
+    workspace.options["doctor_ward"] = ward.model_dump_json()
     job.wait(AT_ONCE_SECONDS)
     return job
 
 
-def _about(bench: Bench, ward: Ward) -> str:
-    return f"{ward.model_dump_json()} {_stamp(ward)} {bench.writes}"
+def _about(workspace: Workspace, ward: Ward) -> str:
+    return f"{ward.model_dump_json()} {_stamp(ward)} {workspace.writes}"
 
 
 def _stamp(ward: Ward) -> str:
@@ -108,76 +108,78 @@ def _stamp(ward: Ward) -> str:
     return " ".join(f"{stamp.st_mtime_ns}:{stamp.st_size}" for stamp in stamps)
 
 
-def _mend(bench: Bench, ward: Ward, job: Job[Examination] | None) -> None:
+def _mend(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> None:
     found = job.result if job is not None else None
     if found is None or not found.mendable:
         return
     codes = list(dict.fromkeys(finding.code for finding in found.mendable))
-    kept = bench.options.get("doctor_codes")
+    kept = workspace.options.get("doctor_codes")
     shown: Any = [code for code in kept if code in codes] if isinstance(kept, list) else []
     chosen = st.multiselect(
         "Mend",
         codes,
-        key=followed_key(bench, "doctor_codes", shown),
+        key=followed_key(workspace, "doctor_codes", shown),
         placeholder="All that can be mended",
     )
-    keep_option(bench, "doctor_codes", list(chosen))
-    if st.button("Show what would change", key=key_of(bench, "doctor_preview"), icon=":material/difference:"):
-        _begin(bench, ward, list(chosen) or codes, "mend")
+    keep_option(workspace, "doctor_codes", list(chosen))
+    if st.button(
+        "Show what would change", key=key_of(workspace, "doctor_preview"), icon=":material/difference:"
+    ):
+        _begin(workspace, ward, list(chosen) or codes, "mend")
 
 
-def _migrate(bench: Bench, ward: Ward) -> None:
+def _migrate(workspace: Workspace, ward: Ward) -> None:
     with st.expander("Agents, tools or arguments were renamed", key="doctor_migration", type="compact"):
         said = st.text_area(
             "What has changed, a line each",
-            key=option_key(bench, "doctor_lines", ""),
+            key=option_key(workspace, "doctor_lines", ""),
             placeholder=EXAMPLE,
             height=130,
             help="Done at once, in sets and recorded environments: two tools may swap their names",
         )
-        keep_option(bench, "doctor_lines", said or "")
+        keep_option(workspace, "doctor_lines", said or "")
         if st.button(
-            "Show what would change", key=key_of(bench, "doctor_migrate"), icon=":material/difference:"
+            "Show what would change", key=key_of(workspace, "doctor_migrate"), icon=":material/difference:"
         ):
-            _begin(bench, ward, said or "", "migrate")
-    if wrong := bench.notes.pop("doctor_lines", ""):
+            _begin(workspace, ward, said or "", "migrate")
+    if wrong := workspace.notes.pop("doctor_lines", ""):
         problem("This says no migration.", wrong)
 
 
-def _begin(bench: Bench, ward: Ward, what: list[str] | str, kind: str) -> None:
+def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str) -> None:
     """Look what would change."""
     try:
         asked = migration_from(what) if isinstance(what, str) else what
     except MigrationLineError as error:
-        bench.notes["doctor_lines"] = str(error)
+        workspace.notes["doctor_lines"] = str(error)
         st.rerun()
     if not isinstance(asked, list) and asked.is_empty:
-        bench.notes["doctor_lines"] = "There is no line yet."
+        workspace.notes["doctor_lines"] = "There is no line yet."
         st.rerun()
     job = previewed(ward, asked)
 
     def write() -> None:
         if job.result is not None:
-            _start(bench, written(ward, asked, job.result, bench.wrote), "written")
+            _start(workspace, written(ward, asked, job.result, workspace.wrote), "written")
 
-    bench.agreed = write
-    _start(bench, job, kind)
+    workspace.agreed = write
+    _start(workspace, job, kind)
     st.rerun()
 
 
-def _start(bench: Bench, job: Job[Changes], kind: str) -> None:
-    bench.jobs[CHANGES] = job
-    bench.options["doctor_changes"] = kind
+def _start(workspace: Workspace, job: Job[Changes], kind: str) -> None:
+    workspace.jobs[CHANGES] = job
+    workspace.options["doctor_changes"] = kind
     job.wait(AT_ONCE_SECONDS)
 
 
-def _changed(bench: Bench, *, unsaved: bool) -> None:
+def _changed(workspace: Workspace, *, unsaved: bool) -> None:
     """Show what would be changed, and the way to do it; or what was."""
-    job: Job[Changes] | None = bench.jobs.get(CHANGES)
+    job: Job[Changes] | None = workspace.jobs.get(CHANGES)
     if job is None:
         return
     if job.state == "running":
-        waiting(job, "doctor_changes", can_stop=bench.options.get("doctor_changes") != "written")
+        waiting(job, "doctor_changes", can_stop=workspace.options.get("doctor_changes") != "written")
         return
     if job.problem:
         problem("That did not work.", job.problem)
@@ -185,18 +187,20 @@ def _changed(bench: Bench, *, unsaved: bool) -> None:
     done = job.result
     if done is None:
         return
-    is_written = bench.options.get("doctor_changes") == "written"
+    is_written = workspace.options.get("doctor_changes") == "written"
     with st.container(border=True, gap="xsmall", key="doctor_changed"):
         for sentence in done.problems:
             problem("A file stays as it is.", sentence)
         if is_written:
             _was_written(done)
         else:
-            _would_be(bench, done, unsaved=unsaved)
+            _would_be(workspace, done, unsaved=unsaved)
         for number, change in enumerate(done.files):
             _diff(change, number)
-        if st.button("Close", key=key_of(bench, "doctor_close"), type="tertiary", icon=":material/close:"):
-            del bench.jobs[CHANGES]
+        if st.button(
+            "Close", key=key_of(workspace, "doctor_close"), type="tertiary", icon=":material/close:"
+        ):
+            del workspace.jobs[CHANGES]
             st.rerun()
 
 
@@ -209,7 +213,7 @@ def _was_written(done: Changes) -> None:
         st.caption("There was nothing left to change.")
 
 
-def _would_be(bench: Bench, done: Changes, *, unsaved: bool) -> None:
+def _would_be(workspace: Workspace, done: Changes, *, unsaved: bool) -> None:
     ready = [change for change in done.files if not change.problem]
     if not ready:
         if not done.problems:
@@ -224,13 +228,13 @@ def _would_be(bench: Bench, done: Changes, *, unsaved: bool) -> None:
         st.caption("This set has edits that are not saved. Save or undo them first.")
     agreed = st.button(
         "Change them",
-        key=key_of(bench, "doctor_write"),
+        key=key_of(workspace, "doctor_write"),
         type="primary",
         icon=":material/healing:",
         disabled=unsaved,
     )
-    if agreed and bench.agreed is not None:
-        bench.agreed()
+    if agreed and workspace.agreed is not None:
+        workspace.agreed()
         st.rerun()
 
 
@@ -249,7 +253,7 @@ def _diff(change: FileChange, number: int) -> None:
             st.code(literal(change.diff), language="diff", height=_DIFF_HEIGHT if is_long else "content")
 
 
-def _found(bench: Bench, ward: Ward, job: Job[Examination] | None, *, unsaved: bool) -> None:
+def _found(workspace: Workspace, ward: Ward, job: Job[Examination] | None, *, unsaved: bool) -> None:
     if job is None:
         return
     if job.problem:
@@ -258,27 +262,27 @@ def _found(bench: Bench, ward: Ward, job: Job[Examination] | None, *, unsaved: b
     found = job.result
     if found is None:
         return
-    if out_of_date(bench, "doctor", found.measured, unsaved=unsaved):
-        _examine(bench, ward)
+    if out_of_date(workspace, "doctor", found.measured, unsaved=unsaved):
+        _examine(workspace, ward)
         st.rerun()
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="doctor_counts"):
         st.markdown("**Findings**", width="content")
         _counts(found)
         if found.findings:
             st.space("stretch")
-            csv_button(lambda: found, "doctor.csv", key_of(bench, "doctor_csv"))
-    _renamed(bench, ward, found)
+            csv_button(lambda: found, "doctor.csv", key_of(workspace, "doctor_csv"))
+    _renamed(workspace, ward, found)
     for sentence in found.unreadable:
         problem("A file could not be read.", sentence)
     if not found.count("error") and not found.count("warning"):
         st.success("Nothing is wrong with it, as far as the doctor can tell.", icon=":material/check:")
     if found.findings:
-        _table(bench, found)
+        _table(workspace, found)
     for sentence in found.skipped:
         st.text(literal(sentence))
 
 
-def _renamed(bench: Bench, ward: Ward, found: Examination) -> None:
+def _renamed(workspace: Workspace, ward: Ward, found: Examination) -> None:
     """Draw the agents that may have been renamed, each with the way to rename it in the files."""
     for old, new in found.renamed.items():
         with st.container(border=True, gap="xsmall", key=f"doctor_renamed_{slug(old)}"):
@@ -287,10 +291,10 @@ def _renamed(bench: Bench, ward: Ward, found: Examination) -> None:
             )
             if st.button(
                 "Show what would change",
-                key=key_of(bench, f"doctor_rename_{slug(old)}"),
+                key=key_of(workspace, f"doctor_rename_{slug(old)}"),
                 icon=":material/difference:",
             ):
-                _begin(bench, ward, f"agent {old} -> {new}", "migrate")
+                _begin(workspace, ward, f"agent {old} -> {new}", "migrate")
 
 
 def _counts(found: Examination) -> None:
@@ -300,9 +304,9 @@ def _counts(found: Examination) -> None:
             st.badge(f"{count} {severity}{'s' if count > 1 else ''}", color=cast("Any", colors[severity]))
 
 
-def _table(bench: Bench, found: Examination) -> None:
+def _table(workspace: Workspace, found: Examination) -> None:
     shown = {severity: MARKS.get(severity, severity) for severity in SEVERITIES}
-    words, severity = find_bar(bench, "doctor", ("Find", "Case, place, words"), "Severity", shown)
+    words, severity = find_bar(workspace, "doctor", ("Find", "Case, place, words"), "Severity", shown)
     chosen = fitting(found.findings, severity, words)
     rows = finding_rows(chosen[:_MOST_ROWS])
     if not rows:

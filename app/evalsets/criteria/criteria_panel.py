@@ -13,7 +13,7 @@ from app.evalsets.choices_panel import followed_key, keep_option, key_of, option
 from app.evalsets.criteria.criteria_needs import unmet
 from app.evalsets.run.adk_eval_jobs import TOLERANT
 from app.evalsets.set_facts import environment_of
-from app.evalsets.workspace import Bench
+from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
@@ -36,14 +36,14 @@ from simulator.base.json_values import JsonObject
 SIDES = ("Form", "JSON")
 
 
-def criteria_editor(bench: Bench, scenarios: int = 0) -> None:
+def criteria_editor(workspace: Workspace, scenarios: int = 0) -> None:
     """Draw the editor; `scenarios` counts the cases that a simulated user plays."""
-    draft = bench.criteria
+    draft = workspace.criteria
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="head_criteria", wrap=False
     ):
         st.markdown("**Criteria**", width="content")
-        _kept(bench)
+        _kept(workspace)
         st.space("stretch")
         side = views("Criteria: view", SIDES, "criteria_side")
     if draft.problem:
@@ -52,17 +52,17 @@ def criteria_editor(bench: Bench, scenarios: int = 0) -> None:
     if document is None:
         problem("This is no JSON, so there is no form and no run.", draft.flaw)
     if side == "JSON" or document is None:
-        _raw(bench)
+        _raw(workspace)
     else:
-        _form(bench, document)
+        _form(workspace, document)
     if document is not None:
         _flaws(check(document))
         _unmet(list(unmet(document, os.environ, scenarios=scenarios)))
-    _buttons(bench)
+    _buttons(workspace)
 
 
-def _kept(bench: Bench) -> None:
-    draft = bench.criteria
+def _kept(workspace: Workspace) -> None:
+    draft = workspace.criteria
     if draft.is_saved:
         st.badge("Saved", icon=":material/check:", color="green")
     elif draft.has_file:
@@ -71,26 +71,26 @@ def _kept(bench: Bench) -> None:
         st.badge("Not in a file yet", color="gray")
 
 
-def _form(bench: Bench, document: JsonObject) -> None:
-    criteria_form(bench, document)
+def _form(workspace: Workspace, document: JsonObject) -> None:
+    criteria_form(workspace, document)
     with st.expander("Metrics of your own", key="own_metrics", type="compact"):
-        own_metrics(bench, document)
+        own_metrics(workspace, document)
     with st.expander("Simulated user", key="simulated_user", type="compact"):
         st.caption("For cases that hold a scenario and no conversation; it asks a model.")
-        simulated_user(bench, document)
+        simulated_user(workspace, document)
     with st.expander("Live mode", key="live_mode", type="compact"):
-        live_mode(bench, document)
+        live_mode(workspace, document)
 
 
-def _raw(bench: Bench) -> None:
+def _raw(workspace: Workspace) -> None:
     said = st.text_area(
         "An EvalConfig of ADK as JSON",
-        key=followed_key(bench, "criteria_json", bench.criteria.text),
+        key=followed_key(workspace, "criteria_json", workspace.criteria.text),
         height=380,
         label_visibility="collapsed",
     )
-    if said is not None and said != bench.criteria.text:
-        bench.criteria.text = said
+    if said is not None and said != workspace.criteria.text:
+        workspace.criteria.text = said
         st.rerun()
 
 
@@ -116,12 +116,12 @@ def _unmet(sentences: list[str]) -> None:
         st.code(literal("\n".join(sentences)), language=None, wrap_lines=True)
 
 
-def _buttons(bench: Bench) -> None:
-    draft = bench.criteria
+def _buttons(workspace: Workspace) -> None:
+    draft = workspace.criteria
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if st.button(
             "Save",
-            key=key_of(bench, "criteria_save"),
+            key=key_of(workspace, "criteria_save"),
             icon=":material/save:",
             disabled=draft.is_saved or draft.document is None,
             help="Where `adk eval` finds them by itself for the sets in this folder",
@@ -130,7 +130,7 @@ def _buttons(bench: Bench) -> None:
             st.rerun()
         if st.button(
             "Load again",
-            key=key_of(bench, "criteria_load"),
+            key=key_of(workspace, "criteria_load"),
             type="tertiary",
             icon=":material/refresh:",
             help="What is not saved is given up",
@@ -156,12 +156,12 @@ _COLUMNS = (2.4, 1)
 _JUDGE = "judge_model_options"
 
 
-def criteria_form(bench: Bench, document: JsonObject) -> None:
-    """Draw a line for each criterion; what is changed goes into the bench's draft."""
+def criteria_form(workspace: Workspace, document: JsonObject) -> None:
+    """Draw a line for each criterion; what is changed goes into the workspace's draft."""
     named = criteria_in(document)
     for criterion in CRITERIA:
         with st.container(key=f"criterion_{criterion.name}", gap="xsmall"):
-            _line(bench, document, criterion, is_on=criterion.name in named)
+            _line(workspace, document, criterion, is_on=criterion.name in named)
     st.caption(
         "ADK reports calls, model calls, tokens and seconds of each run by itself: "
         + ", ".join(f"`{name}`" for name in ALWAYS_REPORTED)
@@ -169,54 +169,54 @@ def criteria_form(bench: Bench, document: JsonObject) -> None:
     )
 
 
-def _line(bench: Bench, document: JsonObject, criterion: Criterion, *, is_on: bool) -> None:
+def _line(workspace: Workspace, document: JsonObject, criterion: Criterion, *, is_on: bool) -> None:
     if not is_on:
-        _switch(bench, criterion, is_on=False)
+        _switch(workspace, criterion, is_on=False)
         return
     left, right = st.columns(_COLUMNS, gap="small", vertical_alignment="center")
     with left:
-        _switch(bench, criterion, is_on=True)
+        _switch(workspace, criterion, is_on=True)
     with right:
-        _threshold(bench, document, criterion)
+        _threshold(workspace, document, criterion)
     if criterion.kind != "plain":
         with st.expander("More", key=f"more_{criterion.name}", type="compact"):
-            _more(bench, document, criterion)
+            _more(workspace, document, criterion)
 
 
-def _switch(bench: Bench, criterion: Criterion, *, is_on: bool) -> None:
+def _switch(workspace: Workspace, criterion: Criterion, *, is_on: bool) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         wanted = st.toggle(
             criterion.title,
-            key=followed_key(bench, f"on_{criterion.name}", is_on),
+            key=followed_key(workspace, f"on_{criterion.name}", is_on),
             help=f"`{criterion.name}`: {criterion.sentence} {NEEDS[criterion.needs]}",
         )
         if criterion.needs != "nothing":
             st.badge(_NEEDS_WORDS[criterion.needs], icon=_NEEDS_ICONS[criterion.needs], color="gray")
     if wanted != is_on:
-        bench.criteria.switch(criterion.name, on=wanted)
+        workspace.criteria.switch(criterion.name, on=wanted)
         st.rerun()
 
 
-def _threshold(bench: Bench, document: JsonObject, criterion: Criterion) -> None:
+def _threshold(workspace: Workspace, document: JsonObject, criterion: Criterion) -> None:
     now = threshold(document, criterion.name)
     if now is None:
         st.caption("Its threshold is no number; see the JSON.")
         return
     said = st.number_input(
         f"Threshold of {criterion.title}",
-        key=followed_key(bench, f"least_{criterion.name}", now),
+        key=followed_key(workspace, f"least_{criterion.name}", now),
         step=0.05,
         format="%.2f",
         label_visibility="collapsed",
         help=f"From {criterion.lowest:g} to {criterion.highest:g}: a score of at least this passes",
     )
     if said is not None and said != now:
-        bench.criteria.take(with_threshold(document, criterion.name, said))
+        workspace.criteria.take(with_threshold(document, criterion.name, said))
         st.rerun()
 
 
-def _more(bench: Bench, document: JsonObject, criterion: Criterion) -> None:
-    options = _Options(bench, document, criterion.name)
+def _more(workspace: Workspace, document: JsonObject, criterion: Criterion) -> None:
+    options = _Options(workspace, document, criterion.name)
     match criterion.kind:
         case "trajectory":
             _trajectory(options)
@@ -237,7 +237,7 @@ def _more(bench: Bench, document: JsonObject, criterion: Criterion) -> None:
 class _Options(NamedTuple):
     """What one criterion can be told beside its threshold."""
 
-    bench: Bench
+    workspace: Workspace
     document: JsonObject
     name: str
 
@@ -247,11 +247,11 @@ class _Options(NamedTuple):
 
     def key(self, field: str, value: JsonValue) -> str:
         """Let the input of an option show what the document has."""
-        return followed_key(self.bench, f"{field}_{self.name}", value)
+        return followed_key(self.workspace, f"{field}_{self.name}", value)
 
     def put(self, path: Sequence[str], value: JsonValue) -> None:
         """Put an option into the draft; None takes it away."""
-        self.bench.criteria.take(with_option(self.document, self.name, path, value))
+        self.workspace.criteria.take(with_option(self.document, self.name, path, value))
         st.rerun()
 
     def flag(self, field: str, label: str) -> None:
@@ -329,41 +329,41 @@ _LIVE_SECONDS = 300
 _MOST_TURNS = 20
 
 
-def own_metrics(bench: Bench, document: JsonObject) -> None:
+def own_metrics(workspace: Workspace, document: JsonObject) -> None:
     """Draw the metrics of one's own, and the way to add one."""
-    if environment_of(bench.eval_set) is not None and st.button(
+    if environment_of(workspace.eval_set) is not None and st.button(
         "Heed the tolerances of the recording",
-        key=key_of(bench, "own_tolerant"),
+        key=key_of(workspace, "own_tolerant"),
         icon=":material/rule:",
         disabled=TOLERANT in custom_metrics(document).values(),
         help="Compares the calls as `tool_trajectory_avg_score` does, but for the arguments that may differ",
     ):
-        bench.criteria.heed_tolerances(bench.eval_set)
+        workspace.criteria.heed_tolerances(workspace.eval_set)
         st.rerun()
     for name, path in custom_metrics(document).items():
-        _own_metric(bench, document, name, path)
+        _own_metric(workspace, document, name, path)
     left, middle, right = st.columns((1, 1.6, 0.6), gap="small", vertical_alignment="bottom")
     with left:
-        name = st.text_input("Name", key=option_key(bench, "own_name", ""), placeholder="names_the_order")
+        name = st.text_input("Name", key=option_key(workspace, "own_name", ""), placeholder="names_the_order")
     with middle:
         path = st.text_input(
             "Function",
-            key=option_key(bench, "own_path", ""),
+            key=option_key(workspace, "own_path", ""),
             placeholder="package.module.function",
             help="Where Python finds it: ADK calls it with the metric, the actual and the expected turns, and the scenario",
         )
-    keep_option(bench, "own_name", name or "")
-    keep_option(bench, "own_path", path or "")
+    keep_option(workspace, "own_name", name or "")
+    keep_option(workspace, "own_path", path or "")
     with right:
-        added = st.button("Add", key=key_of(bench, "own_add"), icon=":material/add:")
+        added = st.button("Add", key=key_of(workspace, "own_add"), icon=":material/add:")
     if not added:
         return
     said, where = (name or "").strip(), (path or "").strip()
     if problem := _refused(said, where):
         st.error(problem, icon=":material/error:")
         return
-    bench.criteria.own_metric(said, where)
-    bench.options.update(own_name="", own_path="")
+    workspace.criteria.own_metric(said, where)
+    workspace.options.update(own_name="", own_path="")
     st.rerun()
 
 
@@ -375,7 +375,7 @@ def _refused(name: str, path: str) -> str:
     return ""
 
 
-def _own_metric(bench: Bench, document: JsonObject, name: str, path: str) -> None:
+def _own_metric(workspace: Workspace, document: JsonObject, name: str, path: str) -> None:
     left, middle, right = st.columns((2, 1, 0.6), gap="small", vertical_alignment="center")
     with left:
         st.text(literal(f"{name}: {path}"))
@@ -383,49 +383,54 @@ def _own_metric(bench: Bench, document: JsonObject, name: str, path: str) -> Non
     with middle:
         said = st.number_input(
             "Threshold of a metric of one's own",
-            key=followed_key(bench, f"least_own_{slug(name)}", 0.0 if now is None else now),
+            key=followed_key(workspace, f"least_own_{slug(name)}", 0.0 if now is None else now),
             step=0.05,
             format="%.2f",
             label_visibility="collapsed",
         )
     if now is not None and said is not None and said != now:
-        bench.criteria.take(with_threshold(document, name, said))
+        workspace.criteria.take(with_threshold(document, name, said))
         st.rerun()
     with right:
         if st.button(
-            "Remove", key=key_of(bench, f"own_gone_{slug(name)}"), type="tertiary", icon=":material/delete:"
+            "Remove",
+            key=key_of(workspace, f"own_gone_{slug(name)}"),
+            type="tertiary",
+            icon=":material/delete:",
         ):
-            bench.criteria.own_metric(name, None)
+            workspace.criteria.own_metric(name, None)
             st.rerun()
 
 
-def simulated_user(bench: Bench, document: JsonObject) -> None:
+def simulated_user(workspace: Workspace, document: JsonObject) -> None:
     """Draw what ADK's simulated user is told, who plays the cases that hold a scenario."""
     left, right = st.columns((2, 1), gap="small")
     with left:
-        _user_text(bench, document, "model", "Model", "gemini-2.5-flash")
+        _user_text(workspace, document, "model", "Model", "gemini-2.5-flash")
     with right:
         held = value_at(document, (_USER, "max_allowed_invocations"))
         now = held if isinstance(held, int) and not isinstance(held, bool) else _MOST_TURNS
         said = st.number_input(
             "Most turns",
-            key=followed_key(bench, "user_turns", now),
+            key=followed_key(workspace, "user_turns", now),
             min_value=-1,
             step=1,
             help="The first message counts; -1 sets no limit, and a conversation may then never end",
         )
         _set(
-            bench,
+            workspace,
             document,
             (_USER, "max_allowed_invocations"),
             None if said == _MOST_TURNS else said,
             said != now,
         )
     shown = value_at(document, (_USER, "include_function_calls")) is True
-    wanted = st.checkbox("It sees the calls and their answers", key=followed_key(bench, "user_calls", shown))
-    _set(bench, document, (_USER, "include_function_calls"), True if wanted else None, wanted != shown)
+    wanted = st.checkbox(
+        "It sees the calls and their answers", key=followed_key(workspace, "user_calls", shown)
+    )
+    _set(workspace, document, (_USER, "include_function_calls"), True if wanted else None, wanted != shown)
     _user_text(
-        bench,
+        workspace,
         document,
         "custom_instructions",
         "Instructions",
@@ -435,28 +440,30 @@ def simulated_user(bench: Bench, document: JsonObject) -> None:
 
 
 def _user_text(
-    bench: Bench, document: JsonObject, field: str, label: str, hint: str, *, lines: bool = False
+    workspace: Workspace, document: JsonObject, field: str, label: str, hint: str, *, lines: bool = False
 ) -> None:
     now = str(value_at(document, (_USER, field)) or "")
-    key = followed_key(bench, f"user_{field}", now)
+    key = followed_key(workspace, f"user_{field}", now)
     said = (
         st.text_area(label, key=key, placeholder=hint, height=90)
         if lines
         else st.text_input(label, key=key, placeholder=hint)
     ) or ""
-    _set(bench, document, (_USER, field), said if said.strip() else None, said != now)
+    _set(workspace, document, (_USER, field), said if said.strip() else None, said != now)
 
 
-def live_mode(bench: Bench, document: JsonObject) -> None:
+def live_mode(workspace: Workspace, document: JsonObject) -> None:
     """Draw whether the agent is run live, as models for speech want it."""
     held = value_at(document, (_LIVE,))
     is_on = isinstance(held, dict)
     wanted = st.checkbox(
         "Run the agent live (bidirectional streaming)",
-        key=followed_key(bench, "live", is_on),
+        key=followed_key(workspace, "live", is_on),
         help="For models of the Live API",
     )
-    _set(bench, document, (_LIVE,), {"timeout_seconds": _LIVE_SECONDS} if wanted else None, wanted != is_on)
+    _set(
+        workspace, document, (_LIVE,), {"timeout_seconds": _LIVE_SECONDS} if wanted else None, wanted != is_on
+    )
     if not is_on:
         return
     seconds = value_at(document, (_LIVE, "timeout_seconds"))
@@ -466,16 +473,18 @@ def live_mode(bench: Bench, document: JsonObject) -> None:
         else _LIVE_SECONDS
     )
     said = st.number_input(
-        "Seconds for a turn", key=followed_key(bench, "live_seconds", now), min_value=1, step=10
+        "Seconds for a turn", key=followed_key(workspace, "live_seconds", now), min_value=1, step=10
     )
-    _set(bench, document, (_LIVE, "timeout_seconds"), said, said != now)
+    _set(workspace, document, (_LIVE, "timeout_seconds"), said, said != now)
 
 
-def _set(bench: Bench, document: JsonObject, path: tuple[str, ...], value: JsonValue, is_new: bool) -> None:
+def _set(
+    workspace: Workspace, document: JsonObject, path: tuple[str, ...], value: JsonValue, is_new: bool
+) -> None:
     if not is_new:
         return
     made = with_value(document, path, value)
     if value_at(made, path[:1]) == {}:
         made = with_value(made, path[:1], None)
-    bench.criteria.take(made)
+    workspace.criteria.take(made)
     st.rerun()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.evalsets.set_agents import history_of, place_of
 from app.evalsets.set_facts import environment_of
-from app.evalsets.workspace import Bench
+from app.evalsets.workspace import Workspace
 from app.server.owners import LOCAL
 from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
@@ -35,19 +35,19 @@ class Choice(Value):
     unrecorded: Policy = "fail"
 
 
-def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
+def spec_of(workspace: Workspace, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
     """Return what is run.
 
     Raises:
         ValueError: The agent cannot be loaded, the criteria cannot work, or hold what somebody may not run here.
     """
-    document = bench.criteria.document
+    document = workspace.criteria.document
     if document is None:
-        raise ValueError(f"The criteria are no JSON: {bench.criteria.flaw}")
+        raise ValueError(f"The criteria are no JSON: {workspace.criteria.flaw}")
     errors = [flaw for flaw in check(document) if flaw.severity == "error"]
     if errors:
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
-    if bench.owner != LOCAL and (own := _of_others(document, bench.eval_set)):
+    if workspace.owner != LOCAL and (own := _of_others(document, workspace.eval_set)):
         raise ValueError(
             f"Several people use this server, so nobody's own metrics run in it: {', '.join(own)}. "
             "Run `adk eval` with them in a terminal."
@@ -55,21 +55,21 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
     config = agents.config(choice.agent)
     entry = next(each for each in agents.entries() if each.name == choice.agent)
     return EvalRunSpec(
-        eval_set=bench.eval_set,
+        eval_set=workspace.eval_set,
         agent=place_of(entry, config, agents.settings),
         cases=choice.cases,
         config=document,
-        environment=_environment(bench.eval_set) if choice.hermetic else None,
+        environment=_environment(workspace.eval_set) if choice.hermetic else None,
         models="recorded" if choice.hermetic and choice.recorded_models else "real",
         unrecorded=choice.unrecorded,
-        history=_history(bench, config),
+        history=_history(workspace, config),
     )
 
 
-def _history(bench: Bench, config: SimulatedAgentConfig) -> Path | None:
+def _history(workspace: Workspace, config: SimulatedAgentConfig) -> Path | None:
     """Say where the results are kept: with the agent, if its set lies with it, and nobody else sees them there."""
     home = config.resolve_eval_set_path().parent
-    return history_of(config) if bench.owner == LOCAL and home in bench.eval_set.parents else None
+    return history_of(config) if workspace.owner == LOCAL and home in workspace.eval_set.parents else None
 
 
 def _of_others(document: JsonObject, eval_set: Path) -> list[str]:

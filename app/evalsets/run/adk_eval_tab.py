@@ -21,7 +21,7 @@ from app.evalsets.run.eval_tables import (
 )
 from app.evalsets.set_facts import SetFacts, environment_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
-from app.evalsets.workspace import Bench, benches
+from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue
@@ -41,7 +41,7 @@ _HOW_WORDS = {"hermetic": "Replay hermetically", "real": "As it is: real tools r
 SIDES = ("Results", "Output", "Earlier results")
 
 
-def adk_eval_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
+def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False) -> None:
     """Draw the tab; `unsaved` says that the set has edits that are not saved."""
     lacking = missing()
     if lacking:
@@ -51,17 +51,17 @@ def adk_eval_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> Non
         )
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        choice = _choice(bench, facts)
-        _run(bench, choice, facts, may_run=not lacking)
-        criteria_editor(bench, facts.scenarios)
+        choice = _choice(workspace, facts)
+        _run(workspace, choice, facts, may_run=not lacking)
+        criteria_editor(workspace, facts.scenarios)
     with right:
-        _results(bench, choice, unsaved=unsaved)
+        _results(workspace, choice, unsaved=unsaved)
 
 
-def _choice(bench: Bench, facts: SetFacts) -> Choice:
+def _choice(workspace: Workspace, facts: SetFacts) -> Choice:
     """Draw what is run and how."""
-    agent, cases = agent_and_cases(bench, facts)
-    environment = environment_of(bench.eval_set)
+    agent, cases = agent_and_cases(workspace, facts)
+    environment = environment_of(workspace.eval_set)
     hermetic = models = False
     unrecorded: Policy = "fail"
     if environment is None:
@@ -70,20 +70,20 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
         how = st.segmented_control(
             "How it is run",
             HOW,
-            key=option_key(bench, "adk_how", "hermetic"),
+            key=option_key(workspace, "adk_how", "hermetic"),
             format_func=lambda each: _HOW_WORDS[each],
             required=True,
         )
-        keep_option(bench, "adk_how", how)
+        keep_option(workspace, "adk_how", how)
         hermetic = how == "hermetic"
     if hermetic:
         models = st.checkbox(
             "The models' turns come from the recording too",
-            key=option_key(bench, "adk_models", initial=False),
+            key=option_key(workspace, "adk_models", initial=False),
             help="No key is needed then, and what the agent does is what it did",
         )
-        keep_option(bench, "adk_models", models)
-        unrecorded = unrecorded_choice(bench, "adk")
+        keep_option(workspace, "adk_models", models)
+        unrecorded = unrecorded_choice(workspace, "adk")
     else:
         st.warning(
             "The agent's real tools run: what they change in the world is changed, for each case.",
@@ -92,53 +92,53 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
     return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded)
 
 
-def _run(bench: Bench, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
+def _run(workspace: Workspace, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
     """Draw the buttons, and do what they say."""
-    run = bench.run
+    run = workspace.run
     running = run is not None and not run.view().is_over
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         began = st.button(
             "Run adk eval",
-            key=key_of(bench, "adk_run"),
+            key=key_of(workspace, "adk_run"),
             type="primary",
             icon=":material/play_arrow:",
             disabled=running
             or not may_run
             or not choice.agent
             or not facts.eval_ids
-            or bench.criteria.document is None,
+            or workspace.criteria.document is None,
         )
         if (
             running
-            and st.button("Stop", key=key_of(bench, "adk_stop"), icon=":material/stop_circle:")
+            and st.button("Stop", key=key_of(workspace, "adk_stop"), icon=":material/stop_circle:")
             and run
         ):
             run.stop()
             run.wait(0.3)
             st.rerun()
-    if said := bench.notes.pop("adk_run", ""):
+    if said := workspace.notes.pop("adk_run", ""):
         problem("The run did not begin.", said)
     if began:
-        _begin(bench, choice)
+        _begin(workspace, choice)
 
 
-def _begin(bench: Bench, choice: Choice) -> None:
+def _begin(workspace: Workspace, choice: Choice) -> None:
     try:
         with st.spinner("Starting `adk eval`"):
-            benches().start(bench, spec_of(bench, choice, catalogue()))
+            workspaces().start(workspace, spec_of(workspace, choice, catalogue()))
     except (
         ValueError
     ) as error:  # the agent could not be loaded, the criteria are not theirs to run, or too many run
-        bench.notes["adk_run"] = str(error)
+        workspace.notes["adk_run"] = str(error)
     st.rerun()
 
 
-def _results(bench: Bench, choice: Choice, *, unsaved: bool) -> None:
+def _results(workspace: Workspace, choice: Choice, *, unsaved: bool) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_adk_results"
     ):
         st.markdown("**adk eval**", width="content")
-        run = bench.run
+        run = workspace.run
         if run is not None:
             _badge(run.view(), unsaved=unsaved)
         st.space("stretch")
@@ -147,11 +147,11 @@ def _results(bench: Bench, choice: Choice, *, unsaved: bool) -> None:
         _progress(run)
     match side:
         case "Earlier results":
-            _earlier(bench, choice)
+            _earlier(workspace, choice)
         case "Output":
             _output(run)
         case _:
-            _found(bench, run, choice, unsaved=unsaved)
+            _found(workspace, run, choice, unsaved=unsaved)
 
 
 def _badge(view: RunView, *, unsaved: bool) -> None:
@@ -196,13 +196,13 @@ def _words(view: RunView) -> str:
     return f"{view.turns_done}{of} turns taken, {seconds}"
 
 
-def _found(bench: Bench, run: AdkEvalRun | None, choice: Choice, *, unsaved: bool) -> None:
+def _found(workspace: Workspace, run: AdkEvalRun | None, choice: Choice, *, unsaved: bool) -> None:
     if run is None:
         st.caption("Nothing was run yet. Criteria and agent are on the left; results come here, as tables.")
         return
     view = run.view()
-    if view.is_over and out_of_date(bench, "adk", view.measured, unsaved=unsaved):
-        _begin(bench, choice)
+    if view.is_over and out_of_date(workspace, "adk", view.measured, unsaved=unsaved):
+        _begin(workspace, choice)
     if view.problem:
         problem("There are no results.", view.problem)
         st.caption("The output says more.")
@@ -211,7 +211,7 @@ def _found(bench: Bench, run: AdkEvalRun | None, choice: Choice, *, unsaved: boo
     if view.results is None:
         return
     st.caption(f"{summary(view.results)}, in {view.seconds:.0f} s")
-    adk_results(bench, view.results, "adk")
+    adk_results(workspace, view.results, "adk")
     _kept(view)
 
 
@@ -251,9 +251,9 @@ def _output(run: AdkEvalRun | None) -> None:
         st.code(literal(command), language="bash", wrap_lines=True)
 
 
-def _earlier(bench: Bench, choice: Choice) -> None:
+def _earlier(workspace: Workspace, choice: Choice) -> None:
     """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
-    if bench.owner != LOCAL:
+    if workspace.owner != LOCAL:
         st.caption("Several people use this server, so results stay with the run that they came from.")
         return
     entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
@@ -271,10 +271,10 @@ def _earlier(bench: Bench, choice: Choice) -> None:
     name = st.selectbox(
         "Results",
         names,
-        key=option_key(bench, "adk_earlier", names[0]),
+        key=option_key(workspace, "adk_earlier", names[0]),
         format_func=lambda each: f"{when[each]}  {literal(each)}",
     )
-    keep_option(bench, "adk_earlier", name)
+    keep_option(workspace, "adk_earlier", name)
     path = next(each.path for each in kept if each.name == name)
     try:
         results = read_results(path.read_bytes())
@@ -282,7 +282,7 @@ def _earlier(bench: Bench, choice: Choice) -> None:
         problem("These results cannot be read.", str(error))
         return
     st.caption(summary(results))
-    adk_results(bench, results, "earlier")
+    adk_results(workspace, results, "earlier")
 
 
 # The detailed results of an `adk eval`: a table of the cases, and of one of them its metrics, its rubrics and its turns.
@@ -293,17 +293,20 @@ _FEW_ROWS, _TABLE_HEIGHT = 7, 300
 _MOST_CHOICES = 1_000
 
 
-def adk_results(bench: Bench, results: RunResults, name: str) -> None:
+def adk_results(workspace: Workspace, results: RunResults, name: str) -> None:
     """Draw results; `name` tells the inputs of two results apart."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key=f"filter_{name}"):
         text = st.text_input(
-            "Find a case", key=option_key(bench, f"{name}_find", ""), placeholder="Part of its id", width=260
+            "Find a case",
+            key=option_key(workspace, f"{name}_find", ""),
+            placeholder="Part of its id",
+            width=260,
         )
         verdict = st.selectbox(
-            "Verdict", _VERDICTS, key=option_key(bench, f"{name}_verdict", "all"), width=160
+            "Verdict", _VERDICTS, key=option_key(workspace, f"{name}_verdict", "all"), width=160
         )
-    keep_option(bench, f"{name}_find", text or "")
-    keep_option(bench, f"{name}_verdict", verdict)
+    keep_option(workspace, f"{name}_find", text or "")
+    keep_option(workspace, f"{name}_verdict", verdict)
     found = fitting(results, text or "", verdict)
     if not found:
         st.caption("No case is like this.")
@@ -320,20 +323,20 @@ def adk_results(bench: Bench, results: RunResults, name: str) -> None:
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
         alt="The cases with their verdicts and scores",
     )
-    _one(bench, found, name)
+    _one(workspace, found, name)
 
 
-def _one(bench: Bench, found: list[CaseResult], name: str) -> None:
+def _one(workspace: Workspace, found: list[CaseResult], name: str) -> None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
     first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
-    before = bench.options.get(f"{name}_case")
+    before = workspace.options.get(f"{name}_case")
     shown = before if before in ids else first if first in ids else ids[0]
-    bench.options[f"{name}_case"] = shown
+    workspace.options[f"{name}_case"] = shown
     chosen = st.selectbox(
-        "Case", ids, key=option_key(bench, f"{name}_case", shown), format_func=literal, width=420
+        "Case", ids, key=option_key(workspace, f"{name}_case", shown), format_func=literal, width=420
     )
-    keep_option(bench, f"{name}_case", chosen)
+    keep_option(workspace, f"{name}_case", chosen)
     case = next(case for case in found if case.eval_id == chosen)
     if case.problem:
         st.error("The agent did not come through, so nothing was measured.", icon=":material/error:")

@@ -13,19 +13,19 @@ from evalset.verify import accepting, repairing
 
 if TYPE_CHECKING:
     from app.evalsets.run.verify_tab import Mend, OpenAt
-    from app.evalsets.set_context import SetScene
+    from app.evalsets.set_context import SetContext
     from evalset.editing.case_edits import Edit
     from evalset.editing.set_work import Held
 
 
-def _held(scene: SetScene, eval_id: str) -> Held:
+def _held(scene: SetContext, eval_id: str) -> Held:
     """Return a case as it is edited; cases keep the key that they had in the file."""
     if eval_id not in scene.work.state.order:
         raise EditError(f"there is no case {eval_id!r} any more")
     return scene.work.held(eval_id)
 
 
-def played_until(scene: SetScene, asked: OpenAt) -> PlayCase:
+def played_until(scene: SetContext, asked: OpenAt) -> PlayCase:
     """Say how far a case is played, so that a session stops before a step.
 
     Raises:
@@ -39,7 +39,7 @@ def played_until(scene: SetScene, asked: OpenAt) -> PlayCase:
     return PlayCase(agent=asked.agent, key=asked.eval_id, turn=asked.turn, steps=played)
 
 
-def edit_of(scene: SetScene, mend: Mend) -> Callable[[], Edit]:
+def edit_of(scene: SetContext, mend: Mend) -> Callable[[], Edit]:
     """Return the work that makes the edit; it raises a ValueError where the golden cannot be changed like this.
 
     Raises:

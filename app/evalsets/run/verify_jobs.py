@@ -23,7 +23,7 @@ from evalset.verify.verify_workers import interpreter_for, kernels_with
 from simulator.facts import Value
 
 VERIFIED = "verified"
-"""The name of the work at a bench."""
+"""The name of the work at a workspace."""
 
 MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not be run", "stopped": "stopped"}
 VERDICTS = {

@@ -44,7 +44,7 @@ from app.evalsets.run.verify_jobs import (
 )
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
-from app.evalsets.workspace import Bench
+from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
@@ -78,7 +78,7 @@ _MODELS = {
 }
 _MOST_RUNS = 50
 EDITED = "edited"
-"""The name of the work at a bench that makes an edit."""
+"""The name of the work at a workspace that makes an edit."""
 
 _FEW_ROWS, _TABLE_HEIGHT, _MOST_CHOICES = 8, 320, 1_000
 
@@ -111,12 +111,16 @@ class _About(NamedTuple):
 
 
 def verify_tab(
-    bench: Bench, facts: SetFacts, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool = False
+    workspace: Workspace,
+    facts: SetFacts,
+    edit: Callable[[Mend], Callable[[], Edit]],
+    *,
+    unsaved: bool = False,
 ) -> OpenAt | Edit | None:
     """Draw the tab.
 
     Args:
-        bench: The set's bench.
+        workspace: The set's workspace.
         facts: What is known of the set.
         edit: Gives the work that makes an edit of a mend; it may take a while, and raises a ValueError where there is none.
         unsaved: The set has edits that are not saved.
@@ -124,63 +128,65 @@ def verify_tab(
     Returns:
         The session that shall be opened, or the edit that shall be made.
     """
-    mended = _mended(bench)
+    mended = _mended(workspace)
     if mended is not None:
         return mended
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        asked = _asked(bench, facts)
-        job: Job[Verification] | None = bench.jobs.get(VERIFIED)
-        _run(bench, asked, facts, job)
+        asked = _asked(workspace, facts)
+        job: Job[Verification] | None = workspace.jobs.get(VERIFIED)
+        _run(workspace, asked, facts, job)
     with right:
-        return _outcome(bench, asked, edit, unsaved=unsaved)
+        return _outcome(workspace, asked, edit, unsaved=unsaved)
 
 
-def _mended(bench: Bench) -> Edit | None:
+def _mended(workspace: Workspace) -> Edit | None:
     """Return the edit that was asked for, once it is made."""
-    job: Job[Edit] | None = bench.jobs.get(EDITED)
+    job: Job[Edit] | None = workspace.jobs.get(EDITED)
     if job is None:
         return None
     if job.state == "running":
         waiting(job, "mend", can_stop=False)
         return None
-    del bench.jobs[EDITED]
+    del workspace.jobs[EDITED]
     if job.problem:
-        bench.notes["verify"] = job.problem
+        workspace.notes["verify"] = job.problem
         return None
-    bench.notes["verify_done"] = "The golden is changed, and not saved yet. Save the set, and verify again."
+    workspace.notes["verify_done"] = (
+        "The golden is changed, and not saved yet. Save the set, and verify again."
+    )
     return job.result
 
 
-def _asked(bench: Bench, facts: SetFacts) -> Asked:
-    agent, cases = agent_and_cases(bench, facts)
-    runs, match = _runs_and_match(bench)
+def _asked(workspace: Workspace, facts: SetFacts) -> Asked:
+    agent, cases = agent_and_cases(workspace, facts)
+    runs, match = _runs_and_match(workspace)
     models = st.selectbox(
         "Who answers for the models",
         list(_MODELS),
-        key=option_key(bench, "verify_models", "auto"),
+        key=option_key(workspace, "verify_models", "auto"),
         format_func=lambda each: _MODELS[each],
     )
-    keep_option(bench, "verify_models", models)
+    keep_option(workspace, "verify_models", models)
     return Asked.model_validate(
         {
-            "eval_set": bench.eval_set,
+            "eval_set": workspace.eval_set,
             "agent": agent,
             "cases": cases,
             "runs": runs,
             "models": models,
-            "unrecorded": unrecorded_choice(bench, "verify"),
-            "criteria": _criteria(bench, match),
+            "unrecorded": unrecorded_choice(workspace, "verify"),
+            "criteria": _criteria(workspace, match),
         }
     )
 
 
-def _runs_and_match(bench: Bench) -> tuple[int, str]:
+def _runs_and_match(workspace: Workspace) -> tuple[int, str]:
     first, second = st.columns(2, gap="small")
     with first:
         runs = st.number_input(
             "Runs",
-            key=option_key(bench, "verify_runs", 1),
+            key=option_key(workspace, "verify_runs", 1),
             min_value=1,
             max_value=_MOST_RUNS,
             step=1,
@@ -190,25 +196,25 @@ def _runs_and_match(bench: Bench) -> tuple[int, str]:
         match = st.selectbox(
             "The calls match",
             list(_MATCHES),
-            key=option_key(bench, "verify_match", "exact"),
+            key=option_key(workspace, "verify_match", "exact"),
             format_func=lambda each: _MATCHES[each],
         )
-    keep_option(bench, "verify_runs", runs)
-    keep_option(bench, "verify_match", match)
+    keep_option(workspace, "verify_runs", runs)
+    keep_option(workspace, "verify_match", match)
     return runs, match
 
 
-def _criteria(bench: Bench, match: str) -> Criteria:
+def _criteria(workspace: Workspace, match: str) -> Criteria:
     with st.expander("What else is compared", key="verify_more", type="compact"):
         response = st.number_input(
             "Words of the response, at least",
-            key=option_key(bench, "verify_response", Criteria().response),
+            key=option_key(workspace, "verify_response", Criteria().response),
             min_value=0.0,
             max_value=1.0,
             step=0.05,
             help="ROUGE-1, as ADK's response_match_score; empty leaves it out",
         )
-        keep_option(bench, "verify_response", response)
+        keep_option(workspace, "verify_response", response)
         flags = {
             "ignore_args": ("Ignore the arguments of calls", False),
             "state": ("The session's final state", True),
@@ -217,56 +223,56 @@ def _criteria(bench: Bench, match: str) -> Criteria:
         }
         said: dict[str, bool] = {}
         for name, (label, usual) in flags.items():
-            said[name] = st.checkbox(label, key=option_key(bench, f"verify_{name}", usual))
-            keep_option(bench, f"verify_{name}", said[name])
+            said[name] = st.checkbox(label, key=option_key(workspace, f"verify_{name}", usual))
+            keep_option(workspace, f"verify_{name}", said[name])
     return Criteria.model_validate({"match": match, "response": response, **said})
 
 
-def _run(bench: Bench, asked: Asked, facts: SetFacts, job: Job[Verification] | None) -> None:
-    recorded = environment_of(bench.eval_set) is not None
+def _run(workspace: Workspace, asked: Asked, facts: SetFacts, job: Job[Verification] | None) -> None:
+    recorded = environment_of(workspace.eval_set) is not None
     running = job is not None and job.state == "running"
     if not recorded:
         st.caption(
             "No recorded environment lies beside this set, so there is nothing to replay: export cases from a session, or run "
             "`adk eval` with the real tools."
         )
-    trouble = environment_trouble(bench.eval_set)
+    trouble = environment_trouble(workspace.eval_set)
     if trouble:
         st.caption("What is recorded beside this set cannot be used, so there is nothing to replay:")
         st.text(literal(trouble))
     if st.button(
         "Verify",
-        key=key_of(bench, "verify_go"),
+        key=key_of(workspace, "verify_go"),
         type="primary",
         icon=":material/verified:",
         disabled=running or not recorded or bool(trouble) or not facts.eval_ids,
         help="No real tool runs",
     ):
-        _begin(bench, asked)
+        _begin(workspace, asked)
     if job is not None and running:
         waiting(job, "verify")
 
 
-def _begin(bench: Bench, asked: Asked) -> None:
-    _forget_notes(bench)
-    begun = bench.jobs[VERIFIED] = verifying(asked)
+def _begin(workspace: Workspace, asked: Asked) -> None:
+    _forget_notes(workspace)
+    begun = workspace.jobs[VERIFIED] = verifying(asked)
     begun.wait(AT_ONCE_SECONDS)
     st.rerun()
 
 
-def _forget_notes(bench: Bench) -> None:
+def _forget_notes(workspace: Workspace) -> None:
     for name in ("verify", "verify_done"):
-        bench.notes.pop(name, None)
+        workspace.notes.pop(name, None)
 
 
 def _outcome(
-    bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
+    workspace: Workspace, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
 ) -> OpenAt | None:
-    if wrong := bench.notes.get("verify"):
+    if wrong := workspace.notes.get("verify"):
         problem("That was not done.", wrong)
-    if said := bench.notes.get("verify_done"):
+    if said := workspace.notes.get("verify_done"):
         st.success(said, icon=":material/check:")
-    job: Job[Verification] | None = bench.jobs.get(VERIFIED)
+    job: Job[Verification] | None = workspace.jobs.get(VERIFIED)
     if job is None:
         st.caption(
             "Nothing was verified yet. The cases are replayed with what was recorded, and no real tool runs."
@@ -277,12 +283,12 @@ def _outcome(
     verification = job.result
     if verification is None:
         return None
-    if out_of_date(bench, "verify", verification.measured, unsaved=unsaved):
-        _begin(bench, asked)
-    if verification.renamed and _renamed(bench, verification):
-        _begin(bench, asked.model_copy(update={"renamed": dict(verification.renamed)}))
-    _sum(bench, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
-    found = _found(bench, verification)
+    if out_of_date(workspace, "verify", verification.measured, unsaved=unsaved):
+        _begin(workspace, asked)
+    if verification.renamed and _renamed(workspace, verification):
+        _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
+    _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
+    found = _found(workspace, verification)
     if not found:
         st.caption("No case is like this.")
         return None
@@ -293,10 +299,10 @@ def _outcome(
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
         alt="The cases with their verdicts and where they first go another way",
     )
-    return _case(bench, found, asked.agent, edit)
+    return _case(workspace, found, asked.agent, edit)
 
 
-def _renamed(bench: Bench, verification: Verification) -> bool:
+def _renamed(workspace: Workspace, verification: Verification) -> bool:
     """Draw the agents that may have been renamed; True when the cases shall be verified with the new names."""
     with st.container(border=True, gap="xsmall", key="verify_renamed"):
         for old, new in verification.renamed.items():
@@ -306,18 +312,18 @@ def _renamed(bench: Bench, verification: Verification) -> bool:
         st.caption("The files keep the old name until the doctor renames it there.")
         return st.button(
             "Verify with the new name",
-            key=key_of(bench, "verify_new_name"),
+            key=key_of(workspace, "verify_new_name"),
             icon=":material/drive_file_rename_outline:",
         )
 
 
-def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
+def _found(workspace: Workspace, verification: Verification) -> list[CaseResult]:
     """Draw the filter; return the cases that are like it."""
-    words, verdict = find_bar(bench, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
+    words, verdict = find_bar(workspace, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
     return fitting(verification.cases, words, verdict)
 
 
-def _sum(bench: Bench, verification: Verification, *, is_of_now: bool) -> None:
+def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
         shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
         for status in MARKS:
@@ -334,7 +340,7 @@ def _sum(bench: Bench, verification: Verification, *, is_of_now: bool) -> None:
             file_name="verify.xml",
             mime="application/xml",
             icon=":material/download:",
-            key=key_of(bench, "verify_junit"),
+            key=key_of(workspace, "verify_junit"),
             on_click="ignore",
         )
         st.download_button(
@@ -343,35 +349,35 @@ def _sum(bench: Bench, verification: Verification, *, is_of_now: bool) -> None:
             file_name="verify.json",
             mime="application/json",
             icon=":material/download:",
-            key=key_of(bench, "verify_json"),
+            key=key_of(workspace, "verify_json"),
             on_click="ignore",
         )
-        csv_button(lambda: verification, "verify.csv", key_of(bench, "verify_csv"))
+        csv_button(lambda: verification, "verify.csv", key_of(workspace, "verify_csv"))
     for sentence in verification.models:
         st.text(literal(sentence))
 
 
 def _case(
-    bench: Bench, found: list[CaseResult], agent: str, edit: Callable[[Mend], Callable[[], Edit]]
+    workspace: Workspace, found: list[CaseResult], agent: str, edit: Callable[[Mend], Callable[[], Edit]]
 ) -> OpenAt | None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
     first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
-    if bench.options.get("verify_case") not in ids:
-        bench.options["verify_case"] = first if first in ids else ids[0]
+    if workspace.options.get("verify_case") not in ids:
+        workspace.options["verify_case"] = first if first in ids else ids[0]
     chosen = st.selectbox(
-        "Case", ids, key=option_key(bench, "verify_case", first), format_func=literal, width=420
+        "Case", ids, key=option_key(workspace, "verify_case", first), format_func=literal, width=420
     )
-    keep_option(bench, "verify_case", chosen)
+    keep_option(workspace, "verify_case", chosen)
     case = next(case for case in found if case.eval_id == chosen)
     if case.error:
         problem("The case could not be run.", case.error)
-    run = _one_run(bench, case)
+    run = _one_run(workspace, case)
     opened = None
     if run is not None:
         if run.divergence is not None:
-            action = divergence_panel(bench, run.divergence, can_accept=run.came_to_its_end)
-            opened = _done(bench, _About(agent or case.agent, case, run), action, edit)
+            action = divergence_panel(workspace, run.divergence, can_accept=run.came_to_its_end)
+            opened = _done(workspace, _About(agent or case.agent, case, run), action, edit)
         else:
             for sentence in run.edited:
                 st.text(literal(sentence))
@@ -379,28 +385,28 @@ def _case(
             problem("The run stopped early.", run.error)
         _checks(run)
     with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
-        tolerance_editor(bench, case.eval_id, case.runs)
+        tolerance_editor(workspace, case.eval_id, case.runs)
     return opened
 
 
-def _one_run(bench: Bench, case: CaseResult) -> RunResult | None:
+def _one_run(workspace: Workspace, case: CaseResult) -> RunResult | None:
     if not case.runs:
         return None
     if len(case.runs) == 1:
         return case.runs[0]
     numbers = [run.number for run in case.runs]
     failed = next((run.number for run in case.runs if not run.passed), numbers[0])
-    if bench.options.get("verify_which") not in numbers:
-        bench.options["verify_which"] = failed
+    if workspace.options.get("verify_which") not in numbers:
+        workspace.options["verify_which"] = failed
     passed = {run.number: run.passed for run in case.runs}
     number = st.segmented_control(
         "Run",
         numbers,
-        key=option_key(bench, "verify_which", failed),
+        key=option_key(workspace, "verify_which", failed),
         format_func=lambda each: f"{'✓' if passed[each] else '✗'} {each}",
         required=True,
     )
-    keep_option(bench, "verify_which", number)
+    keep_option(workspace, "verify_which", number)
     return next(run for run in case.runs if run.number == number)
 
 
@@ -419,19 +425,19 @@ def _checks(run: RunResult) -> None:
         st.dataframe(rows, hide_index=True, alt="What was looked at in this run")
 
 
-def _tolerate(bench: Bench, eval_id: str, run: RunResult) -> None:
+def _tolerate(workspace: Workspace, eval_id: str, run: RunResult) -> None:
     """Keep the tolerances for what differs in each run."""
     try:
-        add_tolerances(bench.eval_set, eval_id, [each.tolerance for each in run.varying])
+        add_tolerances(workspace.eval_set, eval_id, [each.tolerance for each in run.varying])
     except VerifyError as error:
-        bench.notes["verify"] = str(error)
+        workspace.notes["verify"] = str(error)
     else:
-        bench.wrote()
+        workspace.wrote()
     st.rerun()
 
 
 def _done(
-    bench: Bench, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
+    workspace: Workspace, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
 ) -> OpenAt | None:
     """Do what shall be done about a divergence; return the session that shall be opened."""
     case, run, divergence = about.case, about.run, about.run.divergence
@@ -441,15 +447,15 @@ def _done(
         golden = case.golden[divergence.turn] if divergence.turn < len(case.golden) else ()
         return OpenAt(about.agent, case.eval_id, divergence.turn, divergence.step, golden)
     if action == "tolerate":
-        _tolerate(bench, case.eval_id, run)
+        _tolerate(workspace, case.eval_id, run)
         return None
-    _forget_notes(bench)
+    _forget_notes(workspace)
     try:
         work = edit(Mend(action, about.agent, case.eval_id, run))
     except ValueError as error:  # an EditError: the case is another one in the edits
-        bench.notes["verify"] = str(error)
+        workspace.notes["verify"] = str(error)
         return st.rerun()
-    job = bench.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
+    job = workspace.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
     job.wait(AT_ONCE_SECONDS)
     return st.rerun()
 
@@ -492,11 +498,11 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
 }
 
 
-def divergence_panel(bench: Bench, divergence: Divergence, *, can_accept: bool) -> Action | None:
+def divergence_panel(workspace: Workspace, divergence: Divergence, *, can_accept: bool) -> Action | None:
     """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted."""
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
-        asked = _actions(bench, divergence.action, can_accept=can_accept)
+        asked = _actions(workspace, divergence.action, can_accept=can_accept)
         _differences(divergence)
         _pairs(divergence)
     return asked
@@ -523,7 +529,7 @@ def _verdict(divergence: Divergence) -> None:
         st.text(literal(f"· {sentence}"))
 
 
-def _actions(bench: Bench, first: Action, *, can_accept: bool) -> Action | None:
+def _actions(workspace: Workspace, first: Action, *, can_accept: bool) -> Action | None:
     """Draw the one thing to do, and beside it the way to look at it oneself."""
     asked: Action | None = None
     others: tuple[Action, ...] = () if first == "open" else ("open",)
@@ -532,7 +538,7 @@ def _actions(bench: Bench, first: Action, *, can_accept: bool) -> Action | None:
             label, icon, words = _LABELS[action]
             if st.button(
                 label,
-                key=key_of(bench, f"divergence_{action}"),
+                key=key_of(workspace, f"divergence_{action}"),
                 icon=icon,
                 type="primary" if action == first else "tertiary",
                 help=words,
@@ -581,7 +587,7 @@ _FEWEST_RUNS = 2
 class _Case(NamedTuple):
     """A case whose tolerances are edited: the rows as they are now, as they are saved, and its runs."""
 
-    bench: Bench
+    workspace: Workspace
     eval_id: str
     rows: list[Row]
     saved: list[Row]
@@ -589,39 +595,39 @@ class _Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the option at the bench."""
+        """The name of the option at the workspace."""
         return _name(self.eval_id)
 
     def key(self, number: int, field: str) -> str:
         """Let the input of a field show what its row says; return its key."""
-        return followed_key(self.bench, f"{field} {number} {self.name}", self.rows[number][field])
+        return followed_key(self.workspace, f"{field} {number} {self.name}", self.rows[number][field])
 
     def put(self, rows: list[Row] | None) -> None:
         """Keep other rows, None for those that are saved, and draw them."""
         held: Any = rows
         if rows is None:
-            self.bench.options.pop(self.name, None)
+            self.workspace.options.pop(self.name, None)
         else:
-            self.bench.options[self.name] = held
+            self.workspace.options[self.name] = held
         st.rerun()
 
 
-def tolerance_editor(bench: Bench, eval_id: str, runs: Sequence[RunResult]) -> None:
-    """Draw the tolerances of a case, which stay at the bench until they are saved."""
+def tolerance_editor(workspace: Workspace, eval_id: str, runs: Sequence[RunResult]) -> None:
+    """Draw the tolerances of a case, which stay at the workspace until they are saved."""
     try:
-        saved = [row_of(each) for each in tolerances_of(bench.eval_set, eval_id)]
+        saved = [row_of(each) for each in tolerances_of(workspace.eval_set, eval_id)]
     except VerifyError as error:
         problem("The tolerances cannot be read.", str(error))
         return
-    held: Any = bench.options.get(_name(eval_id))
-    case = _Case(bench, eval_id, saved if held is None else [dict(row) for row in held], saved, runs)
+    held: Any = workspace.options.get(_name(eval_id))
+    case = _Case(workspace, eval_id, saved if held is None else [dict(row) for row in held], saved, runs)
     for number in range(len(case.rows)):
         _row(case, number)
     if not case.rows:
         st.caption("None: everything that is compared has to be as it was recorded.")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         _buttons(case)
-    if wrong := bench.notes.pop(case.name, ""):
+    if wrong := workspace.notes.pop(case.name, ""):
         problem("The tolerances were not saved.", wrong)
 
 
@@ -636,7 +642,7 @@ def _row(case: _Case, number: int) -> None:
     with last:
         if st.button(
             "Remove",
-            key=key_of(case.bench, f"gone {number} {case.name}"),
+            key=key_of(case.workspace, f"gone {number} {case.name}"),
             icon=":material/delete:",
             type="tertiary",
         ):
@@ -686,11 +692,11 @@ def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
 
 
 def _buttons(case: _Case) -> None:
-    if st.button("Add", key=key_of(case.bench, f"add {case.name}"), icon=":material/add:"):
+    if st.button("Add", key=key_of(case.workspace, f"add {case.name}"), icon=":material/add:"):
         case.put([*case.rows, new_row()])
     if st.button(
         "Propose from repeated runs",
-        key=key_of(case.bench, f"propose {case.name}"),
+        key=key_of(case.workspace, f"propose {case.name}"),
         icon=":material/auto_fix_high:",
         disabled=len(case.runs) < _FEWEST_RUNS,
         help="What differs from run to run of this case. Run it several times, with the arguments ignored, so that no run ends early",
@@ -699,23 +705,23 @@ def _buttons(case: _Case) -> None:
         case.put([*case.rows, *(row for row in proposed if row not in case.rows)])
     if st.button(
         "Save",
-        key=key_of(case.bench, f"save {case.name}"),
+        key=key_of(case.workspace, f"save {case.name}"),
         icon=":material/save:",
         disabled=case.rows == case.saved,
         help="Kept with the recording: replays and verifications heed it",
     ):
         _save(case)
     if case.rows != case.saved and st.button(
-        "Undo", key=key_of(case.bench, f"undo {case.name}"), icon=":material/undo:", type="tertiary"
+        "Undo", key=key_of(case.workspace, f"undo {case.name}"), icon=":material/undo:", type="tertiary"
     ):
         case.put(None)
 
 
 def _save(case: _Case) -> None:
     try:
-        keep_tolerances(case.bench.eval_set, case.eval_id, tolerances_from(case.rows))
+        keep_tolerances(case.workspace.eval_set, case.eval_id, tolerances_from(case.rows))
     except (RowError, VerifyError) as error:
-        case.bench.notes[case.name] = str(error)
+        case.workspace.notes[case.name] = str(error)
         case.put(case.rows)
-    case.bench.wrote()
+    case.workspace.wrote()
     case.put(None)

@@ -9,7 +9,7 @@ from simulator.environment.conventions.entity_kinds import id_of, is_own_key
 from simulator.environment.world.entities import SEED, Entity, EntityChange, Origin
 
 
-class Shelf:
+class EntityTable:
     """Things of one kind. `id_field` is how their ids are called; empty where they are only numbered."""
 
     def __init__(self, kind: str, id_field: str | None = None) -> None:

@@ -122,7 +122,7 @@ def main_of(tool: ToolIndex, named: list[Named]) -> Named | None:
     return None
 
 
-class Sayings:
+class ResponseReader:
     """Reads one call. What it gives stands in the order in which the things came up, each thing once."""
 
     def __init__(self, tool: ToolIndex, named: list[Named], call: WorldCall) -> None:

@@ -24,8 +24,8 @@ from simulator.environment.world.connections import (
     ToolRole,
 )
 from simulator.environment.world.entities import PERSON, SEED, Entity, EntityChange, Origin, WorldCall
-from simulator.environment.world.entity_table import Shelf
-from simulator.environment.world.response_reader import Saying, Sayings, failed, main_of, says_missing
+from simulator.environment.world.entity_table import EntityTable
+from simulator.environment.world.response_reader import ResponseReader, Saying, failed, main_of, says_missing
 from simulator.environment.world.seed_tables import NO_TABLES, Tables
 from simulator.environment.world.tool_settings import Authority
 
@@ -49,7 +49,7 @@ class World:
         self.currency = "EUR"
         """The currency that was named last."""
         self._index = ConnectionIndex(connections)
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, EntityTable] = {}
         self._seeded = frozenset(table.kind for table in tables.tables)
         self._kinds_by_key: dict[str, tuple[str, ...]] = {}
         self._errors: dict[tuple[str, str], JsonObject] = {}
@@ -59,7 +59,7 @@ class World:
 
     def _seed(self) -> None:
         for table in self.tables.tables:
-            self._shelves[table.kind] = Shelf(table.kind, table.id_field)
+            self._shelves[table.kind] = EntityTable(table.kind, table.id_field)
             for key, row in table.records():
                 # Read from JSON and checked: to validate thousands of rows again takes as long as all the rest.
                 change = EntityChange.model_construct(op="put", kind=table.kind, id=key, fields=row)
@@ -279,7 +279,7 @@ class World:
         if failed(call.response):
             return []
         found: list[tuple[EntityChange, bool]] = []
-        for saying in Sayings(tool, named, call).read():
+        for saying in ResponseReader(tool, named, call).read():
             change = self._change(saying)
             if change is not None:
                 found.append((change, saying.made))
@@ -294,7 +294,7 @@ class World:
         if saying.op == "delete":
             gone = entity is not None and entity.gone
             return None if gone else EntityChange(op="delete", kind=kind, id=entity.id if entity else key)
-        shelf = shelf or Shelf(kind)
+        shelf = shelf or EntityTable(kind)
         if entity is None or entity.gone:
             alone = named is not None and named.flat and not is_collection(named.name)
             name = named.name if named and alone and is_own_key(named.name, kind) else ""
@@ -315,7 +315,7 @@ class World:
         return EntityChange(op="put", kind=kind, id=entity.id, fields=fields) if fields else None
 
     def _with_id(self, change: EntityChange) -> EntityChange:
-        shelf = self._shelves.get(change.kind) or Shelf(change.kind)
+        shelf = self._shelves.get(change.kind) or EntityTable(change.kind)
         entity = shelf.entities.get(change.id)
         if change.op == "delete" or (change.op == "put" and entity is not None and not entity.gone):
             return change
@@ -325,7 +325,7 @@ class World:
     def _apply(self, change: EntityChange, origin: Origin, *, made: bool) -> None:
         shelf = self._shelves.get(change.kind)
         if shelf is None:
-            shelf = self._shelves[change.kind] = Shelf(change.kind)
+            shelf = self._shelves[change.kind] = EntityTable(change.kind)
         if shelf.id_field is None:
             own = (name for name, value in change.fields.items() if is_own_key(name, change.kind))
             shelf.id_field = next((name for name in own if id_of(change.fields[name]) == change.id), None)

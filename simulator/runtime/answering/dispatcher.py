@@ -30,7 +30,7 @@ from simulator.runtime.answering.generators import GENERATORS, Generating
 from simulator.runtime.answering.rule_gate import Injecting
 from simulator.runtime.errors import ends_the_work
 from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
-from simulator.runtime.turns.session_port import Table
+from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import watched
 from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.waiting_request import Waiting
@@ -50,7 +50,9 @@ class Answering:
         generating: Makes answers where a generator plays a tool.
     """
 
-    def __init__(self, table: Table, run: TurnRun, injecting: Injecting, generating: Generating) -> None:
+    def __init__(
+        self, table: SessionPort, run: TurnRun, injecting: Injecting, generating: Generating
+    ) -> None:
         self._table, self._run = table, run
         self.injecting, self._generating = injecting, generating
         self._facts = AnswerFacts(table.now, run, generating.flagged)

@@ -19,8 +19,8 @@ from simulator.facts import Outcome
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import written_state
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.knowledge.knowledge import Known
-from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.knowledge.knowledge import Knowledge
+from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.outcomes import outcome_of
 from simulator.runtime.models.environment_model import Modelling
 from simulator.runtime.models.json_client import Progress
@@ -62,15 +62,19 @@ class Drafting:
 
     Args:
         seed: Where the session's chance comes from.
-        desk: What its environment knows.
+        knowledge: What its environment knows.
         modelling: Asks the environment's model.
         codes: Gives where the agent's tools are written, by name.
     """
 
     def __init__(
-        self, seed: str, desk: Desk, modelling: Modelling, codes: Callable[[], Mapping[str, Code]] = dict
+        self,
+        seed: str,
+        knowledge: LiveKnowledge,
+        modelling: Modelling,
+        codes: Callable[[], Mapping[str, Code]] = dict,
     ) -> None:
-        self._seed, self._desk, self._modelling, self._codes = seed, desk, modelling, codes
+        self._seed, self._knowledge, self._modelling, self._codes = seed, knowledge, modelling, codes
 
     def offline(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> Drafts:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
@@ -81,15 +85,15 @@ class Drafting:
         return candidates(*self._asked(waiting, draw))
 
     def _asked(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[DraftCall, Sources]:
-        desk, tool = self._desk.up_to_date(), self.declaration(waiting)
+        knowledge, tool = self._knowledge.up_to_date(), self.declaration(waiting)
         read = Inside(f"{self._seed}/{waiting.key}", self._codes(), written_state(waiting.call.context), draw)
-        return offline_question(desk, tool, waiting.arguments, read)
+        return offline_question(knowledge, tool, waiting.arguments, read)
 
     def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
         """Return a tool as it is declared, with the output schema that a person has set for it."""
         if waiting.declared is None:
             waiting.declared = describe_tool(waiting.call.tool)
-        return held_to(waiting.declared, self._desk.up_to_date().output_schema(waiting.name))
+        return held_to(waiting.declared, self._knowledge.up_to_date().output_schema(waiting.name))
 
     async def by_model(
         self, waiting: Waiting[ToolBoundaryCall], told: Callable[[Progress], None]
@@ -113,13 +117,13 @@ class Drafting:
 
     def is_about_nothing(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
         """Return whether the world says that a thing does not exist that a call is about."""
-        return self._desk.up_to_date().world.not_found(waiting.name, waiting.arguments) is not None
+        return self._knowledge.up_to_date().world.not_found(waiting.name, waiting.arguments) is not None
 
     def nearest_recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Near | None:
         """Return the recorded call of this tool that is most like this one; the same question gets its answers in order."""
-        desk = self._desk.up_to_date()
+        knowledge = self._knowledge.up_to_date()
         found = nearest(
-            desk.recorded_calls(), waiting.name, waiting.arguments, n=1, used=desk.used_recordings
+            knowledge.recorded_calls(), waiting.name, waiting.arguments, n=1, used=knowledge.used_recordings
         )
         return found[0] if found else None
 
@@ -148,7 +152,7 @@ def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> D
 
 
 def offline_question(
-    known: Known, tool: ToolDeclaration, arguments: JsonObject, inside: Inside
+    known: Knowledge, tool: ToolDeclaration, arguments: JsonObject, inside: Inside
 ) -> tuple[DraftCall, Sources]:
     """Gather what an offline draft of the answer to a call is made of."""
     # All of it is right for certain, and in a long session there are many earlier answers to look at again.
@@ -174,7 +178,7 @@ def offline_question(
     return call, Sources(known.world, known.recorded_calls(), _shared(known, tool.name))
 
 
-def _shared(known: Known, tool_name: str) -> dict[str, JsonValue]:
+def _shared(known: Knowledge, tool_name: str) -> dict[str, JsonValue]:
     """Return what the tools that share a state with this one were asked or answered last, by the names of fields.
 
     Before that, a number of the state's beginning that stands right behind a word is the value of the field of that name.

@@ -13,12 +13,12 @@ from simulator.facts import Outcome, Provenance
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.answering.draft_maker import NOT_ASKED, Drafting
 from simulator.runtime.answering.fired_rules import as_response
-from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.outcomes import breach_of, outcome_of
 from simulator.runtime.models.connection_analysis import begin_if_due
 from simulator.runtime.models.environment_model import Modelling, words_of
 from simulator.runtime.models.json_client import Progress
-from simulator.runtime.turns.session_port import Table
+from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.waiting_request import Waiting
 
 GENERATORS = frozenset({"offline", "model", "recorded", "auto"})
@@ -42,13 +42,15 @@ class Generating:
 
     Args:
         table: The session.
-        desk: What the environment knows.
+        knowledge: What the environment knows.
         drafting: Makes the drafts.
         modelling: Asks the environment's model.
     """
 
-    def __init__(self, table: Table, desk: Desk, drafting: Drafting, modelling: Modelling) -> None:
-        self._table, self._desk, self._drafting, self._modelling = table, desk, drafting, modelling
+    def __init__(
+        self, table: SessionPort, knowledge: LiveKnowledge, drafting: Drafting, modelling: Modelling
+    ) -> None:
+        self._table, self._knowledge, self._drafting, self._modelling = table, knowledge, drafting, modelling
 
     def asks_a_model(self, player: str) -> bool:
         """Return whether a player waits for a model's word."""
@@ -114,7 +116,7 @@ class Generating:
         near = self._drafting.nearest_recorded(waiting)
         if near is not None and not near.differs:
             return self._used(near)
-        if self._desk.environment.settings.simulation_model:
+        if self._knowledge.environment.settings.simulation_model:
             return await self._by_model(waiting)
         draft = self._drafting.offline(waiting)
         if draft.is_guess:
@@ -125,7 +127,7 @@ class Generating:
     def _unless_wrong(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> Made | None:
         """Hold what contradicts the world or breaks the tool's output schema."""
         response = as_response(made.outcome)
-        found = [each.what for each in self._desk.up_to_date().against(world_call(waiting, response))]
+        found = [each.what for each in self._knowledge.up_to_date().against(world_call(waiting, response))]
         if broken := breach_of(made.outcome, self._drafting.declaration(waiting).response):
             found.append(f"it {broken}")
         if not found:
@@ -143,7 +145,7 @@ class Generating:
         to slow it down.
         """
         is_plain = provenance.source == "real" and waiting.firing.is_empty
-        if is_plain and not self._desk.is_schema_set(waiting.name):
+        if is_plain and not self._knowledge.is_schema_set(waiting.name):
             return provenance
         broken = breach_of(outcome, self._drafting.declaration(waiting).response)
         if not broken:

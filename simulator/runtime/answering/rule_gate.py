@@ -16,8 +16,8 @@ from simulator.facts import Outcome
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.answering.fired_rules import Firing, judged
-from simulator.runtime.knowledge.live_knowledge import Desk
-from simulator.runtime.turns.session_port import Table
+from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
+from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.waiting_request import Waiting
 from simulator.seats.answers import raised
@@ -30,11 +30,13 @@ class Injecting:
         table: The session.
         run: The turn.
         streams: The rules' streams of draws.
-        desk: What the environment knows.
+        knowledge: What the environment knows.
     """
 
-    def __init__(self, table: Table, run: TurnRun, streams: DrawStreams, desk: Desk) -> None:
-        self._table, self._run, self._streams, self._desk = table, run, streams, desk
+    def __init__(
+        self, table: SessionPort, run: TurnRun, streams: DrawStreams, knowledge: LiveKnowledge
+    ) -> None:
+        self._table, self._run, self._streams, self._knowledge = table, run, streams, knowledge
 
     async def judge(self, waiting: Waiting[ToolBoundaryCall]) -> Firing:
         """Ask the rules about a call, and let the time pass that those which fire take."""
@@ -67,20 +69,20 @@ class Injecting:
         self, waiting: Waiting[ToolBoundaryCall], outcome: Outcome
     ) -> tuple[Outcome, Outcome | None, tuple[str, ...]]:
         """Change an answer as the rules that fired say; as `Firing.told`."""
-        return waiting.firing.told(outcome, lambda: self._desk.up_to_date().calls_of(waiting.name))
+        return waiting.firing.told(outcome, lambda: self._knowledge.up_to_date().calls_of(waiting.name))
 
     def asked(self, waiting: Waiting[ToolBoundaryCall]) -> CallContext:
         """Describe a call as the rules look at it."""
-        desk, name = self._desk.up_to_date(), waiting.name
+        knowledge, name = self._knowledge.up_to_date(), waiting.name
         return CallContext(
             tool_name=name,
             arguments=waiting.arguments,
             agent=waiting.agent,
             branch=waiting.call.context.branch or "",
             tally=self._tally(waiting),
-            world=desk.world.collections,
+            world=knowledge.world.collections,
             state=lambda: state_of(waiting),
-            calls=lambda: desk.calls_of(name),
+            calls=lambda: knowledge.calls_of(name),
         )
 
     def _tally(self, waiting: Waiting[ToolBoundaryCall]) -> Tally:
@@ -109,13 +111,13 @@ class Injecting:
         self._table.changed()
 
     def _variables(self, waiting: Waiting[ToolBoundaryCall], seed: str) -> Mapping[str, object]:
-        desk = self._desk.up_to_date()
+        knowledge = self._knowledge.up_to_date()
         return variables_of(
             args=waiting.arguments,
             state=state_of(waiting),
-            world=desk.world.collections(),
-            calls=desk.calls_of(waiting.name),
-            answers=desk.last_answers(),
+            world=knowledge.world.collections(),
+            calls=knowledge.calls_of(waiting.name),
+            answers=knowledge.last_answers(),
             agent=waiting.agent,
             call_number=waiting.number,
             seed=seed,

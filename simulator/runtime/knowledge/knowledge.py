@@ -67,7 +67,7 @@ class AnsweredOnce(Protocol):
         ...
 
 
-class Known:
+class Knowledge:
     """What an environment knows after some calls.
 
     Args:
@@ -116,7 +116,7 @@ class Known:
         for call, by_rule in self._taken:
             self.world.take(call, by_rule=by_rule)
 
-    def up_to_date(self) -> Known:
+    def up_to_date(self) -> Knowledge:
         """Learn what is new, where there is something to learn from; return itself."""
         return self
 

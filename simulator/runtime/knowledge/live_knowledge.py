@@ -10,13 +10,13 @@ from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.facts import Fact, ToolAnswered, TurnStarted
 from simulator.journal import ROOT, Journal
-from simulator.runtime.knowledge.knowledge import Flag, Known
+from simulator.runtime.knowledge.knowledge import Flag, Knowledge
 from simulator.session.environment_state import SessionEnvironment
 
-__all__ = ["Desk", "Flag"]
+__all__ = ["Flag", "LiveKnowledge"]
 
 
-class Desk(Known):
+class LiveKnowledge(Knowledge):
     """What is known along a journal's path; it learns only what is new since it was asked before.
 
     After an undo, on another branch, or where something else is set or other tools are known, it begins anew.
@@ -42,7 +42,7 @@ class Desk(Known):
         super()._begin(environment, shapes)
         self._last, self._turn = ROOT, 0
 
-    def up_to_date(self) -> Desk:
+    def up_to_date(self) -> LiveKnowledge:
         """Learn what is new; return itself."""
         environment, tools = self._with_own(self._journal.fold.environment), self._shapes_now()
         shapes = tools() if tools else self.shapes

@@ -12,7 +12,7 @@ from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.entities import Origin
 from simulator.environment.world.seed_tables import Tables
 from simulator.facts import Value
-from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.knowledge.knowledge import Knowledge
 
 
 class WorldTable(Value):
@@ -66,40 +66,43 @@ class WorldView(Value):
     currency: Json = None
 
 
-def world_view(desk: Known, analysing: str = "") -> WorldView:
+def world_view(knowledge: Knowledge, analysing: str = "") -> WorldView:
     """Show what is known now; `analysing` as in the view."""
-    desk.up_to_date()
+    knowledge.up_to_date()
     return WorldView(
-        tables=tuple(_table(desk, kind) for kind in desk.world.kinds()),
-        given=desk.tables,
+        tables=tuple(_table(knowledge, kind) for kind in knowledge.world.kinds()),
+        given=knowledge.tables,
         flags=tuple(
             WorldFlag(
                 fact=flag.fact,
                 tool_name=flag.tool_name,
                 what=tuple(each.what for each in flag.contradictions),
             )
-            for flag in desk.flags
+            for flag in knowledge.flags
         ),
-        connections=desk.connections,
-        tools=tuple(desk.shapes.values()),
-        states=tuple(_state(desk, key) for key in desk.registry.list_states()),
+        connections=knowledge.connections,
+        tools=tuple(knowledge.shapes.values()),
+        states=tuple(_state(knowledge, key) for key in knowledge.registry.list_states()),
         problems=(
-            *((desk.problem,) if desk.problem else ()),
-            *desk.tables.problems,
-            *desk.warnings,
-            *(f"a connection is set for {name!r}, a tool that is not known" for name in _strangers(desk)),
+            *((knowledge.problem,) if knowledge.problem else ()),
+            *knowledge.tables.problems,
+            *knowledge.warnings,
+            *(
+                f"a connection is set for {name!r}, a tool that is not known"
+                for name in _strangers(knowledge)
+            ),
         ),
         analysing=analysing,
-        currency=desk.world.currency,
+        currency=knowledge.world.currency,
     )
 
 
-def _strangers(desk: Known) -> tuple[str, ...]:
-    return desk.environment.settings.connections.strangers(desk.shapes) if desk.shapes else ()
+def _strangers(knowledge: Knowledge) -> tuple[str, ...]:
+    return knowledge.environment.settings.connections.strangers(knowledge.shapes) if knowledge.shapes else ()
 
 
-def _table(desk: Known, kind: str) -> WorldTable:
-    world = desk.world
+def _table(knowledge: Knowledge, kind: str) -> WorldTable:
+    world = knowledge.world
     living = world.collections().get(plural(kind), {})
     entities = {key: world.entity(kind, key) for key in living}
     return WorldTable(
@@ -118,11 +121,13 @@ def _origins(origins: dict[str, Origin]) -> dict[str, str]:
     return {name: origin.words() for name, origin in origins.items()}
 
 
-def _state(desk: Known, key: str) -> RememberedState:
-    state: Any = desk.registry.get_state(key)
+def _state(knowledge: Knowledge, key: str) -> RememberedState:
+    state: Any = knowledge.registry.get_state(key)
     return RememberedState(
         key=key,
-        tools=tuple(name for name in desk.registry.list_tools() if desk.registry.state_key(name) == key),
+        tools=tuple(
+            name for name in knowledge.registry.list_tools() if knowledge.registry.state_key(name) == key
+        ),
         initial_state=state["initial_state"] or "",
         calls=tuple(state["previous_calls"]),
     )

@@ -9,10 +9,10 @@ from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Modelling
 from simulator.runtime.models.json_client import Progress
-from simulator.runtime.turns.session_port import Table
+from simulator.runtime.turns.session_port import SessionPort
 
 
-def begin(modelling: Modelling, table: Table) -> None:
+def begin(modelling: Modelling, table: SessionPort) -> None:
     """Begin to ask the model; it goes on meanwhile. Where this session has heard it already, it is really asked again.
 
     Raises:
@@ -29,7 +29,7 @@ def begin(modelling: Modelling, table: Table) -> None:
     table.noticed()
 
 
-def begin_if_due(modelling: Modelling, table: Table) -> None:
+def begin_if_due(modelling: Modelling, table: SessionPort) -> None:
     """Begin if this session has not heard the model that is set now, where the settings want it and there are two tools."""
     environment = modelling.environment
     settings = environment.settings
@@ -50,7 +50,7 @@ def stop(modelling: Modelling) -> None:
     modelling.analysing.cancel()
 
 
-async def _analyse(modelling: Modelling, table: Table) -> None:
+async def _analyse(modelling: Modelling, table: SessionPort) -> None:
     def told(progress: Progress) -> None:
         modelling.progress = progress.text
         table.noticed()

@@ -16,8 +16,8 @@ from simulator.environment.prompts.tool_prompt import AskedCall, KnownThing, Pre
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.knowledge.knowledge import Known
-from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.knowledge.knowledge import Knowledge
+from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.models.json_client import Progress
 from simulator.runtime.models.model_connections import ConnectionCache, ModelConnections, connection_analysis
 from simulator.runtime.models.model_evidence import NO_EVIDENCE, ModelEvidence
@@ -39,8 +39,8 @@ class Modelling:
     `analysing` is the task in which it looks at the connections, if it does, and `progress` what it is at.
     """
 
-    def __init__(self, desk: Desk, clock: Callable[[], float]) -> None:
-        self._desk, self._clock = desk, clock
+    def __init__(self, knowledge: LiveKnowledge, clock: Callable[[], float]) -> None:
+        self._knowledge, self._clock = knowledge, clock
         self.objects: dict[str, BaseLlm] = {}
         self.analysing: asyncio.Task[None] | None = None
         self.progress = ""
@@ -48,7 +48,7 @@ class Modelling:
     @property
     def environment(self) -> SessionEnvironment:
         """What is set for the environment now."""
-        return self._desk.up_to_date().environment
+        return self._knowledge.up_to_date().environment
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Modelling:
     @property
     def has_connections(self) -> bool:
         """Whether there are tools that could hang together."""
-        return len(self._desk.up_to_date().shapes) >= _FEWEST
+        return len(self._knowledge.up_to_date().shapes) >= _FEWEST
 
     def model(self) -> str | BaseLlm:
         """Return the model's name or object.
@@ -86,10 +86,10 @@ class Modelling:
             told: Is told what goes on.
             evidence: What else the model is told.
         """
-        desk = self._desk.up_to_date()
-        settings = desk.environment.settings
+        knowledge = self._knowledge.up_to_date()
+        settings = knowledge.environment.settings
         return await generate(
-            asked_call(desk, tool, arguments, evidence),
+            asked_call(knowledge, tool, arguments, evidence),
             self.model(),
             clock=self._clock,
             on_progress=told,
@@ -98,11 +98,11 @@ class Modelling:
 
     async def analyse(self, told: Callable[[Progress], None]) -> ModelConnections:
         """Ask the model how the agent's tools hang together; once per agent and model, unless `forget_analysis` was called."""
-        desk = self._desk.up_to_date()
+        knowledge = self._knowledge.up_to_date()
         tools, model, configuration = (
-            tuple(desk.shapes.values()),
+            tuple(knowledge.shapes.values()),
             self.model(),
-            configuration_of(desk.environment.settings),
+            configuration_of(knowledge.environment.settings),
         )
         return await CONNECTIONS.get(
             tools,
@@ -114,7 +114,7 @@ class Modelling:
 
     def forget_analysis(self) -> None:
         """Let the next analysis of these tools by this model ask it anew, here and in other sessions."""
-        CONNECTIONS.forget(tuple(self._desk.up_to_date().shapes.values()), self.model())
+        CONNECTIONS.forget(tuple(self._knowledge.up_to_date().shapes.values()), self.model())
 
 
 def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConfig | None:
@@ -133,24 +133,24 @@ def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConf
 
 
 def asked_call(
-    desk: Known, tool: ToolDeclaration, arguments: JsonObject, evidence: ModelEvidence = NO_EVIDENCE
+    knowledge: Knowledge, tool: ToolDeclaration, arguments: JsonObject, evidence: ModelEvidence = NO_EVIDENCE
 ) -> AskedCall:
     """Gather all that a model is told about a call."""
-    settings = desk.environment.settings
-    state = desk.registry.get_state(desk.registry.state_key(tool.name))
-    recorded = nearest(desk.recorded_calls(), tool.name, arguments, n=_SHOWN_RECORDINGS)
+    settings = knowledge.environment.settings
+    state = knowledge.registry.get_state(knowledge.registry.state_key(tool.name))
+    recorded = nearest(knowledge.recorded_calls(), tool.name, arguments, n=_SHOWN_RECORDINGS)
     return AskedCall(
         tool_name=tool.name,
         description=tool.description,
         parameters=tool.parameters,
         output_schema=tool.response,
         arguments=arguments,
-        environment_data="\n".join(filter(None, (desk.environment.data, settings.environment))),
+        environment_data="\n".join(filter(None, (knowledge.environment.data, settings.environment))),
         recorded=tuple(
             RecordedExample(arguments=near.call.arguments, response=near.call.response, differs=near.differs)
             for near in recorded
         ),
-        things=tuple(_things(desk, tool.name, arguments)),
+        things=tuple(_things(knowledge, tool.name, arguments)),
         initial_state=state["initial_state"] or "",
         previous=tuple(
             PreviousCall(
@@ -158,7 +158,7 @@ def asked_call(
             )
             for call in state["previous_calls"]
         ),
-        connections=connection_lines(desk.connections, tool.name),
+        connections=connection_lines(knowledge.connections, tool.name),
         invariants=settings.invariants,
         examples=tool.response_examples,
         draft=evidence.draft,
@@ -167,18 +167,20 @@ def asked_call(
     )
 
 
-def _things(desk: Known, tool_name: str, arguments: JsonObject) -> Iterator[KnownThing]:
+def _things(knowledge: Knowledge, tool_name: str, arguments: JsonObject) -> Iterator[KnownThing]:
     """Yield the things that the arguments name, and then others of the kinds that the tool is about."""
-    named = desk.world.named(tool_name, arguments)
+    named = knowledge.world.named(tool_name, arguments)
     about = dict.fromkeys(kind for kind, _ in named)
-    about |= dict.fromkeys(each.kind for each in desk.connections.produces if each.tool_name == tool_name)
+    about |= dict.fromkeys(
+        each.kind for each in knowledge.connections.produces if each.tool_name == tool_name
+    )
     others = [
         (kind, str(key))
         for kind in about
-        for key in tuple(desk.world.collections().get(plural(kind), ()))[:_SHOWN_OTHERS]
+        for key in tuple(knowledge.world.collections().get(plural(kind), ()))[:_SHOWN_OTHERS]
     ]
     for kind, key in dict.fromkeys((*named, *others)):
-        entity = desk.world.entity(kind, key)
+        entity = knowledge.world.entity(kind, key)
         if entity is not None:
             yield KnownThing(kind=entity.kind, id=entity.id, fields=entity.fields, gone=entity.gone)
 

@@ -47,13 +47,13 @@ class Sessions(Generic[T]):
     def kept(self, service: Any, name: SessionName) -> T:
         """Return what is kept for a session of a service, by its name."""
         with self._lock:
-            shelf = self._shelf(service)
-            if name not in shelf:
-                shelf[name] = self._make()
-                if len(shelf) > self._most:
-                    shelf.popitem(last=False)
-            shelf.move_to_end(name)
-            found = shelf[name]
+            kept = self._shelf(service)
+            if name not in kept:
+                kept[name] = self._make()
+                if len(kept) > self._most:
+                    kept.popitem(last=False)
+            kept.move_to_end(name)
+            found = kept[name]
             self._last = name, found
             return found
 
@@ -68,8 +68,8 @@ class Sessions(Generic[T]):
     def _shelf(self, service: Any) -> OrderedDict[SessionName, T]:
         number = id(service)
         if number not in self._shelves:
-            shelf: OrderedDict[SessionName, T] = OrderedDict()
-            self._shelves[number] = (self._held(service, number), shelf)
+            kept: OrderedDict[SessionName, T] = OrderedDict()
+            self._shelves[number] = (self._held(service, number), kept)
         return self._shelves[number][1]
 
     def _held(self, service: Any, number: int) -> Any:
@@ -95,9 +95,9 @@ class Sessions(Generic[T]):
         with self._lock:
             if self._last and _is(self._last[0], session):
                 self._last = None
-            for _, shelf in list(self._shelves.values()):
-                for name in [name for name in shelf if _is(name, session)]:
-                    del shelf[name]
+            for _, kept in list(self._shelves.values()):
+                for name in [name for name in kept if _is(name, session)]:
+                    del kept[name]
 
     def all(self) -> tuple[T, ...]:
         """Return all that is kept."""
@@ -105,7 +105,7 @@ class Sessions(Generic[T]):
 
     def _all(self) -> Iterator[tuple[SessionName, T]]:
         with self._lock:
-            return iter([pair for _, shelf in list(self._shelves.values()) for pair in shelf.items()])
+            return iter([pair for _, kept in list(self._shelves.values()) for pair in kept.items()])
 
 
 def real_invocation_of(context: Any) -> InvocationContext | None:

@@ -29,7 +29,7 @@ from simulator.runtime.adk.codec import jsonable, written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.answering.draft_maker import Drafts, Inside, offline_drafts, offline_question
 from simulator.runtime.answering.fired_rules import Firing, judged
-from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.models.environment_model import asked_call
 from simulator.runtime.models.model_evidence import model_evidence
 from simulator.runtime.plugin.answered_call import AnsweredCall
@@ -110,8 +110,8 @@ class SessionPlay:
         self.has_tools = False
         """Whether the tools that stand around the first call were taken in."""
 
-    def _begun(self) -> Known:
-        known = Known(self._environment, dict(self._shapes))
+    def _begun(self) -> Knowledge:
+        known = Knowledge(self._environment, dict(self._shapes))
         if self._registry is not None:
             known.registry = self._registry
         elif self._beginnings is not None:
@@ -302,7 +302,7 @@ class SessionPlay:
         with self._lock:
             return tuple(self._answered)
 
-    def look(self, view: Callable[[Known], T]) -> T:
+    def look(self, view: Callable[[Knowledge], T]) -> T:
         """Return what a view makes of all that is known."""
         with self._lock:
             return view(self.known)

@@ -9,7 +9,7 @@ from simulator.session import Seats
 from simulator.session.call_counts import Counts
 
 
-class Table(Protocol):
+class SessionPort(Protocol):
     """What the answering of requests reads from the session, and writes to it."""
 
     @property
