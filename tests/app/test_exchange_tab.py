@@ -159,14 +159,14 @@ def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None
 
 _OTHER = """
 from pathlib import Path
-from app.evalsets.workspace import benches
+from app.evalsets.workspace import workspaces
 from app.evalsets.exchange_tab import exchange_tab
-from app.evalsets.set_context import SetScene
-from app.evalsets.open_sets import desks
+from app.evalsets.set_context import SetContext
+from app.evalsets.open_sets import edited_sets
 
 path = Path({path!r})
-desk = desks().of("somebody", path)
-exchange_tab(benches().of("somebody", path), SetScene(path, desk.work, desk.drafts, "somebody"))
+desk = edited_sets().of("somebody", path)
+exchange_tab(workspaces().of("somebody", path), SetContext(path, desk.work, desk.drafts, "somebody"))
 """
 
 

@@ -218,7 +218,7 @@ def test_other_annotations_that_cannot_be_read_are_no_obstacle() -> None:
     assert check({"amount": 1}, response_schema_of(FunctionTool(pay))) == ()
 
 
-class LiveKnowledge:
+class Desk:
     """Callables of other kinds."""
 
     def find(self, order_id: str) -> Address:
@@ -243,7 +243,7 @@ def wrapped(*args: Any, **kwargs: Any) -> Any:
 
 @pytest.mark.parametrize(
     "func",
-    [LiveKnowledge().find, LiveKnowledge(), find_later, wrapped, functools.partial(find_later, order_id="A")],
+    [Desk().find, Desk(), find_later, wrapped, functools.partial(find_later, order_id="A")],
     ids=["method", "callable object", "async", "wrapped", "partial"],
 )
 def test_every_kind_of_callable_is_read(func: Callable[..., Any]) -> None:

@@ -171,7 +171,7 @@ def test_a_long_running_tool_is_answered_at_once_or_runs_for_real(form: Form) ->
     assert stage.ours.calls()[0].outcome.kind == "deferred"
 
 
-class LiveKnowledge(BaseToolset):
+class Desk(BaseToolset):
     """A tool set that makes its tools anew each time, as those of remote servers do."""
 
     async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
@@ -186,7 +186,7 @@ class LiveKnowledge(BaseToolset):
 def test_tools_of_tool_sets_are_answered_under_their_prefixed_names(form: Form) -> None:
     """ADK's copies of prefixed tools are answered too, every time that they are made anew."""
     turn = [call("desk_find_order", order_id="A-1")]
-    agent = agent_of(turn, turn, tools=[LiveKnowledge(tool_name_prefix="desk")])
+    agent = agent_of(turn, turn, tools=[Desk(tool_name_prefix="desk")])
     seen, stage = played(form, agent, config(rule("busy", "desk_find_order")))
     assert seen == [BUSY] * 2
     assert RAN == []

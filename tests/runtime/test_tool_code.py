@@ -195,10 +195,10 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "partial": lambda m: FunctionTool(functools.partial(m.find, deep=True)),
     "partial of partial of a decorated": lambda m: functools.partial(functools.partial(m.find_logged, "A-1")),
     "closure": lambda m: m.maker(2, {}, object()),
-    "bound method": lambda m: FunctionTool(m.LiveKnowledge(3).method),
-    "class method": lambda m: m.LiveKnowledge.of_class,
-    "static method": lambda m: m.LiveKnowledge.__dict__["of_none"],
-    "callable object": lambda m: FunctionTool(m.LiveKnowledge(3)),
+    "bound method": lambda m: FunctionTool(m.Desk(3).method),
+    "class method": lambda m: m.Desk.of_class,
+    "static method": lambda m: m.Desk.__dict__["of_none"],
+    "callable object": lambda m: FunctionTool(m.Desk(3)),
     "lambda": lambda m: m.double,
     "node of a function": lambda m: NodeTool(FunctionNode(func=m.find), name="find", description="d"),
 }
@@ -227,13 +227,13 @@ def test_variables_and_arguments_given_in_advance_are_copied_if_they_are_plain(s
     """What is held is a copy; the outer of two partials wins."""
     tools = shop.module()
     table = {"fee": [1, 2.5, None, True, "x"]}
-    convert = tools.maker(2, table, tools.LiveKnowledge(3))
+    convert = tools.maker(2, table, tools.Desk(3))
     code = found(convert)
     assert code.held == {"rate": 2, "table": table}
     assert code.held["table"] is not table
     given = functools.partial(functools.partial(tools.find, "A-1", deep=True), deep=False)
     assert found(given).held == {"order_id": "A-1", "deep": False}
-    assert found(functools.partial(tools.LiveKnowledge(3).method, "A-2")).held == {"order_id": "A-2"}
+    assert found(functools.partial(tools.Desk(3).method, "A-2")).held == {"order_id": "A-2"}
 
 
 class Odd(dict[str, int]):
