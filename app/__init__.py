@@ -1,1 +1,4 @@
-"""The screen of Golden Trace Studio. Nothing else imports it."""
+"""The screen of Golden Trace Studio: one folder for each feature, `pages` that put them together, and what they share.
+
+`main` starts it, `streamlit_app` is the script that Streamlit runs. Nothing else imports this package.
+"""

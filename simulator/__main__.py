@@ -1,10 +1,6 @@
 """Starts the studio's commands: `python -m simulator run AGENT --script FILE --out SET`."""
 
-import sys
-
-from evalset.cli.exit_codes import end_when_interrupted
-from evalset.cli.simulator_program import main
+from evalset.cli.simulator_program import start
 
 if __name__ == "__main__":
-    end_when_interrupted()
-    sys.exit(main())
+    start()

@@ -29,8 +29,8 @@ PACKAGES = ("app", "evalset", "simulator")
 MOST_LINES = 40
 SCREEN, SHARED = "app", frozenset({"pages", "session", "forms", "server"})
 """The screen's package, and the folders of it that features may import; `pages` imports features, and nothing imports it."""
-COMMON = frozenset({"__init__", "__main__", "errors", "model", "command", "report", "files"})
-"""Names that say what a module is of its folder: they mean the same in each."""
+COMMON = frozenset({"__init__", "__main__", "main", "errors", "model", "report", "files", "agent", "tools"})
+"""Names that say what a module is of its folder, so that they mean the same in each: `agent` and `tools` are ADK's, of a demo."""
 _SHOWN = 10
 
 

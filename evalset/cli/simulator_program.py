@@ -12,12 +12,18 @@ import logging
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TextIO
+from typing import NoReturn, TextIO
 
-from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends
+from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_interrupted
 from evalset.cli.progress_line import Progress
 from evalset.cli.run_command import add_run
 from evalset.cli.sessions_command import add_script, add_sessions
+
+
+def start() -> NoReturn:
+    """Run the program with the arguments of this process, and end the process."""
+    end_when_interrupted()
+    sys.exit(main())
 
 
 def main(

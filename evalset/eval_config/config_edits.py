@@ -78,7 +78,7 @@ def with_value(document: JsonObject, path: Sequence[str], value: JsonValue) -> J
 
 
 def _is_metric(path: Sequence[str], depth: int) -> bool:
-    """Recognise the name of a metric, which has one spelling, from the name of a field."""
+    """Return whether a name is that of a metric, which has one spelling, and not of a field."""
     return depth == 1 and path[0] in {_CRITERIA, _CUSTOM}
 
 

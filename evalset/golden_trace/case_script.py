@@ -282,7 +282,7 @@ class _Reader:
 
 
 def _is_asked_by_adk(call: types.FunctionCall) -> bool:
-    """Recognise the calls by which ADK asks the user from those that a model makes: of the tool `request_input`, for one."""
+    """Return whether ADK asks the user with this call; a model may call a tool of the same name, `request_input` for one."""
     name = call.name or ""
     by_model = name == REQUEST_INPUT and INTERRUPT_ID not in (call.args or {})
     return name.startswith(_ASKS_USER) and not by_model

@@ -70,7 +70,7 @@ class _Turn(NamedTuple):
 
 
 def facts_of(session: AdkSession) -> list[Fact]:
-    """Recognise a session of ADK's as the facts of a session of ours.
+    """Read a session of ADK's as the facts of a session of ours.
 
     What ADK does not keep is not told: exceptions and artifacts, who answered, and the models inside of agents that are tools.
 
@@ -260,7 +260,7 @@ class _Teller:
             delta = {}
 
     def _counts(self, response: types.FunctionResponse) -> bool:
-        """Recognise the answer of a tool from what stood for it until a person had confirmed the call, or did not."""
+        """Return whether this is the tool's answer, and not what stood for it until a person had confirmed the call, or did not."""
         call_id = response.id or ""
         if call_id not in self._questions.values():
             return True

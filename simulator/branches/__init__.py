@@ -1,4 +1,4 @@
-"""The branches of a journal: where each forks, and two of them compared.
+"""The branches of a journal: where each forks (`branch_tree`), and two of them compared (`branch_comparison`).
 
 Pure.
 """

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_fingerprint import remember_fingerprint
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.json_values import JsonObject
+from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.kernel import KernelError, RefusedError
-
-if TYPE_CHECKING:
-    from simulator.kernel.agent_kernels import AgentKernels
-    from simulator.kernel.remote_simulation import RemoteSimulation
 
 _CHECK_SECONDS = 5.0
 
@@ -39,6 +36,29 @@ class KernelAgentConfig(SimulatedAgentConfig):
     source: str = field(default="", kw_only=True)
     outline: JsonObject = field(default_factory=dict, kw_only=True, compare=False, repr=False)
 
+    @classmethod
+    def of_outline(cls, outline: JsonObject, kernels: AgentKernels) -> KernelAgentConfig:
+        """Return an agent that kernels play, by the outline that one of them has drawn."""
+        from simulator.kernel.agent_outline import AgentOutline, likeness  # noqa: PLC0415 - importing ADK takes a second
+
+        drawn = AgentOutline.model_validate(outline)
+        agent = likeness(drawn)
+        remember_fingerprint(agent, drawn.fingerprint)
+        return cls(
+            name=drawn.name,
+            agent=agent,
+            eval_set_path=drawn.eval_set_path,
+            app_name=drawn.app_name,
+            origin=drawn.origin,
+            kernels=kernels,
+            unreachable=drawn.unreachable,
+            has_app=drawn.has_app,
+            rewrites=drawn.rewrites,
+            own_code=drawn.own_code,
+            source=drawn.source,
+            outline=outline,
+        )
+
     @property
     def runs_elsewhere(self) -> bool:
         """Whether the agent's code runs in a process of its own: it does."""
@@ -46,12 +66,10 @@ class KernelAgentConfig(SimulatedAgentConfig):
 
     def as_loaded(self) -> SimulatedAgentConfig:
         """Return it as its kernel has loaded it last; the same one where the agent's outline is the same."""
-        from simulator.kernel.kernel_loader import kernel_agent  # noqa: PLC0415 - which knows this class
-
         last = self.kernels.last_outline
         if last is None or last is self.outline or last == self.outline or not self.outline:
             return self
-        return replace(kernel_agent(last, self.kernels), name=self.name)
+        return replace(KernelAgentConfig.of_outline(last, self.kernels), name=self.name)
 
     def check_message(self, message: str | JsonObject) -> None:
         """Hold a message to the agent's input schema, by the agent's own code.
@@ -65,13 +83,3 @@ class KernelAgentConfig(SimulatedAgentConfig):
             raise UnfitMessageError(str(error)) from error
         except KernelError:  # who goes on hears of it, and the turn checks again
             return
-
-    def opened(self, **how: Any) -> RemoteSimulation:
-        """Begin a session in a kernel; arguments as for `RemoteSimulation.open`.
-
-        Raises:
-            SimulationError: As there.
-        """
-        from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - which knows this class
-
-        return RemoteSimulation.open(self, **how)

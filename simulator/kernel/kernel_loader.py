@@ -12,7 +12,6 @@ from threading import Lock
 from pydantic import TypeAdapter
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_fingerprint import remember_fingerprint
 from simulator.agents.agent_folder import AgentFolder
 from simulator.agents.catalogue import Listed, Load
 from simulator.agents.configs_file import ConfigsFile
@@ -22,6 +21,7 @@ from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.agent_requests import of_demo, of_file, of_folder
 from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel import KernelError
+from simulator.kernel.kernel_agent import KernelAgentConfig
 
 _SEVERAL: TypeAdapter[tuple[JsonObject, ...]] = TypeAdapter(tuple[JsonObject, ...])
 MOST_RESTING = 4
@@ -88,7 +88,7 @@ class KernelLoad:
         except KernelError as error:
             raise _not_loaded(error, kernels.python) from error
         _let_rest(kernels)
-        return kernel_agent(outline, kernels)
+        return KernelAgentConfig.of_outline(outline, kernels)
 
     def stop(self) -> None:
         """Give it up."""
@@ -155,31 +155,9 @@ class _KernelFileLoad(KernelLoad):
         self._known = outline
 
     def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
-        return super().__call__(anew=anew) if anew else kernel_agent(self._known, self._kernels)
-
-
-def kernel_agent(outline: JsonObject, kernels: AgentKernels) -> SimulatedAgentConfig:
-    """Return an agent that kernels play, by the outline that one of them has drawn."""
-    from simulator.kernel.agent_outline import AgentOutline, likeness  # noqa: PLC0415 - as above
-    from simulator.kernel.kernel_agent import KernelAgentConfig  # noqa: PLC0415 - importing ADK takes a second
-
-    drawn = AgentOutline.model_validate(outline)
-    agent = likeness(drawn)
-    remember_fingerprint(agent, drawn.fingerprint)
-    return KernelAgentConfig(
-        name=drawn.name,
-        agent=agent,
-        eval_set_path=drawn.eval_set_path,
-        app_name=drawn.app_name,
-        origin=drawn.origin,
-        kernels=kernels,
-        unreachable=drawn.unreachable,
-        has_app=drawn.has_app,
-        rewrites=drawn.rewrites,
-        own_code=drawn.own_code,
-        source=drawn.source,
-        outline=outline,
-    )
+        return (
+            super().__call__(anew=anew) if anew else KernelAgentConfig.of_outline(self._known, self._kernels)
+        )
 
 
 def _let_rest(kernels: AgentKernels) -> None:

@@ -13,7 +13,7 @@ import psutil
 
 from simulator.kernel.agent_kernels import AgentKernels, in_use
 from simulator.kernel.kernel import Kernel
-from simulator.kernel.kernel_program import NICE
+from simulator.kernel.process_priority import NICE
 
 IDLE_SECONDS = 15 * 60.0
 """After so long without a step a kernel ends; its sessions go on in a fresh one."""

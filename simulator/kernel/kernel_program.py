@@ -12,9 +12,6 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-NICE = 10
-"""An agent that computes gets a tenth of what the studio gets where both want a processor, and all of it where nobody else does."""
-
 _OURS = """
 import importlib.util, os, sys
 home = sys.argv.pop(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import platform
@@ -26,7 +25,6 @@ from simulator.facts import Fact
 from simulator.journal import Journal
 from simulator.kernel.agent_outline import outlined
 from simulator.kernel.agent_requests import listed, loaded
-from simulator.kernel.kernel_program import NICE
 from simulator.kernel.messages import (
     VERSION,
     Appended,
@@ -39,6 +37,7 @@ from simulator.kernel.messages import (
     Reply,
     Shown,
 )
+from simulator.kernel.process_priority import come_behind_the_page
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.event_loop import LoopThread
@@ -223,7 +222,7 @@ class Server:
             case _:
                 self._config = loaded(asked)
                 outline = outlined(self._config).model_dump(mode="json")
-                _behind_the_page()
+                come_behind_the_page()
                 return outline
 
     def _run(self, function: str, arguments: Any) -> Any:
@@ -310,7 +309,7 @@ class Server:
                     self._show(session, played)
 
     def _show(self, session: str, played: Played) -> None:
-        """Recognise the studio what has changed. In the order of the session's own versions, as one thread does it at a time."""
+        """Send the studio what has changed, in the order of the session's own versions, as one thread does it at a time."""
         with played.told:
             view, (turn, first, events) = played.simulation.read(
                 lambda engine: (played.simulation.view_here(), _new_events(engine, played))
@@ -360,26 +359,6 @@ def _enter(folder: str, environment: dict[str, str]) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-
-
-def _behind_the_page() -> None:
-    """Let the studio and the browser come first where the processors are all at work: an agent that spins shall slow down no page.
-
-    Not before the agent is loaded: a person waits for that, and a deadline.
-    """
-    threads = Path("/proc/self/task")
-    if (
-        threads.is_dir()
-    ):  # Linux: there each thread has its own niceness, and a new one that of the thread that starts it
-        for thread in threads.iterdir():
-            with contextlib.suppress(OSError):  # it has ended
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), NICE)
-        with contextlib.suppress(
-            OSError
-        ):  # where sessions are grouped, niceness counts within the group only
-            Path("/proc/self/autogroup").write_text(str(NICE))
-    elif hasattr(os, "setpriority"):
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
 
 
 def adk_version() -> str:

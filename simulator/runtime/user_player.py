@@ -137,7 +137,7 @@ def _is_due(engine: Engine) -> bool:
 
 
 def is_sent(proposed: UserProposed) -> bool:
-    """Recognise a message that goes out by itself: one beside the stop signal ADK drops, unless a person keeps it."""
+    """Return whether a message goes out by itself: one beside the stop signal ADK drops, unless a person keeps it."""
     return proposed.message is not None and proposed.status == "success"
 
 

@@ -41,7 +41,7 @@ WAYS = ("returns", "fails", "raises", "later", "draft", "real")
 
 
 def by_shape(**kinds: Any) -> Discriminator:
-    """Recognise the forms of a value apart by its type in JSON, so that an error is about the form that was meant."""
+    """Return a reader that picks the form of a value by its type in JSON, so that an error is about the form that was meant."""
 
     def shape(value: Any) -> str | None:
         for name, kind in kinds.items():
@@ -285,7 +285,7 @@ _MARKS = ("rules", "seat", "environment", "prints", "tool")
 
 
 def _kind(value: Any) -> str:
-    """Recognise the lines of a script apart by the one field that each kind has; their names here are no fields."""
+    """Return the kind of a script's line by the one field that each kind has; their names here are no fields."""
     has = (
         value.__contains__
         if isinstance(value, dict)

@@ -1,4 +1,7 @@
-"""The session: what the facts of a journal add up to."""
+"""The session: what the facts of a journal add up to.
+
+`fold` is the whole of it, pure: the same facts give the same session. To show something new, fold it here; never store it beside the journal.
+"""
 
 from simulator.session.fold import IllegalFactError, SessionFold
 from simulator.session.history import (

@@ -1,4 +1,7 @@
-"""The store of sessions: journals, drafts and a library, in SQLite or PostgreSQL."""
+"""The store of sessions: journals, drafts and a library, in SQLite or PostgreSQL.
+
+`journal_store` is the way in. What it calls durable is on the disk. A change of the tables is a step in `schema_versions`.
+"""
 
 from simulator.store.database_tables import Place
 from simulator.store.errors import (

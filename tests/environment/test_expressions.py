@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.environment.expressions.compiled_expression import ExpressionError
 from simulator.environment.expressions.evaluation_budget import Budget, TooMuchWorkError
-from simulator.environment.expressions.expressions import ExpressionError, compiled
+from simulator.environment.expressions.expressions import compiled
 from tests.environment.costly_expressions import VARIABLES as COSTLY_VARIABLES
 from tests.environment.costly_expressions import costly_expressions
 

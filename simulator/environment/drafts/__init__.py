@@ -1,1 +1,4 @@
-"""Offline drafts of answers, out of all that is known."""
+"""Offline drafts of responses, out of all that is known; each says where it comes from, and what nobody knows is a marked blank.
+
+`draft_generator` asks each kind of evidence in the order of its worth. A new kind is a module beside `evidence_drafts`.
+"""

@@ -6,70 +6,15 @@ it is, and asking for its value says what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 
 LONGEST_EXPRESSION: Final = 2_000
 """Characters that an expression may have."""
 
-_SHOWN = 80
 _NO_JINJA2 = "it cannot be evaluated, as the package jinja2 is not installed"
-
-
-class ExpressionError(ValueError):
-    """An expression cannot be read or has no value. Names the expression and says what is wrong."""
-
-    def __init__(self, text: str, reason: str) -> None:
-        shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
-        super().__init__(f"expression {shown!r}: {reason}")
-        self.text = text
-        self.reason = reason
-
-
-class CompiledExpression:
-    """An expression that was read.
-
-    Attributes:
-        text: The expression.
-        names: The variables that it reads.
-        paths: The dotted paths that it reads, such as `order.customer_id`, in their order; each ends before what is only
-            known when it is evaluated (`world.products[args.sku].stock` reads `world.products` and `args.sku`).
-        called: The variables that it calls as functions, each with the path of its first argument, if that is one;
-            no value can be called, so that it has no value.
-        unread: Why it was not read, so that it has no value here and the rest is empty; empty where it was.
-    """
-
-    __slots__ = ("called", "names", "paths", "text", "unread")
-
-    def __init__(
-        self,
-        text: str,
-        *,
-        names: frozenset[str] = frozenset(),
-        paths: tuple[str, ...] = (),
-        called: Mapping[str, str] | None = None,
-        unread: str = "",
-    ) -> None:
-        self.text, self.names, self.paths, self.unread = text, names, paths, unread
-        self.called = called or {}
-
-    def __repr__(self) -> str:
-        return f"CompiledExpression({self.text!r})"
-
-    def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:  # noqa: ARG002 - for those that were read
-        """Return the expression's value: JSON, in objects and lists of its own.
-
-        Args:
-            variables: JSON values by name; objects may be any `Mapping`.
-            budget: The work that this and other evaluations may do together; a budget of its own where it is left out.
-
-        Raises:
-            ExpressionError: It has no value: something is missing, does not fit, or is too much work.
-        """
-        raise ExpressionError(self.text, self.unread)
 
 
 @lru_cache(maxsize=4_096)

@@ -11,9 +11,9 @@ from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.parser import Parser
 from jinja2.utils import consume
 
+from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import Budget
 from simulator.environment.expressions.expression_builtins import Language
-from simulator.environment.expressions.expressions import CompiledExpression, ExpressionError
 from simulator.environment.expressions.offered_names import near
 from simulator.environment.expressions.sandbox import BUDGET
 

@@ -13,8 +13,9 @@ from pydantic import JsonValue
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.expressions import json_paths
+from simulator.environment.expressions.compiled_expression import ExpressionError
 from simulator.environment.expressions.evaluation_budget import MOST_SECONDS, Budget
-from simulator.environment.expressions.expressions import ExpressionError, compiled
+from simulator.environment.expressions.expressions import compiled
 from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,

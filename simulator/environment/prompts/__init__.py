@@ -1,1 +1,4 @@
-"""What models are asked about the environment, and how their answers are read."""
+"""What models are asked about the environment, and how JSON is read out of their answers.
+
+Texts and parsing only; who sends them is in `simulator.runtime.models`.
+"""

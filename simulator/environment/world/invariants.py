@@ -20,8 +20,9 @@ from simulator.environment.conventions.entity_kinds import (
     kind_named,
 )
 from simulator.environment.environment_value import Value
+from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import MOST_WORK, Budget
-from simulator.environment.expressions.expressions import CompiledExpression, ExpressionError, compiled
+from simulator.environment.expressions.expressions import compiled
 from simulator.environment.world.contradictions import broken_off
 from simulator.environment.world.entities import Contradiction, EntityChange, Origin, WorldCall
 from simulator.environment.world.world import World
