@@ -14,6 +14,9 @@ from simulator.facts import Value
 MAX_DEPTH = 8
 """Schemas nested deeper than this end in a JSON field."""
 
+_DEEP = 2
+"""From here on an object or an array that may be null is written as JSON, as is a union inside of a union at any depth: nobody finds the way through so many switches."""
+
 _LONG_TEXT = 120
 _LONG_NAMES = ("body", "comment", "content", "description", "message", "note", "reason", "summary", "text")
 
@@ -119,6 +122,8 @@ Field: TypeAlias = Annotated[
     Described(discriminator="kind"),
 ]
 
+_SIMPLE = (TextField, NumberField, BooleanField, ChoiceField, ConstField, JsonField)
+
 for _model in (NullableField, UnionField, ArrayField, Member, ObjectField):
     _model.model_rebuild()
 
@@ -141,6 +146,7 @@ class _Parser:
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
+        self._in_union = False
 
     def field(self, schema: Any, *, refs: tuple[str, ...], depth: int, name: str = "") -> Field:
         found = self._resolved(schema, refs)
@@ -187,7 +193,12 @@ class _Parser:
     ) -> Field:
         about = _about(schema)
         given = [variant for variant in variants if not _is_null(variant)]
+        is_union = len(given) > 1
+        if is_union and self._in_union:
+            return JsonField(**about)
+        outside, self._in_union = self._in_union, self._in_union or is_union
         fields = tuple(self.field(variant, refs=refs, depth=depth + 1) for variant in given)
+        self._in_union = outside
         if not fields:
             return ConstField(value=None, **about)
         plain: Field = UnionField(variants=fields, **about)
@@ -198,6 +209,8 @@ class _Parser:
             return plain
         if isinstance(plain, NullableField):
             return plain.model_copy(update={key: item for key, item in about.items() if item})
+        if depth >= _DEEP and not isinstance(plain, _SIMPLE):
+            return JsonField(blank="null", **about)
         return NullableField(inner=plain, **about)
 
     def _typed(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int, name: str) -> Field:

@@ -233,6 +233,53 @@ def test_recursion_ends_in_a_json_field() -> None:
     assert read(field, fill(field, value)).value == value
 
 
+def test_a_union_inside_of_a_union_is_written_as_json() -> None:
+    """The outer one keeps its inputs; a union after it, and one inside of a list, have theirs."""
+    either = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+    nested = {"type": "object", "properties": {"amount": either}}
+    field = parse_schema(
+        {
+            "type": "object",
+            "properties": {
+                "outer": {"anyOf": [nested, {"type": "null"}, {"type": "boolean"}]},
+                "after": either,
+                "listed": {"type": "array", "items": either},
+            },
+        }
+    )
+    assert isinstance(field, ObjectField)
+    outer, after, listed = (member.field for member in field.members)
+    assert isinstance(outer, NullableField)
+    assert isinstance(outer.inner, UnionField)
+    inside = outer.inner.variants[0]
+    assert isinstance(inside, ObjectField)
+    assert inside.members[0].field == JsonField()
+    assert isinstance(after, UnionField)
+    assert isinstance(listed, ArrayField)
+    assert isinstance(listed.item, UnionField)
+
+
+def test_a_deep_object_that_may_be_null_is_written_as_json() -> None:
+    """Near the top it has inputs; a text that may be null has them at any depth."""
+    person = {"type": "object", "properties": {"name": {"type": "string"}}}
+    inside = {
+        "type": "object",
+        "properties": {
+            "person": {"anyOf": [person, {"type": "null"}]},
+            "note": {"type": ["string", "null"]},
+        },
+    }
+    field = parse_schema({"type": "object", "properties": {"order": inside, **inside["properties"]}})
+    assert isinstance(field, ObjectField)
+    order, near, _ = (member.field for member in field.members)
+    assert isinstance(near, NullableField)
+    assert isinstance(order, ObjectField)
+    assert [member.field for member in order.members] == [
+        JsonField(blank="null"),
+        NullableField(inner=TextField()),
+    ]
+
+
 def test_a_union_takes_the_variant_that_fits_best() -> None:
     """A discriminated union opens on the variant whose constant the value has."""
     cat: JsonObject = {
