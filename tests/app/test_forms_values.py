@@ -235,8 +235,8 @@ def test_recursion_ends_in_a_json_field() -> None:
 
 def test_a_union_inside_of_a_union_is_written_as_json() -> None:
     """The outer one keeps its inputs; a union after it, and one inside of a list, have theirs."""
-    either = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
-    nested = {"type": "object", "properties": {"amount": either}}
+    either: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+    nested: dict[str, Any] = {"type": "object", "properties": {"amount": either}}
     field = parse_schema(
         {
             "type": "object",
@@ -261,8 +261,8 @@ def test_a_union_inside_of_a_union_is_written_as_json() -> None:
 
 def test_a_deep_object_that_may_be_null_is_written_as_json() -> None:
     """Near the top it has inputs; a text that may be null has them at any depth."""
-    person = {"type": "object", "properties": {"name": {"type": "string"}}}
-    inside = {
+    person: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}}
+    inside: dict[str, Any] = {
         "type": "object",
         "properties": {
             "person": {"anyOf": [person, {"type": "null"}]},
