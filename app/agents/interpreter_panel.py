@@ -6,9 +6,15 @@ import streamlit as st
 
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
-from app.session.page_commands import ChoosePython
 from simulator.agents import AgentEntry
 from simulator.facts import Value
+
+
+class ChoosePython(Value):
+    """Run an agent with another Python from now on; an empty path for that of its project."""
+
+    name: str
+    python: str = ""
 
 
 class PythonChoice(Value):

@@ -8,10 +8,16 @@ import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
-from app.session.page_commands import RestartProcess
+from simulator.facts import Value
 from simulator.kernel.kernel_processes import IDLE_SECONDS, AgentProcess
 
 _MEGABYTE = 1_000_000
+
+
+class RestartProcess(Value):
+    """Start the process of an agent anew; `key` is that of an `AgentProcess`."""
+
+    key: str
 
 
 def agent_processes_panel(processes: Callable[[], Sequence[AgentProcess]]) -> RestartProcess | None:

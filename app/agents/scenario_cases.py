@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import evalset
+from app.live.destinations import check_destination
+from app.live.live_sessions import LiveSession
+from app.live.simulation_protocol import LiveSimulation
+from app.session import page_state
+from app.session.commands import Command
 from simulator.base.json_values import JsonObject
 
-if TYPE_CHECKING:
-    from simulator.session import SimulationSession
 
+class AddScenario(Command):
+    """Add a scenario to the eval set at this path."""
 
-def add_case(session: SimulationSession, scenario: JsonObject, path: str) -> str:
-    """Add it; say what was done.
+    scenario: JsonObject
+    path: str
 
-    Raises:
-        ValueError: There is no path, it is no scenario, or the file cannot take it.
-    """
-    if not path:
-        raise ValueError("There is no file to write to; give the path of an eval-set file.")
-    case = evalset.scenario_case(
-        scenario,
-        app_name=session.app_name,
-        user_id=session.user_id,
-        state=session.initial_state,
-        at=time.time(),
-    )
-    writer = evalset.EvalSetWriter(path, session.agent_name)
-    added = evalset.add_scenario(writer, case)
-    what = "held it already" if added.written is None else "holds it now"
-    return f"{writer.path} {what}, as {added.eval_id}"
+    def check(self, live: LiveSession) -> None:
+        """Check also that the file may be written to."""
+        super().check(live)
+        check_destination(self.path, live)
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Add it; say on the page what was done.
+
+        Raises:
+            ValueError: There is no path, it is no scenario, or the file cannot take it.
+        """
+        if not self.path:
+            raise ValueError("There is no file to write to; give the path of an eval-set file.")
+        session = simulation.session
+        case = evalset.scenario_case(
+            self.scenario,
+            app_name=session.app_name,
+            user_id=session.user_id,
+            state=session.initial_state,
+            at=time.time(),
+        )
+        writer = evalset.EvalSetWriter(self.path, session.agent_name)
+        added = evalset.add_scenario(writer, case)
+        what = "held it already" if added.written is None else "holds it now"
+        page_state.put("scenario_added", f"{writer.path} {what}, as {added.eval_id}")

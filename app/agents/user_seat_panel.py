@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 import evalset
+from app.agents.scenario_cases import AddScenario
 from app.forms.common_panel import problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
@@ -15,7 +16,7 @@ from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept
 from app.live.destinations import default_destination
 from app.session import page_state
-from app.session.page_commands import AddScenario, Command, SeatUser
+from app.session.commands import Command, SeatUser
 from app.session.session_context import SessionContext
 from app.session.user_form import (
     NO_PERSONA,

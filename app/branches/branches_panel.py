@@ -16,7 +16,7 @@ from app.forms.dot_graph import DARK, LIGHT
 from app.forms.safe_labels import literal
 from app.forms.widget_sync import set_input
 from app.session import page_state
-from app.session.page_commands import CloseBranches, Command, GoTo
+from app.session.commands import GoTo, Show
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
@@ -50,10 +50,10 @@ _ONE_WAY = (
 )
 
 
-def branches_page(scene: SessionContext) -> Command | None:
+def branches_page(scene: SessionContext) -> GoTo | Show | None:
     """Draw the page; return what was asked for."""
     back = page_head("Branches", title(scene.session), status(scene.view), "branches")
-    asked: Command | None = CloseBranches() if back else None
+    asked: GoTo | Show | None = Show(view=None) if back else None
     journal = scene.live.simulation.journal
     found = branches(journal)
     if len(found) < 2:  # noqa: PLR2004 - one way is no choice
@@ -83,9 +83,9 @@ def _picture(journal: Journal) -> None:
         st.caption(f"{hidden} older branches are left out of the picture; all of them are in the list.")
 
 
-def _listed(found: tuple[Branch, ...], scene: SessionContext) -> Command | None:
+def _listed(found: tuple[Branch, ...], scene: SessionContext) -> GoTo | None:
     """Draw the list, the newest branch first."""
-    asked: Command | None = None
+    asked: GoTo | None = None
     current = next(branch.number for branch in found if branch.is_current)
     count = PAGE_BRANCHES * (1 + int(page_state.get("branches_listed") or 0))
     for branch in found[:count]:
@@ -102,7 +102,7 @@ def _listed(found: tuple[Branch, ...], scene: SessionContext) -> Command | None:
     return asked
 
 
-def _card(branch: Branch, here: int, scene: SessionContext) -> Command | None:
+def _card(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
     journal, head = scene.live.simulation.journal, scene.view.head
     with st.container(border=True, gap="xsmall", key=f"branch_{branch.number}"):
         with st.container(
@@ -119,7 +119,7 @@ def _card(branch: Branch, here: int, scene: SessionContext) -> Command | None:
     return asked
 
 
-def _ways(branch: Branch, here: int, scene: SessionContext) -> Command | None:
+def _ways(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
     """Draw what can be done with a branch: set it beside the one where the session is, and go to its end."""
     if not branch.is_current:
         st.button(

@@ -9,6 +9,8 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.decision.agent_turn import TRANSFER, TurnInputs
+from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.decisions import AnswerModel, RunReal
 from app.decision.request_panel import (
     accept,
     choice,
@@ -23,8 +25,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form import schema_form
 from app.forms.typed_json import JsonTextError, parse_json, show_json, write_json
 from app.forms.widget_store import slug
-from app.session.decision_context import NOTHING_AROUND, Surroundings
-from app.session.decisions import AnswerModel, Decision, RunReal
+from app.session.commands import Command
 from simulator.base.json_values import JsonObject
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
@@ -33,7 +34,7 @@ View: TypeAlias = Literal["Turn", "Model sees"]
 VIEWS: tuple[View, ...] = ("Turn", "Model sees")
 
 
-def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) -> Decision | None:
+def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) -> Command | None:
     """Draw the agent's turn that waits; return the turn that was made."""
     request = inputs.request
     held = request.proposal is not None
@@ -68,7 +69,7 @@ def _last_message(inputs: TurnInputs) -> None:
         draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
 
 
-def _proposal(inputs: TurnInputs, around: Surroundings) -> Decision | None:
+def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
     kept, parts = inputs.kept, inputs.proposed
     st.caption("The agent's own model proposes")
     with st.container(border=True, gap="xsmall"):
@@ -94,7 +95,7 @@ def _proposal(inputs: TurnInputs, around: Surroundings) -> Decision | None:
     return _answer(inputs, parts, "generated") if accepted else None
 
 
-def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Decision | None:
+def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Command | None:
     kept = inputs.kept
     tried = was_clicked(kept, "accept")
     parts = turn_form(inputs, tried=tried)

@@ -10,6 +10,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
+from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.decisions import (
+    AnswerCode,
+    AnswerTool,
+    AnswerTools,
+    Confirm,
+    GoOn,
+    Reply,
+    RunReal,
+    SubmitQuery,
+)
 from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
 from app.decision.request_panel import (
     accept,
@@ -32,18 +43,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form import schema_form
 from app.forms.typed_json import write_json
 from app.forms.widget_store import DraftStore, Kept
-from app.session.decision_context import NOTHING_AROUND, Surroundings
-from app.session.decisions import (
-    AnswerCode,
-    AnswerTool,
-    AnswerTools,
-    Confirm,
-    Decision,
-    GoOn,
-    Reply,
-    RunReal,
-    SubmitQuery,
-)
+from app.session.commands import Command
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
 from simulator.seats.answers import CodeAnswer
@@ -61,14 +61,14 @@ _ONE = "1 waits for you; you may also go on asking"
 
 def decision_panel(
     view: SimulationView, drafts: DraftStore, around: Surroundings = NOTHING_AROUND
-) -> Decision | None:
+) -> Command | None:
     """Draw what waits for a person, and what is at work; return what was decided."""
     head = decision_head()
     line = waiting(view)
     with pane("decision"):
         if view.session.is_running or view.running or view.busy:
             reports(view.problems)
-        decided: Decision | None = running(view, alone=not line)
+        decided: Command | None = running(view, alone=not line)
         if not line:
             if not (view.running or view.busy):
                 st.caption("Nothing waits for you.")
@@ -84,7 +84,7 @@ def decision_panel(
 
 def _draw(
     view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing, around: Surroundings
-) -> Decision | None:
+) -> Command | None:
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
@@ -166,7 +166,7 @@ _MANY_LINES = 11
 _WARNING = "The code runs in the agent's own code executor, with all that it does to the world."
 
 
-def code_decision(kept: Kept, request: CodeRequest) -> Decision | None:
+def code_decision(kept: Kept, request: CodeRequest) -> Command | None:
     """Draw the code; return what it is said to print."""
     heading(request.agent, ("runs code", ":material/code:", "gray"))
     if request.may_have_run:

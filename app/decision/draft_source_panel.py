@@ -7,17 +7,16 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
+from app.decision.decisions import AskForDraft, DrawAgain, StopDrafting
 from app.decision.pasted_examples import read_example, take_example
 from app.decision.ready_answers import keep_typed_text, newer_against_typed, take_draft
 from app.decision.ready_answers_panel import difference_lines
 from app.decision.request_panel import misfit_list, not_ready
 from app.decision.tool_answer import ToolInputs
-from app.environment.environment_commands import ChangeSettings
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import JsonTextError
 from app.forms.widget_store import Kept
-from app.session.decisions import AskForDraft, DrawAgain, StopDrafting
-from app.session.page_commands import ShapeEnvironment
+from app.session.commands import ChangeSettings
 from app.session.player_names import NO_MODEL
 from simulator.environment.drafts.blanks import Blank, is_guess
 from simulator.environment.world.tool_settings import EnvironmentSettings
@@ -28,7 +27,7 @@ _ASKED = "model_asked"
 
 def draft_source(
     inputs: ToolInputs, settings: EnvironmentSettings
-) -> AskForDraft | StopDrafting | DrawAgain | ShapeEnvironment | None:
+) -> AskForDraft | StopDrafting | DrawAgain | ChangeSettings | None:
     """Draw where the draft comes from and what it does not know; return what was asked for.
 
     Args:
@@ -72,7 +71,7 @@ def _at_work(inputs: ToolInputs) -> StopDrafting | None:
 
 def _offline_or_made(
     inputs: ToolInputs, settings: EnvironmentSettings
-) -> AskForDraft | DrawAgain | ShapeEnvironment | None:
+) -> AskForDraft | DrawAgain | ChangeSettings | None:
     request, is_model = inputs.request, inputs.request.draft_by != "offline"
     asks = draws = False
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_source"):
@@ -95,7 +94,7 @@ def _offline_or_made(
         drawn_places(drawn)
     way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
     if way.example is not None:
-        return ShapeEnvironment(what=way.example)
+        return way.example
     if asks or way.asks_model:
         return AskForDraft(key=request.key)
     return DrawAgain(key=request.key) if draws else None

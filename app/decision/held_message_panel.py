@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from app.decision.decisions import GoOn
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
-from app.session.decisions import GoOn
-from app.session.page_commands import SeatUser
+from app.session.commands import SeatUser
 from app.session.user_form import seat_words, text_of
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from app.environment.environment_commands import ChangeSettings
-from app.environment.sources import with_tool
 from app.forms.typed_json import JsonTextError, parse_json
+from app.session.commands import ChangeSettings, with_tool
 from simulator.base.json_values import JsonObject
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
+from app.decision.decisions import AnswerYourself, Complete, GoOn, SubmitQuery
+from app.decision.failed_turn import FailedStep
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready
 from app.forms.common_panel import pane, pane_head, problem
@@ -15,9 +17,7 @@ from app.forms.schema_form import schema_form
 from app.forms.typed_json import JsonTextError, parse_object, show_json
 from app.forms.widget_store import Kept
 from app.live.unsent_texts import Drafts
-from app.session.decisions import AnswerYourself, Complete, GoOn, SubmitQuery
-from app.session.failed_turn import FailedStep
-from app.session.page_commands import SeatUser
+from app.session.commands import SeatUser
 from app.session.step_labels import text_said
 from app.session.user_form import text_of
 from simulator.base.json_values import JsonObject, canonical

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.decisions import AnswerTool, RunReal
 from app.decision.draft_source_panel import draft_source
 from app.decision.outcome_panel import (
     error_inputs,
@@ -31,9 +33,7 @@ from app.forms.common_panel import block
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import Kept
-from app.session.decision_context import NOTHING_AROUND, Surroundings
-from app.session.decisions import AnswerTool, Decision, RunReal
-from app.session.page_commands import ChangeSeat
+from app.session.commands import ChangeSeat, Command
 from app.session.past_calls import unanswered
 from app.session.player_names import PLAYERS, lacks
 from app.session.timeline_view import blocks
@@ -62,7 +62,7 @@ _LABELS = {
 
 def tool_decision(
     inputs: ToolInputs, around: Surroundings = NOTHING_AROUND, history: Sequence[HistoryEntry] = ()
-) -> Decision | None:
+) -> Command | None:
     """Draw one tool call; return how it was answered, or what else was asked for.
 
     Args:

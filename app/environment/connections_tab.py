@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app.environment.connection_rows import PARTS, USES, ConnectionRow, read_edits, rows_of
-from app.environment.environment_commands import AnalyseConnections, ChangeSettings, Shape, StopAnalysing
+from app.environment.environment_commands import AnalyseConnections, StopAnalysing
 from app.forms.common_panel import problem
 from app.forms.data_frames import frame
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.table_editors import editor_state, height, is_new, problems
-from app.session.page_commands import Command, ShapeEnvironment
+from app.session.commands import ChangeSettings, Command
 from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical, digest
 from simulator.environment.world.connections import NO_EDITS
@@ -49,14 +49,14 @@ def connections_tab(scene: SessionContext) -> Command | None:
         return None
     now = environment.now
     connections_graph(world)
-    asked: Shape | None = analysis(world, now)
+    asked: Command | None = analysis(world, now)
     rows = rows_of(world.connections, now.analysed_by)
     asked = _table(scene, world, rows) or asked
     if now.settings.connections != NO_EDITS and st.button(
         "Back to what was found", key="connections_reset", icon=":material/undo:", type="tertiary"
     ):
         asked = ChangeSettings(fields={"connections": NO_EDITS})
-    return ShapeEnvironment(what=asked) if asked is not None else None
+    return asked
 
 
 def connections_graph(world: WorldView) -> None:
@@ -88,7 +88,7 @@ def connections_graph(world: WorldView) -> None:
         st.caption(f"{graph.hidden} more are left out: {MOST_EDGES} are drawn. Choose tools or kinds above.")
 
 
-def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Shape | None:
+def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Command | None:
     st.caption(_HELP)
     key = f"connections_{digest(canonical([row.model_dump(mode='json') for row in rows]))[:10]}"
     tools = list(dict.fromkeys((*(tool.name for tool in world.tools), *(row.tool for row in rows))))
@@ -132,10 +132,10 @@ def _config(tools: list[str]) -> dict[str, Any]:
 _FAILED = "The model has said nothing that can be used; what was found in names still counts."
 
 
-def analysis(world: WorldView, now: SessionEnvironment) -> Shape | None:
+def analysis(world: WorldView, now: SessionEnvironment) -> Command | None:
     """Draw the line about the model; return what was asked for."""
     model = now.settings.simulation_model
-    asked: Shape | None = None
+    asked: Command | None = None
     with st.container(
         border=True, horizontal=True, vertical_alignment="center", gap="small", key="connections_model"
     ):

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.environment.environment_commands import Shape
 from app.forms.common_panel import views
-from app.session.page_commands import Command, ShapeEnvironment
+from app.session.commands import Command
 from app.session.session_context import SessionContext
 
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import WorldView
 
-Part: TypeAlias = Callable[[SessionContext, "WorldView"], Shape | None]
-"""Draws one part; gives what was asked for in it."""
+Part: TypeAlias = Callable[[SessionContext, "WorldView"], Command | None]
+"""Draws one part; returns what was asked for in it."""
 
 
 def parted_tab(scene: SessionContext, label: str, parts: Mapping[str, Part], key: str) -> Command | None:
     """Draw the choice of a part, and the chosen one; return what was asked for."""
     chosen = views(label, list(parts), key)
-    asked = parts[chosen](scene, scene.live.simulation.environment.world())
-    return ShapeEnvironment(what=asked) if asked is not None else None
+    return parts[chosen](scene, scene.live.simulation.environment.world())

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.forms.typed_json import JsonTextError, parse_object, show_json, write_json
+from app.session.commands import with_tool
 from simulator.base.json_values import JsonObject
 from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings, schema_of
@@ -61,13 +62,6 @@ def remembered_rows(calls: Iterable[JsonObject]) -> list[dict[str, str]]:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-
-
-def with_tool(settings: EnvironmentSettings, name: str, **changes: Any) -> dict[str, ToolSettings]:
-    """Return the settings of all tools after some fields of one were set; a tool with nothing set is left out."""
-    now = ToolSettings.model_validate({**dict(settings.tool(name)), **changes})
-    others = {other: found for other, found in settings.tools.items() if other != name}
-    return others if now == ToolSettings(name=name) else {**others, name: now}
 
 
 def with_states(

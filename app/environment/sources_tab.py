@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.environment.environment_commands import ChangeSettings, ClearState, GiveRecording, Shape
+from app.environment.environment_commands import ClearState, GiveRecording
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.sources import (
     as_text,
@@ -20,7 +20,6 @@ from app.environment.sources import (
     remembered_rows,
     tools_line,
     with_states,
-    with_tool,
 )
 from app.forms.common_panel import problem
 from app.forms.data_frames import frame
@@ -31,7 +30,7 @@ from app.forms.typed_json import JsonTextError, parse_object, write_json
 from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept, slug
 from app.session import page_state
-from app.session.page_commands import Command
+from app.session.commands import ChangeSettings, Command, with_tool
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.recordings.recorded_calls import (
@@ -57,7 +56,7 @@ _SHOWN_PROBLEMS = 8
 _SHOWN_CALLS = 300
 
 
-def recordings(scene: SessionContext, _: WorldView) -> Shape | None:
+def recordings(scene: SessionContext, _: WorldView) -> Command | None:
     """Draw the recordings; return what was asked for."""
     given = scene.live.simulation.environment.now.recordings
     left, right = st.columns(2, gap="medium")
@@ -73,7 +72,7 @@ def recordings(scene: SessionContext, _: WorldView) -> Shape | None:
     return asked
 
 
-def _recording_form(scene: SessionContext, taken: set[str]) -> Shape | None:
+def _recording_form(scene: SessionContext, taken: set[str]) -> Command | None:
     kept = _inputs(scene, len(taken))
     st.caption(_RECORDINGS_HELP)
     upload(kept, "recording_json", "Upload a recording", ["json", "jsonl", "txt"], name_into="recording_name")
@@ -139,7 +138,7 @@ def _problems(said: list[str]) -> None:
         st.code(literal("\n".join([*said[:_SHOWN_PROBLEMS], *more])), language=None, wrap_lines=True)
 
 
-def _recording(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]) -> Shape | None:
+def _recording(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]) -> Command | None:
     with st.container(border=True, gap="xsmall", key=f"recording_{slug(name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(name))
@@ -178,7 +177,7 @@ _USE = (
 )
 
 
-def simulation_model(scene: SessionContext, _: WorldView) -> Shape | None:
+def simulation_model(scene: SessionContext, _: WorldView) -> Command | None:
     """Draw the model's settings; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MODEL_HELP)
@@ -189,7 +188,9 @@ def simulation_model(scene: SessionContext, _: WorldView) -> Shape | None:
     return asked or _source(scene, settings)
 
 
-def _model_form(scene: SessionContext, settings: EnvironmentSettings, beside: DeltaGenerator) -> Shape | None:
+def _model_form(
+    scene: SessionContext, settings: EnvironmentSettings, beside: DeltaGenerator
+) -> Command | None:
     configuration = settings.simulation_model_configuration
     kept = Kept(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
     name = st.text_input(
@@ -219,7 +220,7 @@ def _model_form(scene: SessionContext, settings: EnvironmentSettings, beside: De
     return ChangeSettings(fields=fields)
 
 
-def _every_draft(settings: EnvironmentSettings) -> Shape | None:
+def _every_draft(settings: EnvironmentSettings) -> Command | None:
     page_state.follow("model_drafts", settings.drafts_by_model)
     wanted = st.toggle(
         "Ask it for a draft of each call that waits for you",
@@ -230,7 +231,7 @@ def _every_draft(settings: EnvironmentSettings) -> Shape | None:
     return ChangeSettings(fields={"drafts_by_model": wanted}) if wanted != settings.drafts_by_model else None
 
 
-def _connections(settings: EnvironmentSettings) -> Shape | None:
+def _connections(settings: EnvironmentSettings) -> Command | None:
     page_state.follow("model_connections", settings.connections_by_model)
     wanted = st.toggle(
         "Ask it once how the tools hang together",
@@ -243,7 +244,7 @@ def _connections(settings: EnvironmentSettings) -> Shape | None:
     return ChangeSettings(fields={"connections_by_model": wanted})
 
 
-def _source(scene: SessionContext, settings: EnvironmentSettings) -> Shape | None:
+def _source(scene: SessionContext, settings: EnvironmentSettings) -> Command | None:
     """Draw the switch for the source of tools, and exactly what it sends."""
     page_state.follow("model_source", settings.source_to_model)
     wanted = st.toggle(
@@ -300,7 +301,7 @@ _MEMORY_HELP = (
 )
 
 
-def shared_state(scene: SessionContext, world: WorldView) -> Shape | None:
+def shared_state(scene: SessionContext, world: WorldView) -> Command | None:
     """Draw what is remembered; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MEMORY_HELP)
@@ -326,7 +327,7 @@ def shared_state(scene: SessionContext, world: WorldView) -> Shape | None:
     return asked
 
 
-def _table(scene: SessionContext, names: list[str]) -> Shape | None:
+def _table(scene: SessionContext, names: list[str]) -> Command | None:
     settings = scene.live.simulation.environment.settings
     rows = [settings.tool(name) for name in names]
     cells = {
@@ -357,7 +358,7 @@ def _table(scene: SessionContext, names: list[str]) -> Shape | None:
     return ChangeSettings(fields={"tools": tools})
 
 
-def _remembered(remembered: RememberedState, size: int) -> Shape | None:
+def _remembered(remembered: RememberedState, size: int) -> Command | None:
     with st.container(border=True, gap="xsmall", key=f"state_of_{slug(remembered.key)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(remembered.key))
@@ -390,7 +391,7 @@ _SCHEMAS_HELP = (
 )
 
 
-def output_schemas(scene: SessionContext, world: WorldView) -> Shape | None:
+def output_schemas(scene: SessionContext, world: WorldView) -> Command | None:
     """Draw the schemas of one tool's answers; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     names = list(dict.fromkeys((*scene.tools(), *(tool.name for tool in world.tools), *settings.tools)))
@@ -422,7 +423,7 @@ def output_schemas(scene: SessionContext, world: WorldView) -> Shape | None:
 
 def _schema_form(
     scene: SessionContext, tool: str, now: JsonObject | None, declared: JsonObject | None
-) -> Shape | None:
+) -> Command | None:
     settings = scene.live.simulation.environment.settings
     kept = Kept(scene.drafts, f"output-schema-{tool}", canonical(now))
     text = st.text_area(

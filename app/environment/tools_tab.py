@@ -17,7 +17,7 @@ from app.environment.declared_tool_form import (
     parameters_line,
     read_declared,
 )
-from app.environment.environment_commands import DeclareTools, Shape
+from app.environment.environment_commands import DeclareTools
 from app.environment.schema_rows import TYPES, SchemaRow, SchemaRowsError, rows_read
 from app.forms.common_panel import problem
 from app.forms.data_frames import YES_OR_NO, frame, rows_of
@@ -26,7 +26,7 @@ from app.forms.table_editors import height
 from app.forms.typed_json import write_json
 from app.forms.widget_store import Kept, slug
 from app.session import page_state
-from app.session.page_commands import Command, ShapeEnvironment
+from app.session.commands import Command
 from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical
 from simulator.environment.declared_tools import DeclaredTool
@@ -45,14 +45,13 @@ def tools_tab(scene: SessionContext) -> Command | None:
         st.caption(_HELP)
         asked = _list(scene, declared)
     with right:
-        asked = _form(scene, declared) or asked
-    return ShapeEnvironment(what=asked) if asked is not None else None
+        return _form(scene, declared) or asked
 
 
-def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command | None:
     if not declared:
         st.caption("None yet.")
-    asked: Shape | None = None
+    asked: Command | None = None
     for tool in declared:
         with st.container(border=True, gap="xsmall", key=f"declared_{slug(tool.name)}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -78,7 +77,7 @@ def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Shape | 
     return asked
 
 
-def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command | None:
     wanted = page_state.get("editing_tool")
     tool = next((each for each in declared if each.name == wanted), None)
     if tool is None:

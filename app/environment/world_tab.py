@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.environment.environment_commands import ChangeSettings, EditWorld, GiveData, Shape
+from app.environment.environment_commands import EditWorld, GiveData
 from app.environment.invariant_lines import Verdict, examples, verdict_of
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.world_edits import edited_row, edits_of
@@ -21,7 +21,7 @@ from app.forms.typed_json import JsonTextError, parse_object, show_json, write_j
 from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept, slug
 from app.session import page_state
-from app.session.page_commands import Command
+from app.session.commands import ChangeSettings, Command
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.conventions.entity_kinds import id_of, kind_named
@@ -50,7 +50,7 @@ _AUTHORITIES: dict[Authority, str] = {
 _SHOWN_GONE = 30
 
 
-def things(scene: SessionContext, world: WorldView) -> Shape | None:
+def things(scene: SessionContext, world: WorldView) -> Command | None:
     """Draw the things; return what was asked for."""
     _flags(scene, world)
     for text in world.problems:
@@ -109,7 +109,7 @@ def _chosen(world: WorldView, search: str) -> WorldTable | None:
     return next((table for table in world.tables if table.kind == chosen), None)
 
 
-def _below(scene: SessionContext, table: WorldTable) -> Shape | None:
+def _below(scene: SessionContext, table: WorldTable) -> Command | None:
     """Say what is gone, and what an unknown id means."""
     if table.gone:
         more = f" and {len(table.gone) - _SHOWN_GONE} more" if len(table.gone) > _SHOWN_GONE else ""
@@ -154,7 +154,7 @@ def _flags(scene: SessionContext, world: WorldView) -> None:
 # One thing of the world: where each of its fields comes from, and its record as JSON.
 
 
-def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search: str) -> Shape | None:
+def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search: str) -> Command | None:
     """Draw one thing of a kind; return what was asked for."""
     ids = [table.ids[place] for place in found_rows(table, search)]
     if ids:
@@ -169,7 +169,7 @@ def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search
     return new_thing(scene, world, table.kind)
 
 
-def _record(scene: SessionContext, table: WorldTable, key: str) -> Shape | None:
+def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | None:
     before: JsonObject = table.rows[table.ids.index(key)]
     kept = Kept(scene.drafts, f"thing-{table.kind}-{key}", canonical(before))
     with st.expander("Edit as JSON", icon=":material/data_object:", key="world_record"):
@@ -197,7 +197,7 @@ def _record(scene: SessionContext, table: WorldTable, key: str) -> Shape | None:
         return EditWorld(changes=(change,))
 
 
-def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Shape | None:
+def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Command | None:
     """Draw the form for a thing of any kind; return it."""
     kept = Kept(scene.drafts, f"new-thing-{kind}")
     with st.expander("Add a thing", icon=":material/add:", key="world_new"):
@@ -243,7 +243,7 @@ _INDEX = "_index"
 """The name by which a table editor knows its row labels; a field of this name is called otherwise in it."""
 
 
-def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Shape | None:
+def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Command | None:
     """Draw the things in which a text is found; return the edits that were made since the last run."""
     sheet = sheet_of(table, search)
     heads = {column.name: _sheet_head(column.name) for column in sheet.columns}
@@ -332,12 +332,12 @@ _ICONS = {
 _SHOWN = 8
 
 
-def invariants(scene: SessionContext, world: WorldView) -> Shape | None:
+def invariants(scene: SessionContext, world: WorldView) -> Command | None:
     """Draw the invariants; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     lines = settings.invariants
     st.caption(_INVARIANTS_HELP)
-    asked: Shape | None = None
+    asked: Command | None = None
     for place, line in enumerate(lines):
         asked = _line(scene, lines, place, line) or asked
     asked = _new_invariant(scene, world, lines) or asked
@@ -352,7 +352,7 @@ def invariants(scene: SessionContext, world: WorldView) -> Shape | None:
     return asked
 
 
-def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) -> Shape | None:
+def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) -> Command | None:
     kept = Kept(scene.drafts, f"invariant-{place}", line)
     with st.container(border=True, gap="xxsmall", key=f"invariant_row_{place}"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -384,7 +384,7 @@ def _new_input(scene: SessionContext, count: int) -> Kept:
     return Kept(scene.drafts, f"invariant-new-{count}")
 
 
-def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ...]) -> Shape | None:
+def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ...]) -> Command | None:
     kept = _new_input(scene, len(lines))
     with st.container(border=True, gap="xsmall", key="invariant_new_row"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -444,7 +444,7 @@ _CAN_BRING = (
 _SHOWN_ROWS = 100
 
 
-def given_data(scene: SessionContext, world: WorldView) -> Shape | None:
+def given_data(scene: SessionContext, world: WorldView) -> Command | None:
     """Draw the data; return what was asked for."""
     environment = scene.live.simulation.environment.now
     now = environment.data

@@ -16,17 +16,20 @@ from app.forms.typed_json import show_json
 from app.forms.widget_store import Kept
 from app.live.destinations import is_among_data
 from app.session import page_state
-from app.session.page_commands import CloseExport, ExportCommand, ReplayCase, WriteTrace
+from app.session.commands import Show
 from app.session.progress_panel import waiting
+from simulator.facts import Value
 
 if TYPE_CHECKING:
     from app.export.export_replay import Replayed
     from app.live.background_jobs import Job
-    from evalset.verify.results import CaseResult
+    from evalset.verify.results import CaseResult, Divergence
 
 
 # What stands below a case that was written: whether its replay agrees with it, and the commands that run it, the surest first.
 
+
+DrawsDivergence: TypeAlias = Callable[["Divergence"], None]
 
 _LINES = (
     "Put them at the end of the agent's module. `adk eval`, `adk web`, pytest and every `Runner` then get the recorded responses, and no "
@@ -38,12 +41,12 @@ _REAL = (
 )
 
 
-def exported(written: Written, replay: Job[Replayed] | None, differs: Sequence[str]) -> bool:
+def exported(written: Written, shown: ExportView, differs: Sequence[str]) -> bool:
     """Draw what was written; True when it shall be replayed again.
 
     Args:
         written: What was written.
-        replay: Its replay; None where there is none.
+        shown: What the page knows beside it: its replay, and how a divergence is drawn.
         differs: What plain `adk eval` does differently, in sentences.
     """
     with st.container(gap="xsmall", key="export_done"):
@@ -55,8 +58,8 @@ def exported(written: Written, replay: Job[Replayed] | None, differs: Sequence[s
             st.code(literal(written.converted_copy), language=None, wrap_lines=True)
         if written.unrecorded:
             problem("What the world answered was not kept beside it.", written.unrecorded)
-        again = bool(written.environment) and _replay(replay)
-        found = replay.result if replay is not None else None
+        again = bool(written.environment) and _replay(shown.replay, shown.divergence)
+        found = shown.replay.result if shown.replay is not None else None
         _commands(written, differs, tolerates=found is not None and bool(found.tolerances))
         st.button(
             "Open it in its eval set",
@@ -69,7 +72,7 @@ def exported(written: Written, replay: Job[Replayed] | None, differs: Sequence[s
     return again
 
 
-def _replay(job: Job[Replayed] | None) -> bool:
+def _replay(job: Job[Replayed] | None, draw: DrawsDivergence) -> bool:
     """Draw the replay; True when it shall be made again."""
     with st.container(gap="xsmall", key="export_verified"):
         if job is None:
@@ -81,7 +84,7 @@ def _replay(job: Job[Replayed] | None) -> bool:
         if job.result is None:
             problem("The case could not be replayed.", job.problem)
             return _again("Replay again")
-        return _outcome(job.result)
+        return _outcome(job.result, draw)
 
 
 def _tolerances(lines: Sequence[str]) -> None:
@@ -96,7 +99,7 @@ def _tolerances(lines: Sequence[str]) -> None:
         st.text(literal(f"· {line}"))
 
 
-def _outcome(replayed: Replayed) -> bool:
+def _outcome(replayed: Replayed, draw: DrawsDivergence) -> bool:
     found = replayed.verification
     _tolerances(replayed.tolerances)
     changes = found.measured.changes() if found.measured is not None else ()
@@ -116,11 +119,11 @@ def _outcome(replayed: Replayed) -> bool:
             icon=":material/verified:",
         )
         return False
-    _failed(case)
+    _failed(case, draw)
     return _again("Replay again")
 
 
-def _failed(case: CaseResult) -> None:
+def _failed(case: CaseResult, draw: DrawsDivergence) -> None:
     """Show why a replay does not agree with its case."""
     if case.error:
         problem("The case could not be replayed.", case.error)
@@ -135,9 +138,7 @@ def _failed(case: CaseResult) -> None:
     if run.error:
         st.text(literal(run.error))
     if run.divergence is not None:
-        from app.evalsets.run.verify_tab import divergence_shown  # noqa: PLC0415 - it imports ADK's evaluation
-
-        divergence_shown(run.divergence)
+        draw(run.divergence)
         return
     for check in run.checks:
         if check.status in {"failed", "error"}:
@@ -315,7 +316,8 @@ class ExportView:
     """What the page knows: the case, or why there is none; the last write, or why it failed; how the session is as a script.
 
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
-    session that is not has no case, and its script is all there is of it. `replay` is that of the last write.
+    session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `divergence`
+    draws where it goes another way.
     """
 
     result: Exportable | None
@@ -323,9 +325,24 @@ class ExportView:
     failed: str | None
     written: Written | None
     script: Callable[[Agent], str]
+    divergence: DrawsDivergence
     of_scenario: bool = False
     is_over: bool = True
     replay: Job[Replayed] | None = None
+
+
+class WriteTrace(Value):
+    """Write the golden trace into its eval set."""
+
+    form: ExportForm
+
+
+class ReplayCase(Value):
+    """Replay the case that was written, against its recording."""
+
+
+ExportCommand: TypeAlias = Show | WriteTrace | ReplayCase
+"""What is asked for in the export."""
 
 
 def fields(kept: Kept, default_path: str) -> ExportForm:
@@ -353,7 +370,7 @@ def export(
         asked = _of_trace(kept, chosen, shown, may_write=may_write)
     else:
         script_so_far(kept, chosen.eval_id, shown.script)
-    return CloseExport() if back else asked
+    return Show(view=None) if back else asked
 
 
 def _of_trace(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
@@ -463,8 +480,8 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     if shown.failed:
         problem("The case was not written.", shown.failed)
     differs = result.warnings if result is not None else ()
-    if shown.written is not None and exported(shown.written, shown.replay, differs):
-        return ReplayCase(path=shown.written.path, eval_id=shown.written.eval_id)
+    if shown.written is not None and exported(shown.written, shown, differs):
+        return ReplayCase()
     return WriteTrace(form=chosen) if write else None
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.agents.user_seat_panel import user_seat
 from app.decision.agent_turn_panel import model_sees
+from app.decision.decision_context import NOTHING_AROUND, Surroundings, surroundings
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
@@ -17,8 +18,7 @@ from app.pages.read_only_panel import rules_to_read, seats_to_read
 from app.rules.rule_text import rule_line
 from app.rules.rules_tab import switch
 from app.session import page_state
-from app.session.decision_context import NOTHING_AROUND, Surroundings, surroundings
-from app.session.page_commands import NEW_RULE, ChangeSeat, Command, OpenEnvironment
+from app.session.commands import NEW_RULE, ChangeSeat, Command, Show
 from app.session.past_calls import times_fired, unanswered
 from app.session.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.session.session_context import SessionContext
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VIEWS = ("Rules", "State", "Model", "Seats")
 
 
-def context(scene: SessionContext) -> Command | None:
+def context(scene: SessionContext) -> Command | Show | None:
     """Draw the pane; return what was asked for in it."""
     view = scene.view
     chosen = pane_head("Context", VIEWS, "context_view")
@@ -205,9 +205,9 @@ def _run_at_once(view: SimulationView, target: str) -> int:
 _MOST_REASONS = 20
 
 
-def injections(scene: SessionContext) -> Command | None:
+def injections(scene: SessionContext) -> Command | Show | None:
     """Draw the rules; return what was asked for."""
-    asked = _ways(scene)
+    asked: Command | Show | None = _ways(scene)
     if not scene.session.rules:
         st.caption(
             "No rules yet. A rule speaks before whoever answers the calls of a tool: it fails them, delays them, "
@@ -221,22 +221,22 @@ def injections(scene: SessionContext) -> Command | None:
     return asked
 
 
-def _ways(scene: SessionContext) -> Command | None:
-    asked: Command | None = None
+def _ways(scene: SessionContext) -> Show | None:
+    asked: Show | None = None
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if st.button("Add rule", key="rule_add", icon=":material/add:"):
-            asked = OpenEnvironment(rule=NEW_RULE)
+            asked = Show(view="environment", rule=NEW_RULE)
         words = "All rules" if scene.session.rules else "Fault library"
         if st.button(words, key="rules_open", type="tertiary", icon=":material/tune:"):
-            asked = OpenEnvironment()
+            asked = Show(view="environment")
     return asked
 
 
-def _rule(rule: InjectionRule, fired: int) -> Command | None:
+def _rule(rule: InjectionRule, fired: int) -> Command | Show | None:
     name = slug(rule.rule_id)
     with st.container(border=True, gap="xxsmall", key=f"rule_{name}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-            asked = switch(rule, 22)
+            asked: Command | Show | None = switch(rule, 22)
             st.space("stretch")
             if fired:
                 st.badge(f"{fired}\u00d7", color="red", help="How often it fired in this session")
@@ -246,7 +246,7 @@ def _rule(rule: InjectionRule, fired: int) -> Command | None:
                 type="tertiary",
                 help=f"Edit {safe_label(rule.rule_id, 24)}",
             ):
-                asked = OpenEnvironment(rule=rule.rule_id)
+                asked = Show(view="environment", rule=rule.rule_id)
         st.text(literal(rule_line(rule)))
     return asked
 

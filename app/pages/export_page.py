@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.export.export_case import Exportable, ExportForm, Written, exportable, free_eval_id, write
-from app.export.export_panel import ExportView, export, fields
+from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
 from app.export.export_replay import replayed
 from app.forms.widget_store import Kept
 from app.live.agent_catalogue import catalogue
@@ -19,7 +19,7 @@ from app.live.live_sessions import LiveSession
 from app.live.recent_sets import remember_set
 from app.scripts.script_play import script_text
 from app.session import page_state
-from app.session.page_commands import CloseExport, ReplayCase, WriteTrace
+from app.session.commands import Show
 from app.session.progress_panel import AT_ONCE_SECONDS
 from app.session.shell_commands import commands_of
 from simulator.agents import AgentSettingsError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.export.export_replay import Replayed
     from app.live.background_jobs import Job
     from evalset.cli.shell_lines import ShownCommands
+    from evalset.verify.results import Divergence
     from simulator.runtime import SimulationView
 
 _LOG = logging.getLogger(__name__)
@@ -53,12 +54,13 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         str(failed) if failed else None,
         written,
         script,
+        _divergence,
         of_scenario,
         is_over,
         _replay_of(live, written),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
-        case CloseExport():
+        case Show():
             page_state.show(None)
             page_state.put("unwritten", None)
             st.rerun()
@@ -67,6 +69,12 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         case ReplayCase() if not live.read_only and written is not None:
             _replay(live, written)
             st.rerun()
+
+
+def _divergence(found: Divergence) -> None:
+    from app.evalsets.run.verify_tab import divergence_shown  # noqa: PLC0415 - it imports ADK's evaluation
+
+    divergence_shown(found)
 
 
 def _free(live: LiveSession, session: SimulationSession, path: str) -> str:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from app.branches.branches_panel import branches_page
+from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
+from app.decision.decisions import PartlyAnsweredError
+from app.decision.failed_turn import failed_step
 from app.decision.query_panel import query
-from app.environment.environment_panel import environment
 from app.evalsets.open_sets import edited_sets
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import gather
 from app.forms.widget_sync import acknowledge
 from app.live.agent_catalogue import catalogue
-from app.live.destinations import check_destination
-from app.live.kernel_sessions import check_message
 from app.live.live_sessions import LiveSession, registry
 from app.live.new_code import has_new_code, know_new_code, take_new_code
 from app.live.page_stamps import TABS, followed_stamp, stamp_of
-from app.live.pause_wait import AT_ONCE, settle
+from app.live.pause_wait import settle
 from app.live.read_only_simulation import NotSharedError, refuse
 from app.live.remote_sessions import FOLLOWED, Followed
 from app.live.reopened_sessions import NotReopenedError, reopened
@@ -33,6 +33,7 @@ from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.live.unsent_texts import Drafts
 from app.pages.context_panel import context
+from app.pages.environment_page import environment
 from app.pages.eval_sets_page import sets_page
 from app.pages.export_page import export_page
 from app.pages.login_panel import gate
@@ -40,42 +41,22 @@ from app.pages.new_code_panel import new_code
 from app.pages.shared_page import not_shared, watching
 from app.pages.sidebar import side
 from app.pages.start_page import start_page
+from app.pages.unreadable_drafts import show_set_aside, try_without_drafts, was_drawn
 from app.scripts import recorded_play, script_play
 from app.scripts.script_panel import script_strip
 from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
-from app.session import decisions, page_state
-from app.session.command_handler import command
-from app.session.decision_context import surroundings
-from app.session.decisions import Decision, PartlyAnsweredError, SubmitQuery
-from app.session.failed_turn import failed_step
+from app.session import page_state
+from app.session.commands import Command, GoTo, Show, hand
 from app.session.header_panel import header
-from app.session.page_commands import (
-    AddAnswers,
-    AddScenario,
-    CloseBranches,
-    CloseEnvironment,
-    Command,
-    ForgetScript,
-    GoTo,
-    OpenBranches,
-    OpenEnvironment,
-    OpenExport,
-    PlayScriptOn,
-    RedoStep,
-    SetRules,
-    StopScript,
-    UndoStep,
-)
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
 from app.session.remote_panel import elsewhere
 from app.session.session_context import SessionContext
 from app.session.session_summary import title
-from app.session.stale_clicks import check_seen, saw
+from app.session.stale_clicks import saw
 from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened
-from app.session.unreadable_drafts import show_set_aside, try_without_drafts, was_drawn
 from simulator.agents.expected_input import UnfitMessageError
 
 if TYPE_CHECKING:
@@ -246,19 +227,9 @@ def _script(live: LiveSession) -> None:
         return
     where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
     asked = script_strip(live.script, where, form.text, recorded)
-    match asked:
-        case None:
-            return
-        case StopScript():
-            _carry_out(lambda: script_play.stop(live), live)
-        case PlayScriptOn():
-            _carry_out(lambda: script_play.play_on(live), live)
-        case ForgetScript():
-            _carry_out(lambda: script_play.forget(live), live)
-        case AddAnswers():
-            _carry_out(lambda: recorded_play.add_answers(live), live)
-        case never:
-            assert_never(never)
+    if asked is not None:
+        step = asked
+        _carry_out(lambda: step(live), live)
 
 
 def _go_back(live: LiveSession) -> None:
@@ -292,58 +263,37 @@ def _branches(scene: SessionContext) -> None:
 def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
-    decided: Decision | None = (
+    asked: Command | None = (
         query(view, live.drafts, live.directory.input_schema, failed_step(live.simulation.journal))
         if idle
         else decision_panel(
             view, live.drafts, surroundings(live.simulation, view, lambda: unreachable(live.config))
         )
     )
-    if decided is not None:
-        made = decided
-        _carry_out(lambda: _decided(made, live), live)
+    _act(live, asked)
 
 
-def _decided(made: Decision, live: LiveSession) -> None:
-    if isinstance(made, SubmitQuery):
-        check_seen(live)
-        check_message(live.config, made.message)
-    decisions.apply(made, live.simulation, wait=AT_ONCE)
-
-
-def _act(live: LiveSession, asked: Command | None) -> None:
+def _act(live: LiveSession, asked: Command | Show | None) -> None:
     match asked:
-        case None:
-            return
-        case OpenExport():
-            page_state.put("problem", None)
-            page_state.put("unwritten", None)
-            page_state.show("export")
-            st.rerun()
-        case OpenEnvironment(rule=rule):
-            page_state.put("problem", None)
-            if rule is not None:
-                page_state.put("editing_rule", rule)
-            page_state.show("environment")
-            st.rerun()
-        case OpenBranches():
-            page_state.put("problem", None)
-            page_state.show("branches")
-            st.rerun()
-        case CloseEnvironment() | CloseBranches():
-            page_state.put("problem", None)
-            page_state.show(None)
-            st.rerun()
-        case _:
+        case Show():
+            _show(asked)
+        case Command():
             _carry_out(lambda: _commanded(live, asked), live)
 
 
+def _show(asked: Show) -> None:
+    page_state.put("problem", None)
+    if asked.view == "export":
+        page_state.put("unwritten", None)
+    if asked.rule is not None:
+        page_state.put("editing_rule", asked.rule)
+    page_state.show(asked.view)
+    st.rerun()
+
+
 def _commanded(live: LiveSession, asked: Command) -> None:
-    if isinstance(asked, (UndoStep, RedoStep, GoTo, SetRules)):
-        check_seen(live)
-    if isinstance(asked, AddScenario):
-        check_destination(asked.path, live)
-    command(live.simulation, asked)
+    asked.check(live)
+    hand(live.simulation, asked)
 
 
 def _carry_out(work: Callable[[], object], live: LiveSession) -> None:

@@ -15,12 +15,12 @@ from app.live.storage_wait import keep_facts
 from app.pages.context_panel import context
 from app.pages.export_page import export_page
 from app.pages.read_only_world_panel import world_to_read
-from app.pages.shared_panel import read_only_line, watched_head, what_waits
+from app.pages.shared_panel import CopyShared, read_only_line, watched_head, what_waits
 from app.pages.sidebar import forget_lists, side
 from app.pages.start_page import start_page
 from app.server.login import visitor
 from app.session import page_state
-from app.session.page_commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, WatchCommand
+from app.session.commands import Show
 from app.session.page_fragments import fragment
 from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
@@ -86,16 +86,12 @@ def _session(scene: SessionContext) -> None:
     _act(asked)
 
 
-def _act(asked: WatchCommand | None) -> None:
+def _act(asked: Show | CopyShared | None) -> None:
     match asked:
         case None:
             return
-        case OpenExport():
-            _show("export")
-        case OpenEnvironment():
-            _show("environment")
-        case OpenBranches():
-            _show("branches")
+        case Show():
+            _show(asked.view)
         case CopyShared():
             _copy()
 

@@ -10,10 +10,11 @@ from app.decision.held_message_panel import held_to_read
 from app.decision.request_panel import arguments
 from app.forms.common_panel import badge, pane
 from app.forms.safe_labels import literal, safe_label
-from app.session.page_commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, WatchCommand
+from app.session.commands import Show
 from app.session.running_panel import running
 from app.session.session_summary import status, title
 from app.session.timeline_view import Badge
+from simulator.facts import Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import FinalResponse
 
@@ -28,6 +29,10 @@ _NOT_HERE = (
 _NOTHING = "Nothing is asked at the moment. Its owner may go on."
 
 
+class CopyShared(Value):
+    """Make a session of one's own out of one that is shared."""
+
+
 def read_only_line() -> None:
     """Say above a page of a shared session that it is to read."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="read_only_line"):
@@ -35,7 +40,7 @@ def read_only_line() -> None:
         st.caption(_SHARED, width="content")
 
 
-def watched_head(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
+def watched_head(view: SimulationView, *, has_branches: bool) -> Show | CopyShared | None:
     """Draw the line above the panes; return what was clicked."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
@@ -50,14 +55,14 @@ def watched_head(view: SimulationView, *, has_branches: bool) -> WatchCommand | 
         return _ways(view, has_branches=has_branches)
 
 
-def _ways(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
-    asked: WatchCommand | None = None
+def _ways(view: SimulationView, *, has_branches: bool) -> Show | CopyShared | None:
+    asked: Show | CopyShared | None = None
     if has_branches and st.button(
         "Branches", key="open_branches", type="tertiary", icon=":material/alt_route:"
     ):
-        asked = OpenBranches()
+        asked = Show(view="branches")
     if st.button("World", key="open_world", type="tertiary", icon=":material/inventory_2:"):
-        asked = OpenEnvironment()
+        asked = Show(view="environment")
     if st.button(
         "Export",
         key="open_export",
@@ -65,7 +70,7 @@ def _ways(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
         icon=":material/download:",
         disabled=not view.session.turns,
     ):
-        asked = OpenExport()
+        asked = Show(view="export")
     if st.button(
         "Make a copy",
         key="copy_shared",

@@ -10,20 +10,12 @@ import streamlit as st
 
 from app.live.live_sessions import registry
 from app.live.session_store import StoreOfServer, open_in_background, store_if_open
+from app.pages.session_list import DeleteSession, KeptCommand, carry_out, lines, of_owner
 from app.pages.share_links import link_of
-from app.pages.sidebar_panel import Keeping, person, sidebar
+from app.pages.sidebar_panel import CloseSession, Keeping, NewSession, OpenSession, OpenSets, person, sidebar
 from app.server.login import visitor
 from app.session import page_state
-from app.session.page_commands import (
-    CloseSession,
-    DeleteSession,
-    KeptCommand,
-    NewSession,
-    OpenSession,
-    OpenSets,
-)
 from app.session.page_fragments import fragment
-from app.session.session_list import carry_out, lines, of_owner
 
 if TYPE_CHECKING:
     from simulator.store import SessionRecord

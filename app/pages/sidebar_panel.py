@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -13,28 +13,53 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import decoded
 from app.forms.widget_store import slug
-from app.server.origins import is_loopback
-from app.server.owners import Visitor
-from app.session import page_state
-from app.session.page_commands import (
+from app.pages.session_list import (
     ArchiveSession,
-    CloseSession,
     DeleteSession,
     DescribeSession,
     DuplicateSession,
     ImportSession,
     KeptCommand,
-    MenuCommand,
-    NewSession,
-    OpenSession,
-    OpenSets,
     PurgeSession,
+    SessionLine,
     ShareSession,
-    SidebarCommand,
 )
+from app.server.origins import is_loopback
+from app.server.owners import Visitor
+from app.session import page_state
 from app.session.page_fragments import fragment
-from app.session.session_list import SessionLine
 from app.session.session_summary import short_id
+from simulator.facts import Value
+
+
+class NewSession(Value):
+    """Leave this session, which goes on living, and show the start page."""
+
+
+class OpenSession(Value):
+    """Show another live session."""
+
+    session_id: str
+
+
+class OpenSets(Value):
+    """Show the eval sets."""
+
+
+class CloseSession(Value):
+    """End a session and drop it from the server."""
+
+    kind: Literal["close_session"] = "close_session"
+    session_id: str
+
+
+MenuCommand: TypeAlias = (
+    CloseSession | DescribeSession | DuplicateSession | ArchiveSession | DeleteSession | ShareSession
+)
+"""What is asked for in the menu of a session in the list."""
+
+SidebarCommand: TypeAlias = NewSession | OpenSets | OpenSession | CloseSession | KeptCommand
+"""What is asked for beside every page."""
 
 # The menu of each session in the list: drawn only while it is open, and by itself, as a list of them would cost most of the page.
 

@@ -8,28 +8,29 @@ from functools import partial
 
 import streamlit as st
 
-from app.agents.interpreter_panel import PythonChoice
+from app.agents.interpreter_panel import ChoosePython, PythonChoice
+from app.agents.processes_panel import RestartProcess
 from app.forms.common_panel import problem
 from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
-from app.pages.start_panel import Choice, recorded_start, start
-from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
-from app.scripts.script_play import ScriptForm, open_script
-from app.server.login import visitor
-from app.server.owners import LOCAL
-from app.session import page_state
-from app.session.page_commands import (
+from app.pages.start_panel import (
+    Choice,
     ChooseAgent,
-    ChoosePython,
-    RestartProcess,
     StartRecorded,
     StartScript,
     StartSession,
     StopLoading,
     TryAgain,
+    recorded_start,
+    start,
 )
+from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
+from app.scripts.script_play import ScriptForm, open_script
+from app.server.login import visitor
+from app.server.owners import LOCAL
+from app.session import page_state
 from app.session.page_fragments import fragment
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 from simulator.agents.agent_directory import directory_of

@@ -6,29 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st
 from pydantic import Field
 
-from app.agents.interpreter_panel import PythonChoice, interpreter
-from app.agents.processes_panel import agent_processes_panel
+from app.agents.interpreter_panel import ChoosePython, PythonChoice, interpreter
+from app.agents.processes_panel import RestartProcess, agent_processes_panel
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.live.session_opening import AgentChoice, StartForm
 from app.scripts.recorded_play import Agents, RecordedForm
 from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
-from app.session.page_commands import (
-    ChooseAgent,
-    ChoosePython,
-    StartCommand,
-    StartRecorded,
-    StartScript,
-    StartSession,
-    StopLoading,
-    TryAgain,
-)
 from app.session.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
@@ -49,6 +39,53 @@ class Choice(Value):
 
     directory: AgentDirectory = AgentDirectory()
     without_model: dict[str, str] = Field(default_factory=dict)
+
+
+class ChooseAgent(Value):
+    """Show another agent on the start page."""
+
+    name: str
+
+
+class TryAgain(Value):
+    """Load again what failed to load."""
+
+
+class StopLoading(Value):
+    """Give up the import of an agent that takes long."""
+
+    name: str
+
+
+class StartSession(Value):
+    """Open a session with what was typed on the start page."""
+
+    form: StartForm
+
+
+class StartScript(Value):
+    """Open a session and let a script play in it."""
+
+    form: ScriptForm
+
+
+class StartRecorded(Value):
+    """Open a session and replay a recorded case in it."""
+
+    form: RecordedForm
+
+
+StartCommand: TypeAlias = (
+    ChooseAgent
+    | TryAgain
+    | StopLoading
+    | RestartProcess
+    | ChoosePython
+    | StartSession
+    | StartScript
+    | StartRecorded
+)
+"""What is asked for on the start page."""
 
 
 def start(

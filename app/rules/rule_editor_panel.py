@@ -14,12 +14,13 @@ from app.forms.widget_store import Kept, slug
 from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
 from app.rules.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
 from app.rules.effect_panel import then
+from app.rules.rule_commands import SetRules
 from app.rules.rule_form import read_rule, rule_fields
 from app.rules.rule_inputs_panel import Inputs
 from app.rules.rule_list import replaced
 from app.rules.rule_preview import Preview, previewed
 from app.session import page_state
-from app.session.page_commands import NEW_RULE, Command, SetRules
+from app.session.commands import NEW_RULE, Command
 from app.session.past_calls import PastCall, before, past_calls
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import steers

@@ -12,11 +12,12 @@ import streamlit as st
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import Kept, slug
+from app.rules.rule_commands import SetRules, TakeConfig
 from app.rules.rule_exchange import FORMS, Beside, beside_rules, config_of, exported
 from app.rules.rule_take_panel import take_in
 from app.rules.rule_text import rule_line
 from app.session import page_state as state
-from app.session.page_commands import Command, SetRules, TakeConfig
+from app.session.commands import Command
 from app.session.session_context import SessionContext
 from simulator.agents import AgentSettingsError, settings_from
 from simulator.environment.injection.rule_set_folder import RuleSetFolder, StoredSet

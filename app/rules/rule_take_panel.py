@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from app.forms.safe_labels import literal
+from app.rules.rule_commands import SetRules
 from app.rules.rule_exchange import appended, missing_tools
 from app.session import page_state
-from app.session.page_commands import Command, SetRules
+from app.session.commands import Command
 from app.session.session_context import SessionContext
 from simulator.environment.injection.rules import InjectionRule
 

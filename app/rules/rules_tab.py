@@ -10,12 +10,13 @@ from pydantic import ValidationError
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import Kept, slug
+from app.rules.rule_commands import SetRules, SwitchRule
 from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, rule_editor, trials
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
 from app.rules.rule_text import rule_line
 from app.session import page_state
-from app.session.page_commands import NEW_RULE, Command, SetRules, SwitchRule
+from app.session.commands import NEW_RULE, Command
 from app.session.past_calls import last_misses, past_calls, times_fired
 from app.session.session_context import SessionContext
 from simulator.environment.injection.fault_library import Fault, search

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
 from app.forms.safe_labels import literal
-from app.scripts.recorded_play import RecordedView
-from app.session.page_commands import AddAnswers, ForgetScript, PlayScriptOn, ScriptCommand, StopScript
+from app.live.live_sessions import LiveSession
+from app.scripts import script_play
+from app.scripts.recorded_play import RecordedView, add_answers
 from app.session.page_fragments import fragment
 from app.session.timeline_view import Badge
 
 if TYPE_CHECKING:
     from simulator.scripts import Played, ScriptAtWork, ScriptProgress
     from simulator.scripts.script import Place
+
+ScriptStep: TypeAlias = Callable[[LiveSession], object]
+"""What is asked of the script in a session: what does it."""
 
 LOOK_AGAIN_SECONDS = 0.4
 _SHOWN_LINES = 8
@@ -30,7 +34,7 @@ def script_strip(
     where: Callable[[Place], str],
     text: str,
     recorded: RecordedView | None = None,
-) -> ScriptCommand | None:
+) -> ScriptStep | None:
     """Draw it in one line, and all there is to know behind a click; return what was asked for.
 
     Args:
@@ -112,17 +116,17 @@ def _counted(number: int) -> str:
     return "1 answer is" if number == 1 else f"{number} answers are"
 
 
-def _adding(recorded: RecordedView | None) -> ScriptCommand | None:
+def _adding(recorded: RecordedView | None) -> ScriptStep | None:
     """Offer to add what was answered to the recorded case, where it lacks something."""
     if recorded is None or not recorded.missing:
         return None
-    added = st.button(
+    wanted = st.button(
         "Add to the recorded environment",
         key="add_answers",
         icon=":material/library_add:",
         help="The case then gives these answers by itself, in this replay and in each evaluation",
     )
-    return AddAnswers() if added else None
+    return add_answers if wanted else None
 
 
 def _words(progress: ScriptProgress | None) -> str:
@@ -168,7 +172,7 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
         st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
 
 
-def _buttons(progress: ScriptProgress | None, what: str) -> ScriptCommand | None:
+def _buttons(progress: ScriptProgress | None, what: str) -> ScriptStep | None:
     if progress is not None and not progress.is_over:
         stopped = st.button(
             f"Stop the {what}",
@@ -176,16 +180,16 @@ def _buttons(progress: ScriptProgress | None, what: str) -> ScriptCommand | None
             icon=":material/stop_circle:",
             help="You play on by yourself; it can go on later, where it was",
         )
-        return StopScript() if stopped else None
+        return script_play.stop if stopped else None
     ended_well = progress is not None and progress.played is not None and progress.played.came_through
-    asked: ScriptCommand | None = None
+    asked: ScriptStep | None = None
     if not ended_well and st.button(
         "Play on",
         key="play_script_on",
         icon=":material/play_arrow:",
         help="It goes on with the lines that were not used on the way to here",
     ):
-        asked = PlayScriptOn()
+        asked = script_play.play_on
     if st.button("Dismiss", key="forget_script", type="tertiary", icon=":material/close:"):
-        asked = ForgetScript()
+        asked = script_play.forget
     return asked

@@ -9,13 +9,11 @@ import streamlit as st
 from app.forms.common_panel import badge
 from app.forms.safe_labels import literal, safe_label
 from app.session import page_state
-from app.session.page_commands import (
+from app.session.commands import (
     ChangeSeat,
     Command,
-    OpenBranches,
-    OpenEnvironment,
-    OpenExport,
     RedoStep,
+    Show,
     StopTurn,
     UndoStep,
 )
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-def header(view: SimulationView, *, has_branches: bool = False) -> Command | None:
+def header(view: SimulationView, *, has_branches: bool = False) -> Command | Show | None:
     """Draw the header; return what was clicked. The way to the branches is there where the session has several."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
@@ -91,9 +89,9 @@ def _steps(view: SimulationView) -> Command | None:
     return asked
 
 
-def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
+def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | None:
     completed = view.session.state is SessionState.COMPLETED
-    asked: Command | None = _auto(view)
+    asked: Command | Show | None = _auto(view)
     asked = _steps(view) or asked
     if has_branches and st.button(
         "Branches",
@@ -102,7 +100,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
         icon=":material/alt_route:",
         help="See the ways that this session went, go to one of them, or compare two",
     ):
-        asked = OpenBranches()
+        asked = Show(view="branches")
     if (view.session.is_running or view.running) and st.button(
         "Stop",
         key="stop_turn",
@@ -116,7 +114,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
         icon=":material/tune:",
         help="Shape what the tools answer: injection rules, faults and more; the session goes on meanwhile",
     ):
-        asked = OpenEnvironment()
+        asked = Show(view="environment")
     if st.button(
         "Export",
         key="open_export",
@@ -127,7 +125,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
         if completed
         else "A golden trace ends with the agent's final response; until then the session can be downloaded as a script",
     ):
-        asked = OpenExport()
+        asked = Show(view="export")
     return asked
 
 

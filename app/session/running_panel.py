@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
-from app.session.page_commands import StopTurn
+from app.session.commands import StopTurn
 from app.session.page_fragments import fragment
 from app.session.user_form import USER_PLAYERS
 from simulator.seats.requests import RunningCall

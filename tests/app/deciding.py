@@ -23,17 +23,18 @@ HOSTILE = "![x](http://evil.example/a.png) <b>bold</b> **loud** :red[red] $x$"
 def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
+    from app.decision.decision_context import surroundings  # noqa: PLC0415 - as above
     from app.decision.decision_panel import decision_panel  # noqa: PLC0415 - as above
     from app.forms.widget_store import gather  # noqa: PLC0415 - as above
-    from app.session.decision_context import surroundings  # noqa: PLC0415 - as above
-    from app.session.decisions import apply  # noqa: PLC0415 - as above
+    from app.session.commands import hand  # noqa: PLC0415 - as above
 
     gather(drafts)
     view = simulation.view()
     decided = decision_panel(view, drafts, surroundings(simulation, view))
     if decided is not None:
         try:
-            apply(decided, simulation, wait=30.0)
+            hand(simulation, decided)
+            simulation.wait(30.0)
         except ValueError as error:
             problems.append(str(error))
         st.rerun()

@@ -8,19 +8,17 @@ from typing import Any
 import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from app.session.decisions import (
+from app.decision.decisions import (
     AnswerCode,
     AnswerModel,
     AnswerTool,
     AnswerTools,
     Confirm,
-    Decision,
     Reply,
     RunReal,
     SubmitQuery,
-    apply,
 )
-from app.session.page_commands import StopTurn
+from app.session.commands import Command, StopTurn, hand
 from simulator.base.json_values import JsonObject
 from simulator.runtime import SimulationError
 from simulator.seats.answers import CodeAnswer, returned, said
@@ -86,7 +84,7 @@ def test_after_an_undo_the_text_is_still_there() -> None:
 
 _TOOL = AnswerTool(key="k", answer=returned({"a": 1}))
 
-_CASES: list[tuple[Decision, list[tuple[str, Any]]]] = [
+_CASES: list[tuple[Command, list[tuple[str, Any]]]] = [
     (_TOOL, [("answer", ("k", _TOOL.answer))]),
     (AnswerTools(answers=(_TOOL, _TOOL)), [("answer", ("k", _TOOL.answer))] * 2),
     (AnswerModel(key="m", answer=said("hi")), [("answer", ("m", said("hi")))]),
@@ -99,11 +97,11 @@ _CASES: list[tuple[Decision, list[tuple[str, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("decision", "asked"), _CASES, ids=[case[0].kind for case in _CASES])
-def test_each_decision_is_handed_to_the_simulation(decision: Decision, asked: list[tuple[str, Any]]) -> None:
+@pytest.mark.parametrize(("decision", "asked"), _CASES, ids=[type(case[0]).__name__ for case in _CASES])
+def test_each_decision_is_handed_to_the_simulation(decision: Command, asked: list[tuple[str, Any]]) -> None:
     """Each decision is one command, or one for each answer, with nothing added."""
     simulation = FakeSimulation()
-    apply(decision, simulation, wait=0.0)
+    hand(simulation, decision)
     assert simulation.asked == asked
 
 
@@ -112,4 +110,4 @@ def test_a_decision_that_does_not_fit_is_an_error_of_the_simulation() -> None:
     simulation = FakeSimulation()
     simulation.fails_with = "k has been answered already"
     with pytest.raises(SimulationError, match="answered already"):
-        apply(_TOOL, simulation, wait=0.0)
+        hand(simulation, _TOOL)

@@ -22,11 +22,10 @@ from app.live.session_store import (
     opened,
     server_store,
 )
+from app.pages.session_list import ImportSession, SessionLine, carry_out
 from app.pages.sidebar import forget_lists
 from app.pages.sidebar_panel import SHOWN_SESSIONS
 from app.server.owners import LOCAL
-from app.session.page_commands import ImportSession
-from app.session.session_list import SessionLine, carry_out
 from simulator.agents import catalogue_for
 from simulator.store import JournalStore
 from tests.app.pages import Tab

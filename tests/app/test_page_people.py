@@ -13,16 +13,17 @@ from app.live.live_sessions import Registry, RegistryFullError, registry
 from app.live.reopened_sessions import reopened
 from app.live.session_opening import StartForm, open_session
 from app.live.session_store import close_store, server_store
-from app.server.owners import LOCAL, Arrival, visitor_of
-from app.session.page_commands import (
+from app.pages.session_list import (
     ArchiveSession,
     DeleteSession,
     DescribeSession,
     DuplicateSession,
     ImportSession,
     KeptCommand,
+    carry_out,
+    of_owner,
 )
-from app.session.session_list import carry_out, of_owner
+from app.server.owners import LOCAL, Arrival, visitor_of
 from simulator.store import JournalStore, UnknownSessionError
 from tests.app.fakes import FakeAgent, FakeSimulation
 from tests.app.pages import HOSTILE, Tab

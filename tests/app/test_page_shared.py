@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from app.environment.environment_commands import ChangeSettings
+from app.decision.decisions import AnswerTool
 from app.live import shared_sessions
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
@@ -17,12 +18,13 @@ from app.live.session_opening import StartForm, open_session
 from app.live.session_store import close_store, server_store
 from app.live.shared_sessions import shared_session
 from app.live.simulation_protocol import LiveSimulation
-from app.session import command_handler, decisions, page_fragments
-from app.session.page_commands import Command, ShapeEnvironment, ShareSession
-from app.session.session_list import carry_out
+from app.pages.session_list import ShareSession, carry_out
+from app.session import page_fragments
+from app.session.commands import Command, hand
 from simulator.environment.world.entities import EntityChange
 from simulator.runtime import SimulationError
 from simulator.scripts import read_script
+from simulator.seats.answers import returned
 from simulator.store import JournalStore, UnknownSessionError
 from tests.app.pages import Tab
 from tests.app.test_page_people import ANNE, BEN, WORDS, drawn, owner_of
@@ -223,34 +225,41 @@ def test_a_copy_is_ones_own(annes: LiveSession, token: str, store: JournalStore)
     assert "You have no session" in Tab(made, user=ANNE).words
 
 
-def _made(kind: type[Any]) -> Any:
+def _kinds(of: Any) -> Iterator[Any]:
+    """Return every command that a feature of the page knows."""
+    for kind in of.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+def _made(kind: Any) -> Command:
     """Some command of a kind, whatever it says."""
-    return kind.model_construct(
-        **dict.fromkeys(kind.model_fields, "x")
-        | {"kind": kind.model_fields["kind"].default}
-        | {"rules": (), "answers": ()}
-    )
+    said = dict.fromkeys(kind.model_fields, "x")
+    made: Command = kind.model_construct(**said | {"rules": (), "fields": {}, "answers": (_ANSWER,)})
+    return made
+
+
+_ANSWER = AnswerTool(key="x", answer=returned({}))
 
 
 @pytest.mark.parametrize("rests", [False, True])
 def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) -> None:
-    """Whatever a page asks for, every command and decision that there is ends where it would be carried out."""
+    """Whatever a page asks for, every command that there is ends where it would be carried out, and what it does to the session is refused too."""
     if rests:
         _rests(annes.session_id)
     seen = shared_session(token)
     assert seen is not None
     before = seen.simulation.journal.to_json()
-    for command in (_made(kind) for kind in get_args(get_args(Command)[0])):
+    importlib.import_module("app.pages.session_page")  # it puts all features together
+    kinds = {kind.__name__: kind for kind in _kinds(Command)}
+    assert {"AnswerTool", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
+    for kind in kinds.values():
         with pytest.raises(ValueError, match="shared with you to read"):
-            command_handler.command(seen.simulation, command)
-    for kind in get_args(get_args(decisions.Decision)[0]):
-        decision = _made(kind)
-        if kind is decisions.AnswerTools:
-            decision = decisions.AnswerTools.model_construct(answers=(_made(decisions.AnswerTool),))
-        if kind is ShapeEnvironment:
-            decision = ShapeEnvironment.model_construct(what=ChangeSettings(fields={}))
+            hand(seen.simulation, _made(kind))
+    direct = {"app.decision.decisions", "app.session.commands"}
+    for kind in (each for each in kinds.values() if each.__module__ in direct):
         with pytest.raises(ValueError, match=r"shared with you to read|only be looked at"):
-            decisions.apply(decision, seen.simulation, 0)
+            _made(kind).carry_out(seen.simulation)
     assert seen.simulation.journal.to_json() == before
 
 

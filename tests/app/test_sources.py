@@ -10,9 +10,9 @@ from app.environment.sources import (
     read_problems,
     tools_line,
     with_states,
-    with_tool,
 )
 from app.forms.upload_panel import decoded
+from app.session.commands import with_tool
 from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 

@@ -14,7 +14,7 @@ from app.environment.world_tab import world_tab
 from app.forms.common_panel import page_head, views
 from app.forms.safe_labels import safe_label
 from app.rules.rules_tab import rules_tab
-from app.session.page_commands import CloseEnvironment, Command
+from app.session.commands import Command, Show
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status, title, waits_for_reply
@@ -35,7 +35,7 @@ TABS: Mapping[str, Tab] = {
 LOOK_AGAIN_SECONDS = 0.5
 
 
-def environment(scene: SessionContext) -> Command | None:
+def environment(scene: SessionContext) -> Command | Show | None:
     """Draw the page; return what was asked for."""
     back = page_head(
         "Environment",
@@ -44,11 +44,11 @@ def environment(scene: SessionContext) -> Command | None:
         "environment",
         way_back="Everything here is kept",
     )
-    asked: Command | None = CloseEnvironment() if back else None
+    asked: Command | Show | None = Show(view=None) if back else None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
         chosen = views("Part of the environment", list(TABS), "environment_tab")
         st.space("stretch")
-        asked = CloseEnvironment() if _waiting(scene) else asked
+        asked = Show(view=None) if _waiting(scene) else asked
     with st.container(key=f"shape_{chosen.lower()}", gap="small"):
         asked = TABS[chosen](scene) or asked
     look_again(scene.live.session_id, scene.stamp, LOOK_AGAIN_SECONDS if is_underway(scene.view) else None)

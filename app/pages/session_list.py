@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.live.live_sessions import LiveSession, registry
 from app.server.owners import LOCAL
-from app.session.page_commands import (
-    ArchiveSession,
-    DeleteSession,
-    DescribeSession,
-    DuplicateSession,
-    ImportSession,
-    KeptCommand,
-    PurgeSession,
-    ShareSession,
-)
 from simulator.facts import Value
 
 if TYPE_CHECKING:
@@ -48,6 +38,71 @@ class SessionLine(Value):
         """Return whether all words, in lower case, stand somewhere in what is said of the session."""
         said = " ".join((self.title, self.agent, *self.tags, self.notes)).casefold()
         return all(word in said for word in words)
+
+
+class DescribeSession(Value):
+    """Say of a kept session what it is called, with which words it is found, and what is to be known of it."""
+
+    kind: Literal["describe_session"] = "describe_session"
+    session_id: str
+    name: str
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+
+
+class ImportSession(Value):
+    """Take in a session that was exported as a file; `text` may be anything."""
+
+    text: str
+
+
+class DuplicateSession(Value):
+    """Make another session with the same facts."""
+
+    kind: Literal["duplicate_session"] = "duplicate_session"
+    session_id: str
+
+
+class ArchiveSession(Value):
+    """Put a kept session out of the way, or back."""
+
+    kind: Literal["archive_session"] = "archive_session"
+    session_id: str
+    archived: bool = True
+
+
+class DeleteSession(Value):
+    """Delete a kept session, so that it can be restored; or restore it."""
+
+    kind: Literal["delete_session"] = "delete_session"
+    session_id: str
+    deleted: bool = True
+
+
+class PurgeSession(Value):
+    """Delete a session for good that was deleted before: nothing brings it back."""
+
+    session_id: str
+
+
+class ShareSession(Value):
+    """Let whoever has its link look at a kept session; or nobody any more."""
+
+    kind: Literal["share_session"] = "share_session"
+    session_id: str
+    shared: bool = True
+
+
+KeptCommand: TypeAlias = (
+    DescribeSession
+    | ImportSession
+    | DuplicateSession
+    | ArchiveSession
+    | DeleteSession
+    | PurgeSession
+    | ShareSession
+)
+"""What is asked for of the sessions that are kept."""
 
 
 def lines(

@@ -1,0 +1,193 @@
+"""What a person can decide in the decision pane."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from app.live.kernel_sessions import check_message
+from app.live.live_sessions import LiveSession
+from app.live.pause_wait import AT_ONCE
+from app.live.simulation_protocol import LiveSimulation
+from app.session.commands import Command
+from simulator.base.json_values import JsonObject
+from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
+
+
+class PartlyAnsweredError(ValueError):
+    """Of several answers some hold and others were refused; the text says which, and may come from outside."""
+
+
+class AnswerRequest(Command):
+    """Answer a request that waits."""
+
+    key: str
+    answer: Answer
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.answer(self.key, self.answer, wait=AT_ONCE)
+
+
+class AnswerTool(AnswerRequest):
+    """Answer a pending tool call."""
+
+    answer: ToolAnswer
+
+
+class AnswerTools(Command):
+    """Answer several pending tool calls, in this order."""
+
+    answers: tuple[AnswerTool, ...] = Field(min_length=1)
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Give every answer that fits, whether or not those before it did.
+
+        Raises:
+            PartlyAnsweredError: Some answers hold and others do not.
+            ValueError: None holds.
+        """
+        refused: list[str] = []
+        for place, each in enumerate(self.answers, start=1):
+            try:
+                each.carry_out(simulation)
+            except ValueError as error:
+                refused.append(f"Call {place} was not answered: {error}")
+        if not refused:
+            return
+        text, all_of_them = "\n".join(refused), len(self.answers)
+        if len(refused) == all_of_them:
+            raise ValueError(text)
+        raise PartlyAnsweredError(
+            f"{all_of_them - len(refused)} of {all_of_them} calls were answered.\n{text}"
+        )
+
+
+class AnswerModel(AnswerRequest):
+    """Make the agent's next turn."""
+
+    answer: ModelAnswer
+
+
+class AnswerCode(AnswerRequest):
+    """Say what a block of code prints."""
+
+    answer: CodeAnswer
+
+
+class RunReal(Command):
+    """Let the real tool, the real code or the agent's own model answer this one request."""
+
+    key: str
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.run_real(self.key, wait=AT_ONCE)
+
+
+class GoOn(Command):
+    """Let those who sit there answer what a person came back to."""
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.go_on(wait=AT_ONCE)
+
+
+class AskForDraft(Command):
+    """Let the environment's model draft an answer to a call; it can be answered meanwhile."""
+
+    key: str
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.environment.ask_for_draft(self.key)
+
+
+class StopDrafting(Command):
+    """End what the environment's model is at that drafts an answer to a call."""
+
+    key: str
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.environment.stop_drafting(self.key)
+
+
+class DrawAgain(Command):
+    """Draw another offline draft of a call; an undo brings the one before back."""
+
+    key: str
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.environment.draw_again(self.key)
+
+
+class Confirm(Command):
+    """Say whether a tool may run; `payload` where the tool asks for more than yes or no."""
+
+    call_id: str
+    confirmed: bool
+    payload: JsonValue = None
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.confirm(self.call_id, self.confirmed, self.payload, wait=AT_ONCE)
+
+
+class Reply(Command):
+    """Answer another call that was left open."""
+
+    call_id: str
+    response: JsonValue
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.reply(self.call_id, self.response, wait=AT_ONCE)
+
+
+class AnswerYourself(Command):
+    """Take back an answer that ended a turn with an error, and sit down in the place of who gave it.
+
+    Attributes:
+        before: The fact before that answer.
+        seat: Whether an agent's model or a tool gave it.
+        target: The agent's or the tool's name.
+    """
+
+    before: int
+    seat: Literal["agent", "tool"]
+    target: str
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Go back and sit down: where somebody comes back to, they have everything first, also what a model would be asked."""
+        simulation.move_head(self.before, wait=AT_ONCE)
+        simulation.set_player(self.seat, "person", self.target, wait=AT_ONCE)
+
+
+class SubmitQuery(Command):
+    """Say something as the user: text, or google-genai's `Content` in JSON; `of_held` says that it is what was held, or made of it."""
+
+    is_of_step = True
+    message: str | JsonObject
+    of_held: bool = False
+
+    def check(self, live: LiveSession) -> None:
+        """Check also that the agent expects such a message."""
+        super().check(live)
+        check_message(live.config, self.message)
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        (simulation.accept if self.of_held else simulation.query)(self.message, wait=AT_ONCE)
+
+
+class Complete(Command):
+    """Say that the conversation is over, or that it goes on after all."""
+
+    over: bool
+
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        """Do it."""
+        simulation.complete(self.over, wait=AT_ONCE)
