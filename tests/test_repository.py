@@ -23,6 +23,20 @@ TOP_FILES = {
 }  # fmt: skip
 WRITTEN = ROOT / "tests" / "conformance" / "files"
 MOST_FUNCTION_LINES = 40
+DRAWING = ("_page", "_panel", "_tab", "_widgets")
+NOT_DRAWING = {
+    "app/streamlit_app.py": "it is Streamlit's app",
+    "app/forms/widget_store.py": "keeps what widgets hold where Streamlit keeps it",
+    "app/forms/widget_sync.py": "tells what Streamlit's browser side has seen of that",
+    "app/session/page_fragments.py": "makes Streamlit's fragments",
+    "app/session/page_state.py": "owns Streamlit's session state and the page's address",
+    "app/server/closed_tabs.py": "ends the sessions of Streamlit's server",
+    "app/server/login.py": "reads Streamlit's options and who is logged in",
+    "app/server/login_return.py": "reads Streamlit's secrets",
+    "app/server/offered_files.py": "guards the files that Streamlit's server offers",
+    "app/server/security_headers.py": "reads the page that Streamlit's server sends",
+}
+"""The modules that import Streamlit and draw nothing, and why they do."""
 
 
 @cache
@@ -147,6 +161,22 @@ def test_each_import_is_declared() -> None:
         if name.partition(".")[0] not in ours and not distributions(name) & declared
     }
     assert missing == {}
+
+
+def test_only_what_draws_imports_streamlit() -> None:
+    """Logic is tested without a page: pages, panels, tabs and widgets know Streamlit, and the few modules whose subject it is."""
+    found = {
+        str(path.relative_to(ROOT)): path
+        for path in sources()
+        if path.relative_to(ROOT).parts[0] == "app"
+        and any(name.partition(".")[0] == "streamlit" for name in imported(path))
+    }
+    drawing = {
+        name
+        for name, path in found.items()
+        if path.stem.endswith(DRAWING) or path.parent == ROOT / "app" / "pages"
+    }
+    assert found.keys() - drawing == NOT_DRAWING.keys()
 
 
 def distributions(module: str) -> set[str]:

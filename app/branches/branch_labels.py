@@ -6,10 +6,11 @@ import itertools
 from datetime import UTC, datetime
 from typing import Any
 
+from app.forms.safe_labels import Badge
 from app.forms.typed_json import show_json
 from app.session.provenance_labels import as_value
 from app.session.step_labels import step_words, text_said
-from app.session.timeline_view import Badge, arguments_line
+from app.session.timeline_view import arguments_line
 from simulator.branches.branch_comparison import Held, Side, differing
 from simulator.branches.branch_tree import BY_ITSELF, Branch
 from simulator.facts import (

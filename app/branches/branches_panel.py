@@ -13,15 +13,16 @@ from app.branches.branch_graph import newest_of, tree_dot
 from app.branches.branch_labels import held, option, steps
 from app.forms.common_panel import badge, block, page_head, views
 from app.forms.dot_graph import DARK, LIGHT
-from app.forms.safe_labels import literal
+from app.forms.safe_labels import Badge, literal
 from app.forms.widget_sync import set_input
+from app.live.live_sessions import title
 from app.session import page_state
 from app.session.commands import GoTo, Show
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
-from app.session.session_summary import is_underway, status, title
-from app.session.timeline_view import Badge, blocks, step, tool_names
+from app.session.session_summary import is_underway, status
+from app.session.timeline_view import blocks, step, tool_names
 from simulator.branches.branch_comparison import (
     ComparedRow,
     Missing,

@@ -22,7 +22,7 @@ from app.decision.request_panel import (
     was_clicked,
 )
 from app.forms.safe_labels import literal, safe_label
-from app.forms.schema_form import schema_form
+from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import JsonTextError, parse_json, show_json, write_json
 from app.forms.widget_store import slug
 from app.session.commands import Command

@@ -40,7 +40,7 @@ from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, reports
 from app.forms.safe_labels import literal, safe_label
-from app.forms.schema_form import schema_form
+from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import write_json
 from app.forms.widget_store import DraftStore, Kept
 from app.session.commands import Command

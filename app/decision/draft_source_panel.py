@@ -16,8 +16,8 @@ from app.decision.tool_answer import ToolInputs
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import JsonTextError
 from app.forms.widget_store import Kept
+from app.live.player_names import NO_MODEL
 from app.session.commands import ChangeSettings
-from app.session.player_names import NO_MODEL
 from simulator.environment.drafts.blanks import Blank, is_guess
 from simulator.environment.world.tool_settings import EnvironmentSettings
 

@@ -13,7 +13,7 @@ from app.decision.held_message_panel import held_message
 from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready
 from app.forms.common_panel import pane, pane_head, problem
 from app.forms.safe_labels import literal
-from app.forms.schema_form import schema_form
+from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import JsonTextError, parse_object, show_json
 from app.forms.widget_store import Kept
 from app.live.unsent_texts import Drafts

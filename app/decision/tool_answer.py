@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
 
-from app.forms.schema_form import SchemaForm
+from app.forms.schema_form_widgets import SchemaForm
 from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
 from app.forms.widget_store import DraftStore, Kept
 from simulator.base.json_values import JsonObject, canonical, same

@@ -33,9 +33,9 @@ from app.forms.common_panel import block
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import Kept
+from app.live.player_names import PLAYERS, lacks
 from app.session.commands import ChangeSeat, Command
 from app.session.past_calls import unanswered
-from app.session.player_names import PLAYERS, lacks
 from app.session.timeline_view import blocks
 from simulator.base.json_values import canonical, digest
 from simulator.environment.drafts.blanks import is_guess

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app.environment.connection_rows import PARTS, USES, ConnectionRow, read_edits, rows_of
+from app.environment.data_frames import frame
 from app.environment.environment_commands import AnalyseConnections, StopAnalysing
+from app.environment.table_widgets import editor_state, height, is_new, problems
 from app.forms.common_panel import problem
-from app.forms.data_frames import frame
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
-from app.forms.table_editors import editor_state, height, is_new, problems
 from app.session.commands import ChangeSettings, Command
 from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical, digest

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.environment.data_frames import frame
 from app.environment.environment_commands import ClearState, GiveRecording
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.sources import (
@@ -21,11 +22,10 @@ from app.environment.sources import (
     tools_line,
     with_states,
 )
+from app.environment.table_widgets import editor_state, height, is_new, look_at
 from app.forms.common_panel import problem
-from app.forms.data_frames import frame
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal
-from app.forms.table_editors import editor_state, height, is_new, look_at
 from app.forms.typed_json import JsonTextError, parse_object, write_json
 from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept, slug

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.environment.data_frames import YES_OR_NO, frame, rows_of
 from app.environment.declared_tool_form import (
     STYLES,
     DeclaredForm,
@@ -19,10 +20,9 @@ from app.environment.declared_tool_form import (
 )
 from app.environment.environment_commands import DeclareTools
 from app.environment.schema_rows import TYPES, SchemaRow, SchemaRowsError, rows_read
+from app.environment.table_widgets import height
 from app.forms.common_panel import problem
-from app.forms.data_frames import YES_OR_NO, frame, rows_of
 from app.forms.safe_labels import literal
-from app.forms.table_editors import height
 from app.forms.typed_json import write_json
 from app.forms.widget_store import Kept, slug
 from app.session import page_state

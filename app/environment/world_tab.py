@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from app.environment.data_frames import NUMBER, WHOLE, YES_OR_NO, frame
 from app.environment.environment_commands import EditWorld, GiveData
 from app.environment.invariant_lines import Verdict, examples, verdict_of
 from app.environment.parted_tab import Part, parted_tab
+from app.environment.table_widgets import editor_state, height, is_new, look_at, problems
 from app.environment.world_edits import edited_row, edits_of
 from app.environment.world_labels import field_rows, flag_lines, template
 from app.environment.world_rows import Column, Sheet, cell, found_rows, sheet_of
 from app.forms.common_panel import problem
-from app.forms.data_frames import NUMBER, WHOLE, YES_OR_NO, frame
 from app.forms.safe_labels import literal, safe_label
-from app.forms.table_editors import editor_state, height, is_new, look_at, problems
 from app.forms.typed_json import JsonTextError, parse_object, show_json, write_json
 from app.forms.upload_panel import upload
 from app.forms.widget_store import Kept, slug

@@ -8,8 +8,7 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.forms.safe_labels import literal
-from app.session.timeline_view import Badge, Block
+from app.forms.safe_labels import Badge, Block, literal
 
 PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""

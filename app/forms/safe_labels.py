@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal, TypeAlias
+
+from simulator.facts import Value
+
+Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 
 DIRECTIONS = {
     code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -24,6 +29,30 @@ _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _SPLIT_AFTER = re.compile(r"(?i)(?:[:@<>~\[\]]|(?<![0-9a-z])-|-(?![0-9a-z])|www(?=\.))")
 _LEADING_MARK = re.compile(r"^(\d{1,9})([.)])|^()(\+)")
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+
+
+class Badge(Value):
+    """A short word on a coloured ground; `text` is safe in a label."""
+
+    text: str
+    color: Color
+    icon: str = ""
+
+    def markdown(self) -> str:
+        """Write the badge as Streamlit's directive, to stand inside a label."""
+        return f":{self.color}-badge[{self.text}]"
+
+
+class Block(Value):
+    """One part of an entry's body.
+
+    `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain
+    text.
+    """
+
+    title: str
+    text: str
+    language: str | None = None
 
 
 def literal(text: str) -> str:

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from itertools import count
 from threading import RLock
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.live.simulation_protocol import LiveSimulation
 from app.live.unsent_texts import Drafts
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentDirectory
+from simulator.session.history import UserQuery
 
 if TYPE_CHECKING:
-    from app.export.export_case import Exportable
-    from app.export.export_replay import Replayed
     from app.live.background_jobs import Job
     from simulator.scripts import ScriptAtWork
+    from simulator.session import SimulationSession
 
 MAX_SESSIONS = 400
 """How many sessions are live at once. A paused one of a few steps takes about 0.2 MB, and one of a hundred turns some
@@ -66,8 +66,8 @@ class LiveSession:
     directory: AgentDirectory = field(default_factory=AgentDirectory)
     title: str = ""
     drafts: Drafts = field(default_factory=Drafts)
-    built: tuple[tuple[int, str, str], Exportable] | None = None
-    replay: tuple[tuple[str, str], Job[Replayed]] | None = None
+    built: tuple[tuple[int, str, str], Any] | None = None
+    replay: tuple[tuple[str, str], Job[Any]] | None = None
     order: int = 0
     used: float = field(default_factory=time.monotonic)
     word: str = ""
@@ -99,6 +99,12 @@ class LiveSession:
             self.simulation.journal.release()
         except ValueError:  # a StoreError: the lease ends by itself
             _LOG.warning("Session %r was not let go of", self.session_id, exc_info=True)
+
+
+def title(session: SimulationSession) -> str:
+    """Return the session's first query, or a word where there is none yet."""
+    first = next((entry for entry in session.history if isinstance(entry, UserQuery)), None)
+    return " ".join(first.content.split())[:120] if first else "New session"
 
 
 class Registry:

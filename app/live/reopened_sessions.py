@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from app.live.agent_catalogue import catalogue
 from app.live.kernel_sessions import resumed
-from app.live.live_sessions import LiveSession, RegistryFullError, registry
+from app.live.live_sessions import LiveSession, RegistryFullError, registry, title
 from app.live.pause_wait import AT_ONCE, settle
 from app.live.remote_sessions import FOLLOWED
 from app.live.session_store import server_store
 from app.live.unsent_texts import Drafts
 from app.server.owners import LOCAL
-from app.session.session_summary import title
 from simulator.agents import AgentLoadError, UnknownAgentError
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_fingerprint import agent_fingerprint, changes, loaded_fingerprint

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.forms.typed_json import JsonTextError, parse_object
 from app.live.kernel_sessions import check_message, opened
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession, registry, title
 from app.live.pause_wait import AT_ONCE, settle
+from app.live.player_names import not_at_first
 from app.live.reopened_sessions import kept_drafts
 from app.live.session_store import server_store
 from app.live.simulation_protocol import LiveSimulation
 from app.server.owners import LOCAL
-from app.session.player_names import not_at_first
-from app.session.session_summary import title
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_fingerprint import loaded_fingerprint

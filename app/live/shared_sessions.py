@@ -8,12 +8,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession, registry, title
 from app.live.read_only_simulation import AtRest, Watched
 from app.live.reopened_sessions import NotReopenedError
 from app.live.session_store import server_store
 from app.live.unsent_texts import Drafts
-from app.session.session_summary import title
 from simulator.agents import AgentLoadError, UnknownAgentError
 from simulator.agents.agent_directory import directory_of
 

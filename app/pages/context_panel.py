@@ -14,13 +14,13 @@ from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
+from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.pages.read_only_panel import rules_to_read, seats_to_read
 from app.rules.rule_text import rule_line
 from app.rules.rules_tab import switch
 from app.session import page_state
 from app.session.commands import NEW_RULE, ChangeSeat, Command, Show
 from app.session.past_calls import times_fired, unanswered
-from app.session.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import AgentDirectory, known_agents, known_tools, tool_player
 from simulator.environment.injection.rules import InjectionRule

@@ -13,11 +13,12 @@ from app.environment.tools_tab import tools_tab
 from app.environment.world_tab import world_tab
 from app.forms.common_panel import page_head, views
 from app.forms.safe_labels import safe_label
+from app.live.live_sessions import title
 from app.rules.rules_tab import rules_tab
 from app.session.commands import Command, Show
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
-from app.session.session_summary import is_underway, status, title, waits_for_reply
+from app.session.session_summary import is_underway, status, waits_for_reply
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 
 Tab: TypeAlias = Callable[[SessionContext], Command | None]

@@ -11,15 +11,16 @@ from app.environment.connection_rows import rows_of
 from app.environment.connections_tab import connections_graph
 from app.environment.declared_tool_form import parameters_line
 from app.environment.sources import call_rows, counted, tools_line
+from app.environment.table_widgets import look_at
 from app.environment.world_labels import flag_lines
 from app.forms.common_panel import page_head, views
 from app.forms.safe_labels import literal, safe_label
-from app.forms.table_editors import look_at
 from app.forms.typed_json import show_json
 from app.forms.widget_store import slug
+from app.live.live_sessions import title
 from app.pages.read_only_panel import rules_to_read
 from app.session.session_context import SessionContext
-from app.session.session_summary import status, title
+from app.session.session_summary import status
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 

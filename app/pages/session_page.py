@@ -21,7 +21,7 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import gather
 from app.forms.widget_sync import acknowledge
 from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession, registry, title
 from app.live.new_code import has_new_code, know_new_code, take_new_code
 from app.live.page_stamps import TABS, followed_stamp, stamp_of
 from app.live.pause_wait import settle
@@ -41,7 +41,7 @@ from app.pages.new_code_panel import new_code
 from app.pages.shared_page import not_shared, watching
 from app.pages.sidebar import side
 from app.pages.start_page import start_page
-from app.pages.unreadable_drafts import show_set_aside, try_without_drafts, was_drawn
+from app.pages.unreadable_drafts_panel import show_set_aside, try_without_drafts, was_drawn
 from app.scripts import recorded_play, script_play
 from app.scripts.script_panel import script_strip
 from app.server.login import is_logged_in, providers, visitor
@@ -53,7 +53,6 @@ from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
 from app.session.remote_panel import elsewhere
 from app.session.session_context import SessionContext
-from app.session.session_summary import title
 from app.session.stale_clicks import saw
 from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened

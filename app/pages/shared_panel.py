@@ -9,11 +9,11 @@ import streamlit as st
 from app.decision.held_message_panel import held_to_read
 from app.decision.request_panel import arguments
 from app.forms.common_panel import badge, pane
-from app.forms.safe_labels import literal, safe_label
+from app.forms.safe_labels import Badge, literal, safe_label
+from app.live.live_sessions import title
 from app.session.commands import Show
 from app.session.running_panel import running
-from app.session.session_summary import status, title
-from app.session.timeline_view import Badge
+from app.session.session_summary import status
 from simulator.facts import Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import FinalResponse

@@ -16,10 +16,10 @@ from app.agents.processes_panel import RestartProcess, agent_processes_panel
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
+from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
 from app.scripts.recorded_play import Agents, RecordedForm
 from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
-from app.session.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.agents.agent_directory import AgentDirectory

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from app.forms.safe_labels import literal
+from app.forms.safe_labels import Badge, literal
 from app.live.live_sessions import LiveSession
 from app.scripts import script_play
 from app.scripts.recorded_play import RecordedView, add_answers
 from app.session.page_fragments import fragment
-from app.session.timeline_view import Badge
 
 if TYPE_CHECKING:
     from simulator.scripts import Played, ScriptAtWork, ScriptProgress

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.forms.common_panel import badge
-from app.forms.safe_labels import literal, safe_label
+from app.forms.safe_labels import Badge, literal, safe_label
+from app.live.live_sessions import title
 from app.session import page_state
 from app.session.commands import (
     ChangeSeat,
@@ -17,9 +18,8 @@ from app.session.commands import (
     StopTurn,
     UndoStep,
 )
-from app.session.session_summary import short_id, status, title
+from app.session.session_summary import short_id, status
 from app.session.step_labels import step_words
-from app.session.timeline_view import Badge
 from simulator.facts import EVERY
 from simulator.session.model import SessionState
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from app.forms.safe_labels import safe_label
+from app.forms.safe_labels import Color, safe_label
 from simulator.environment.injection.rules import nearest_first
 from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
 
-Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 Word: TypeAlias = tuple[str, Color]
 """A safe text for a badge, and its colour."""
 

@@ -1,24 +1,17 @@
-"""Says in a few words how a session stands: its title and its status. Pure."""
+"""Says in a few words how a session stands: its status. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.session.timeline_view import Badge
+from app.forms.safe_labels import Badge
 from simulator.seats.requests import ToolRequest
-from simulator.session.history import UserQuery
 from simulator.session.model import SessionState, SimulationSession
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 SHORT_ID = 6
-
-
-def title(session: SimulationSession) -> str:
-    """Return the session's first query, or a word where there is none yet."""
-    first = next((entry for entry in session.history if isinstance(entry, UserQuery)), None)
-    return " ".join(first.content.split())[:120] if first else "New session"
 
 
 def short_id(session_id: str) -> str:

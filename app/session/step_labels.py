@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.forms.safe_labels import safe_label
-from app.session.player_names import PLAYERS
+from app.live.player_names import PLAYERS
 from simulator.facts import (
     EVERY,
     CodeAnswered,

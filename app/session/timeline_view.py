@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
-from app.forms.safe_labels import literal, safe_label
+from app.forms.safe_labels import Badge, Block, literal, safe_label
 from app.forms.typed_json import show_json
+from app.live.player_names import AGENT_PLAYERS, PLAYERS
 from app.session import provenance_labels
-from app.session.player_names import AGENT_PLAYERS, PLAYERS
-from app.session.provenance_labels import Color
 from simulator.facts import Provenance, Value
 from simulator.seats.requests import ModelRequest, Request, ToolRequest
 from simulator.session.history import (
@@ -45,30 +44,6 @@ _SEATS: Mapping[str, Mapping[str, str]] = {
 """How a note of a changed seat begins, and the names of who may sit there."""
 
 _GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
-
-
-class Badge(Value):
-    """A short word on a coloured ground; `text` is safe in a label."""
-
-    text: str
-    color: Color
-    icon: str = ""
-
-    def markdown(self) -> str:
-        """Write the badge as Streamlit's directive, to stand inside a label."""
-        return f":{self.color}-badge[{self.text}]"
-
-
-class Block(Value):
-    """One part of an entry's body.
-
-    `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain
-    text.
-    """
-
-    title: str
-    text: str
-    language: str | None = None
 
 
 class Step(Value):

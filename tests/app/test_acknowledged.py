@@ -19,7 +19,7 @@ SCHEMA = {
 def _page(drafts: "Any", schema: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.forms.schema_form import SchemaForm  # noqa: PLC0415 - as above
+    from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
     from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
     from app.forms.widget_sync import acknowledge  # noqa: PLC0415 - as above
     from app.session.page_state import follow  # noqa: PLC0415 - as above

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from streamlit.testing.v1 import AppTest
 
-from app.forms.schema_form import path_of
+from app.forms.schema_form_widgets import path_of
 from app.forms.typed_json import parse_json
 from app.live.unsent_texts import Drafts
 from simulator.base.json_values import same
@@ -22,7 +22,7 @@ _FEW = settings(
 def _page(schema: "Any", value: "Any", drafts: "Any", given_up: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.forms.schema_form import SchemaForm  # noqa: PLC0415 - as above
+    from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
     from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
 
     gather(drafts)

@@ -20,7 +20,7 @@ _FEW = settings(
 def _page(schema: "Any", value: "Any", drafts: "Any", results: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.forms.schema_form import schema_form  # noqa: PLC0415 - as above
+    from app.forms.schema_form_widgets import schema_form  # noqa: PLC0415 - as above
     from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
 
     gather(drafts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.session.player_names import NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
+from app.live.player_names import NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
 from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned, ToolPlayer
 from tests.app.fakes import FakeSimulation, put_live, tool_request

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, expect
 
-from app.session.player_names import PLAYERS
+from app.live.player_names import PLAYERS
 from tests.harness.browser import Studio
 from tests.harness.processes import Served
 
