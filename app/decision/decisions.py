@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field, JsonValue
+from typing_extensions import override
 
 from app.live.kernel_sessions import check_message
 from app.live.live_sessions import LiveSession
@@ -25,8 +26,8 @@ class AnswerRequest(Command):
     key: str
     answer: Answer
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.answer(self.key, self.answer, wait=AT_ONCE)
 
 
@@ -81,16 +82,16 @@ class RunReal(Command):
 
     key: str
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.run_real(self.key, wait=AT_ONCE)
 
 
 class GoOn(Command):
     """Let those who sit there answer what a person came back to."""
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.go_on(wait=AT_ONCE)
 
 
@@ -99,8 +100,8 @@ class AskForDraft(Command):
 
     key: str
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.ask_for_draft(self.key)
 
 
@@ -109,8 +110,8 @@ class StopDrafting(Command):
 
     key: str
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.stop_drafting(self.key)
 
 
@@ -119,8 +120,8 @@ class DrawAgain(Command):
 
     key: str
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.draw_again(self.key)
 
 
@@ -131,8 +132,8 @@ class Confirm(Command):
     confirmed: bool
     payload: JsonValue = None
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.confirm(self.call_id, self.confirmed, self.payload, wait=AT_ONCE)
 
 
@@ -142,8 +143,8 @@ class Reply(Command):
     call_id: str
     response: JsonValue
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.reply(self.call_id, self.response, wait=AT_ONCE)
 
 
@@ -178,8 +179,8 @@ class SubmitQuery(Command):
         super().check(live)
         check_message(live.config, self.message)
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         (simulation.accept if self.of_held else simulation.query)(self.message, wait=AT_ONCE)
 
 
@@ -188,6 +189,6 @@ class Complete(Command):
 
     over: bool
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.complete(self.over, wait=AT_ONCE)

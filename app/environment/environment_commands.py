@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from app.environment.world_edits import Rename
 from app.live.simulation_protocol import LiveSimulation
 from app.session.commands import Command
@@ -16,8 +18,8 @@ class EditWorld(Command):
     changes: tuple[EntityChange, ...] = ()
     renames: tuple[Rename, ...] = ()
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         environment = simulation.environment
         if self.changes:
             environment.edit(*self.changes)
@@ -30,8 +32,8 @@ class GiveData(Command):
 
     text: str
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.give_data(self.text)
 
 
@@ -40,8 +42,8 @@ class ClearState(Command):
 
     state_key: str
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.clear_state(self.state_key)
 
 
@@ -51,8 +53,8 @@ class GiveRecording(Command):
     name: str
     calls: tuple[RecordedCall, ...]
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.give_recording(self.name, self.calls)
 
 
@@ -61,22 +63,22 @@ class DeclareTools(Command):
 
     tools: tuple[DeclaredTool, ...]
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.declare(*self.tools)
 
 
 class AnalyseConnections(Command):
     """Ask the environment's model how the tools hang together."""
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.analyse_connections()
 
 
 class StopAnalysing(Command):
     """End what a model is at that looks at the connections."""
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.stop_analysing()

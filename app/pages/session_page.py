@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,8 +228,7 @@ def _script(live: LiveSession) -> None:
     where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
     asked = script_strip(live.script, where, form.text, recorded)
     if asked is not None:
-        step = asked
-        _carry_out(lambda: step(live), live)
+        _carry_out(partial(asked, live), live)
 
 
 def _go_back(live: LiveSession) -> None:

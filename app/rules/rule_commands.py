@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import Field
+from typing_extensions import override
 
 from app.live.pause_wait import AT_ONCE
 from app.live.simulation_protocol import LiveSimulation
@@ -31,8 +32,8 @@ class SwitchRule(Command):
     rule_id: str
     enabled: bool
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.switch_rule(self.rule_id, self.enabled)
 
 
@@ -49,8 +50,8 @@ class TakeConfig(Command):
     settings: dict[str, Any] = Field(default_factory=dict)
     mock_tools: tuple[str, ...] = ()
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.set_rules(self.rules)
         environment = simulation.environment
         if self.data:

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from app.live.live_sessions import LiveSession
 from app.live.pause_wait import AT_ONCE
@@ -77,8 +78,8 @@ class Show(Value):
 class StopTurn(Command):
     """End the turn that is running; what has happened so far stays."""
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.stop()
 
 
@@ -87,8 +88,8 @@ class UndoStep(Command):
 
     is_of_step = True
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.undo(wait=AT_ONCE)
 
 
@@ -97,8 +98,8 @@ class RedoStep(Command):
 
     is_of_step = True
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.redo(wait=AT_ONCE)
 
 
@@ -108,8 +109,8 @@ class GoTo(Command):
     is_of_step = True
     fact: int
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.move_head(self.fact, wait=AT_ONCE)
 
 
@@ -120,8 +121,8 @@ class ChangeSeat(Command):
     target: str = EVERY
     player: AgentPlayer | ToolPlayer
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.set_player(self.seat, self.player, self.target, wait=AT_ONCE)
 
 
@@ -134,8 +135,8 @@ class SeatUser(Command):
     config: JsonObject = Field(default_factory=dict)
     hold: bool = True
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.set_user(
             self.player,
             script=self.script,
@@ -151,8 +152,8 @@ class ChangeSettings(Command):
 
     fields: dict[str, Any]
 
+    @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        """Do it."""
         simulation.environment.change(**self.fields)
 
 
