@@ -15,6 +15,7 @@ definition) is no part of a circle.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -188,7 +189,7 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
 
 def _is_above(order: list[str], other: str, name: str) -> bool:
     """Return whether `other` stands above `name` in a list of layers, the highest first; those of one line stand side by side."""
-    floors = [[each.strip() for each in layer.split("|")] for layer in order]
+    floors = [[each.strip() for each in re.split("[|:]", layer)] for layer in order]
 
     def floor(module: str) -> int | None:
         fitting = [

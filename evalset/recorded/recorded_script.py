@@ -20,7 +20,7 @@ from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.facts import Deferred, Failed, Raised, Returned
-from simulator.runtime.answering.fired_rules import as_response
+from simulator.runtime.turns.outcomes import as_response
 from simulator.scripts import Script, ScriptTurn, move_of
 from simulator.scripts.script_lines import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
 from simulator.session.adk_event_fields import parts_of

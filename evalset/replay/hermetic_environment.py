@@ -42,11 +42,11 @@ from simulator.runtime.adk.allowed_hosts import Connections
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent
 from simulator.runtime.adk.codec import jsonable, made_error
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
-from simulator.runtime.knowledge.outcomes import as_tools_give
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
 from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
 from simulator.runtime.plugin.session_play import Question
 from simulator.runtime.plugin.watched_run import failed_unseen, watched
+from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.runtime.turns.tool_effects import repeated
 
 MOST_SESSIONS = 10_000

@@ -13,10 +13,10 @@ from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.facts import Provenance
-from simulator.runtime.answering.fired_rules import as_response
 from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.runtime.plugin.plugin_dispatcher import Answering
 from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.runtime.turns.outcomes import as_response
 from simulator.session.environment_state import SessionEnvironment
 
 _AT_ONCE = 0.001

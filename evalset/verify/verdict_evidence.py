@@ -11,8 +11,8 @@ from evalset.recorded.tolerances import Tolerance, tolerated
 from evalset.replay.case_following import only_asked
 from evalset.verify.results import Step
 from simulator.base.json_values import JsonObject, copied
-from simulator.runtime.knowledge.outcomes import as_tools_give
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.session.adk_event_fields import content_text, parts_of
 
 

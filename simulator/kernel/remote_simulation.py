@@ -28,8 +28,7 @@ from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, Kernel
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import Appended, HeadMoved, Shown
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, read_error
-from simulator.runtime.answering.declared_joining import declared_from
-from simulator.runtime.environment_changes import settings_with
+from simulator.runtime.environment_changes import declared_from, settings_with
 from simulator.runtime.errors import Divergence, SimulationError
 from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.live_agent import AgentBehind

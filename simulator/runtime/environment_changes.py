@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
 
 from simulator.base.validation_words import complaint
@@ -27,10 +28,10 @@ from simulator.environment.world.seed_tables import TablesError, read_tables
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
-from simulator.runtime.answering.declared_joining import declared_from
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.session_engine import Engine
+from simulator.runtime.turns.request_views import describe_tool
 
 
 def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> EnvironmentSettings:
@@ -128,6 +129,27 @@ def give_recording(engine: Engine, name: str, calls: Iterable[RecordedCall]) -> 
     except ValidationError as error:
         raise SimulationError("a recording needs a name") from error
     _take(engine, fact)
+
+
+def declared_from(tool: DeclaredTool | Callable[..., Any]) -> DeclaredTool:
+    """Return a declared tool as it is, or one of a function's signature and docstring; its body is never run.
+
+    Raises:
+        SimulationError: The function cannot be declared, as when a parameter has a type that no schema can tell.
+    """
+    if isinstance(tool, DeclaredTool):
+        return tool
+    try:
+        found = describe_tool(FunctionTool(tool))
+        return DeclaredTool(
+            name=found.name,
+            description=found.description,
+            parameters=found.parameters,
+            output_schema=found.response,
+        )
+    except Exception as error:
+        name = getattr(tool, "__name__", repr(tool))
+        raise SimulationError(f"{name} cannot be declared as a tool: {error}") from error
 
 
 def declare(engine: Engine, tools: Iterable[DeclaredTool | Callable[..., Any]]) -> None:

@@ -40,22 +40,22 @@ from simulator.runtime.adk.adk_private import set_random_provider
 from simulator.runtime.adk.boundaries import ModelCall, install
 from simulator.runtime.adk.codec import jsonable, survives_json, written_error
 from simulator.runtime.adk.run_config import run_config
+from simulator.runtime.adk.stub_functions import PlayedTool
 from simulator.runtime.adk.task_cancellation import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.adk.tool_guards import all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
-from simulator.runtime.answering.agent_tool_rules import firing_of, is_set_for
-from simulator.runtime.answering.declared_joining import PlayedTool
 from simulator.runtime.answering.dispatcher import Answering
 from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.fired_rules import Firing
 from simulator.runtime.answering.generators import Generating
 from simulator.runtime.answering.rule_gate import Injecting
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.models.environment_model import Modelling
+from simulator.runtime.turns.agent_tool_rules import firing_of, is_set_for
+from simulator.runtime.turns.fired_rules import Firing
 from simulator.runtime.turns.session_watch import SessionWatch
 from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.turn_restore import restored

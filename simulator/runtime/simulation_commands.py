@@ -11,11 +11,11 @@ from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffec
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.knowledge.outcomes import outcome_of
 from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.tool_requests import Moment, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
+from simulator.runtime.turns.outcomes import outcome_of
 from simulator.runtime.turns.request_views import model_request
 from simulator.runtime.turns.waiting_request import Waiting
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said

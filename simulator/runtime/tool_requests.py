@@ -11,11 +11,10 @@ from simulator.facts import Outcome
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.fired_rules import as_response
 from simulator.runtime.answering.generators import world_call
 from simulator.runtime.errors import ContradictionError
-from simulator.runtime.knowledge.outcomes import breach_of
 from simulator.runtime.session_engine import Engine
+from simulator.runtime.turns.outcomes import as_response, breach_of
 from simulator.runtime.turns.waiting_request import Waiting
 from simulator.seats.requests import Makers, ToolRequest
 

@@ -28,7 +28,7 @@ from simulator.environment.injection.rule_effects import (
 )
 from simulator.environment.injection.rules import Miss
 from simulator.facts import Provenance, Returned
-from simulator.runtime.answering.fired_rules import Firing
+from simulator.runtime.turns.fired_rules import Firing
 from tests.app.fakes import FakeSimulation, rule, tool_request
 from tests.app.rules_drawn import JSON
 

@@ -28,7 +28,6 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
 from simulator.agents.agent_fingerprint import keep_declared_model
-from simulator.facts import Outcome
 from simulator.runtime.adk.adk_private import (
     children_of,
     has_own_code,
@@ -52,7 +51,6 @@ from simulator.runtime.adk.turn_context import (
     TurnInProgress,
     stand_in_of,
 )
-from simulator.runtime.answering.fired_rules import Firing
 from simulator.runtime.errors import SimulationError
 
 _SEATED_SELF = "_seated_self"
@@ -76,8 +74,8 @@ class ModelCall(NamedTuple):
 class ToolBoundaryCall(NamedTuple):
     """A call of a tool at the boundary.
 
-    `runs_agent` is set where an agent with seats of its own does the tool's work, `has_own_code` where the tool's class has a say in that; `own` is what that agent answered, with the rules
-    that may still change that.
+    `runs_agent` is set where an agent with seats of its own does the tool's work, `has_own_code` where the tool's class
+    has a say in that.
     """
 
     tool: BaseTool
@@ -87,7 +85,6 @@ class ToolBoundaryCall(NamedTuple):
     scope: str
     runs_agent: bool = False
     has_own_code: bool = False
-    own: tuple[Outcome, Firing] | None = None
 
 
 class CodeCall(NamedTuple):

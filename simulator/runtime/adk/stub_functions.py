@@ -1,4 +1,4 @@
-"""Tells the functions that only are declared: a signature and a docstring, and nothing that could run."""
+"""Knows the tools that have nothing real to run: functions without a body, tools that only are declared, and those that answer themselves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, copied
+from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.facts import ToolAnswered
+from simulator.runtime.errors import SimulationError
 
 
 class AnswersItself:
@@ -28,6 +31,32 @@ class AnswersItself:
     ) -> Any:
         """Answer a call in a session that is played, after the calls that were answered in it before; raise where a rule says so."""
         raise NotImplementedError
+
+
+class PlayedTool(BaseTool):
+    """A declared tool as ADK knows tools. There is nothing real behind it."""
+
+    def __init__(self, declared: DeclaredTool) -> None:
+        super().__init__(name=declared.name, description=declared.description or declared.name)
+        self._declared = declared
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        declared = self._declared
+        return types.FunctionDeclaration(
+            name=declared.name,
+            description=self.description,
+            parameters_json_schema=copied(declared.parameters),
+            response_json_schema=copied(declared.output_schema) if declared.output_schema else None,
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Say that nothing real is there.
+
+        Raises:
+            SimulationError: Always.
+        """
+        del args, tool_context
+        raise SimulationError(f"the tool {self.name} is only declared; there is nothing real to run")
 
 
 _KNOWN = "_simulation_is_only_declared"
@@ -50,7 +79,8 @@ def is_only_declared(tool: BaseTool) -> bool:
     own = tool.__dict__
     known: bool | None = own.get(_KNOWN)
     if known is None:  # kept with the tool, as it is asked on the way of every real call
-        known = own[_KNOWN] = not (has_body(tool) or tool.is_long_running or isinstance(tool, AnswersItself))
+        has_something = has_body(tool) or tool.is_long_running or isinstance(tool, AnswersItself)
+        known = own[_KNOWN] = isinstance(tool, PlayedTool) or not has_something
     return known
 
 

@@ -24,12 +24,11 @@ from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCa
 from simulator.runtime.adk.codec import jsonable, whole, written_error
 from simulator.runtime.adk.stub_functions import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
-from simulator.runtime.answering.declared_joining import PlayedTool
-from simulator.runtime.answering.fired_rules import Firing
 from simulator.runtime.answering.generators import GENERATORS, Generating
 from simulator.runtime.answering.rule_gate import Injecting
 from simulator.runtime.errors import ends_the_work
 from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
+from simulator.runtime.turns.fired_rules import Firing
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import watched
 from simulator.runtime.turns.turn import TurnRun
@@ -83,7 +82,7 @@ class Answering:
         """Return whether there are rules that may answer a request."""
         if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
             return False
-        if waiting.call.own is not None:
+        if waiting.own is not None:
             return True
         rules = waiting.rules
         waiting.judged = not rules or all(rule.tool_name not in {waiting.name, EVERY_TOOL} for rule in rules)
@@ -164,7 +163,11 @@ class Answering:
         if _runs_agent(waiting) and not waiting.call.has_own_code:
             return seats.tools.get(waiting.name, "real")
         player = seats.of_tool(waiting.name)
-        if player == "real" and isinstance(waiting.call, ToolBoundaryCall) and _is_declared(waiting.call):
+        if (
+            player == "real"
+            and isinstance(waiting.call, ToolBoundaryCall)
+            and is_only_declared(waiting.call.tool)
+        ):
             return "offline"
         # Nothing here can say what code would print.
         return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
@@ -173,8 +176,8 @@ class Answering:
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
         if isinstance(waiting.call, ToolBoundaryCall):
-            if waiting.call.own is not None:
-                await self._tell_own(waiting, *waiting.call.own)
+            if waiting.own is not None:
+                await self._tell_own(waiting, *waiting.own)
                 return
             if await self._injected(waiting):
                 return
@@ -493,8 +496,3 @@ class Answering:
 def _runs_agent(waiting: Waiting[Any]) -> bool:
     """Recognise a call of a tool whose work is done by an agent that has seats of its own."""
     return isinstance(waiting.call, ToolBoundaryCall) and waiting.call.runs_agent
-
-
-def _is_declared(call: ToolBoundaryCall) -> bool:
-    """Recognise a call that has nothing real behind it."""
-    return isinstance(call.tool, PlayedTool) or is_only_declared(call.tool)

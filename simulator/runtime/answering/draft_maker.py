@@ -21,11 +21,11 @@ from simulator.runtime.adk.codec import written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
-from simulator.runtime.knowledge.outcomes import outcome_of
 from simulator.runtime.models.environment_model import Modelling
 from simulator.runtime.models.json_client import Progress
 from simulator.runtime.models.model_evidence import model_evidence
 from simulator.runtime.models.model_generator import Generation
+from simulator.runtime.turns.outcomes import outcome_of
 from simulator.runtime.turns.request_views import describe_tool, held_to
 from simulator.runtime.turns.waiting_request import Waiting
 from simulator.seats.requests import ToolDeclaration

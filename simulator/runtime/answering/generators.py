@@ -12,12 +12,11 @@ from simulator.environment.world.entities import WorldCall
 from simulator.facts import Outcome, Provenance
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.answering.draft_maker import NOT_ASKED, Drafting
-from simulator.runtime.answering.fired_rules import as_response
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
-from simulator.runtime.knowledge.outcomes import breach_of, outcome_of
 from simulator.runtime.models.connection_analysis import begin_if_due
 from simulator.runtime.models.environment_model import Modelling, words_of
 from simulator.runtime.models.json_client import Progress
+from simulator.runtime.turns.outcomes import as_response, breach_of, outcome_of
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.waiting_request import Waiting
 

@@ -15,8 +15,8 @@ from simulator.environment.injection.rule_effects import HangEffect
 from simulator.facts import Outcome
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import jsonable
-from simulator.runtime.answering.fired_rules import Firing, judged
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
+from simulator.runtime.turns.fired_rules import Firing, judged
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.waiting_request import Waiting

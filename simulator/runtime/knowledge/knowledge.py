@@ -16,7 +16,7 @@ from simulator.environment.world.seed_tables import NO_TABLES, Tables, TablesErr
 from simulator.environment.world.shared_state import registry_of
 from simulator.environment.world.world import World
 from simulator.facts import Outcome, Provenance
-from simulator.runtime.answering.fired_rules import as_response
+from simulator.runtime.turns.outcomes import as_response
 from simulator.session.environment_state import SessionEnvironment
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.base.json_values import JsonObject
 from simulator.facts import Outcome, Provenance, Value
-from simulator.runtime.answering.fired_rules import as_response
+from simulator.runtime.turns.outcomes import as_response
 
 
 class AnsweredCall(Value):

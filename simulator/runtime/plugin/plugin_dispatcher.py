@@ -12,12 +12,11 @@ from simulator.environment.plugin_config import StandInPlayer
 from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
 from simulator.runtime.adk.codec import tool_value, written_error
 from simulator.runtime.answering.draft_maker import NOT_ASKED
-from simulator.runtime.answering.fired_rules import as_response
-from simulator.runtime.knowledge.outcomes import breach_of, outcome_of
 from simulator.runtime.models.environment_model import words_of
 from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.runtime.plugin.model_player import Modelled
 from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.runtime.turns.outcomes import as_response, breach_of, outcome_of
 from simulator.seats.answers import raised
 
 _LOG = logging.getLogger(__name__)

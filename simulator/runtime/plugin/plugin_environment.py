@@ -20,8 +20,6 @@ from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.stub_functions import AnswersItself, has_body
-from simulator.runtime.answering.agent_tool_rules import cannot_answer
-from simulator.runtime.knowledge.outcomes import as_tools_give
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
@@ -31,6 +29,8 @@ from simulator.runtime.plugin.call_claims import Claiming, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
 from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, Answering, Made
 from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.runtime.turns.agent_tool_rules import cannot_answer
+from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.session.environment_state import SessionEnvironment
 
 MOST_SESSIONS = 1_000

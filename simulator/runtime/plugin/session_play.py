@@ -28,11 +28,11 @@ from simulator.facts import ToolAnswered
 from simulator.runtime.adk.codec import jsonable, written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.answering.draft_maker import Drafts, Inside, offline_drafts, offline_question
-from simulator.runtime.answering.fired_rules import Firing, judged
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.models.environment_model import asked_call
 from simulator.runtime.models.model_evidence import model_evidence
 from simulator.runtime.plugin.answered_call import AnsweredCall
+from simulator.runtime.turns.fired_rules import Firing, judged
 from simulator.runtime.turns.request_views import describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment_state import SessionEnvironment

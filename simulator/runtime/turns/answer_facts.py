@@ -20,7 +20,7 @@ from simulator.facts import (
 )
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import give_own_ids
-from simulator.runtime.answering.fired_rules import NOTHING_FIRED
+from simulator.runtime.turns.fired_rules import NOTHING_FIRED
 from simulator.runtime.turns.turn import Moment, TurnRun
 from simulator.runtime.turns.waiting_request import Waiting
 from simulator.session.fact_entries import calls_in
@@ -88,7 +88,7 @@ class AnswerFacts:
 
         def made(moment: Moment) -> Answered:
             own = copied(responses) if shared and any(calls_in(responses)) else responses
-            give_own_ids(own, self._run.used_ids, self._run.host.seed, waiting.key)
+            give_own_ids(own, self._run.used_ids, self._run.session.seed, waiting.key)
             return ModelAnswered.known(
                 responses=tuple(own), error=error, **self._common(waiting, moment, provenance)
             )

@@ -12,7 +12,7 @@ import contextlib
 import contextvars
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
@@ -23,7 +23,6 @@ from simulator.facts import (
     AgentRan,
     Answered,
     CodeAnswered,
-    Fact,
     ModelAnswered,
     Outcome,
     Raised,
@@ -40,7 +39,6 @@ from simulator.runtime.adk.codec import (
     jsonable,
     made_error,
     request_parts,
-    tool_result,
     tool_value,
     with_ids,
     written_error,
@@ -48,11 +46,13 @@ from simulator.runtime.adk.codec import (
 from simulator.runtime.adk.event_loop import StudioLoop
 from simulator.runtime.adk.tool_guards import UnchosenToolError
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL
-from simulator.runtime.answering.agent_tool_rules import cannot_answer
-from simulator.runtime.answering.fired_rules import Firing
 from simulator.runtime.errors import Diverged
+from simulator.runtime.turns.agent_tool_rules import cannot_answer
+from simulator.runtime.turns.fired_rules import Firing
+from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.runtime.turns.quiescence import Settling
 from simulator.runtime.turns.replay_release import Replay
+from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import repeated
 from simulator.runtime.turns.waiting_request import Waiting
 
@@ -60,52 +60,6 @@ _SECOND = 1_000_000
 
 # A model and tools that never wait must not keep everyone else from the loop for longer than so many seconds.
 LONGEST_BREATH = 0.1
-
-
-class Host(Protocol):
-    """What a turn needs of the session that it belongs to."""
-
-    seed: str
-
-    def now(self) -> float:
-        """Return the time."""
-        ...
-
-    def append(self, fact: Fact) -> int:
-        """Append a fact to the journal and return its number."""
-        ...
-
-    def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Return the tool calls that were answered in the session so far, in order."""
-        ...
-
-    def rules_named(self, tool_name: str) -> tuple[str, ...]:
-        """Return the ids of the rules in force for a tool of this name."""
-        ...
-
-    def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
-        """Return whether a rule or a player is set for an agent tool, as of the answer that was released last."""
-        ...
-
-    def fired_before(self, fact: AgentRan) -> Firing:
-        """Return what the rules that fired for a call do to its agent's answer."""
-        ...
-
-    def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
-        """Find somebody who answers a request; return the work of one who answers it where it is asked."""
-        ...
-
-    def changed(self) -> None:
-        """Say that there is something new to see."""
-        ...
-
-    def noticed(self) -> None:
-        """Say so where nobody can be waiting for it."""
-        ...
-
-    def problem(self, text: str) -> None:
-        """Recognise the person something."""
-        ...
 
 
 class Moment(NamedTuple):
@@ -130,7 +84,7 @@ class TurnRun:
 
     def __init__(
         self,
-        host: Host,
+        session: SessionPort,
         started: TurnStarted,
         recorded: Sequence[tuple[int, Answered]],
         used_ids: set[str],
@@ -138,7 +92,7 @@ class TurnRun:
         *,
         as_then: bool = True,
     ) -> None:
-        self.host, self.number = host, started.turn
+        self.session, self.number = session, started.turn
         self.used_ids, self.may_have_run = used_ids, may_have_run
         self.loop: StudioLoop = asyncio.get_running_loop()  # type: ignore[assignment] # LoopThread runs no other loop
         self.settling, self._breathed = Settling(self.loop), self.loop.time()
@@ -160,7 +114,7 @@ class TurnRun:
         self._releasing = asyncio.Lock()
         self._microseconds, self._ticks, self._ids = int(started.at * _SECOND + 0.5), 0, 0
         # Half of the id is this turn's own, the other half counts: no two turns of a session share one.
-        own = digest(host.seed, str(started.turn))
+        own = digest(session.seed, str(started.turn))
         self._id_begins = f"{own[:8]}-{own[8:12]}-{own[12:]}-0000-"
         if not recorded:
             self.caught_up.set()
@@ -174,7 +128,9 @@ class TurnRun:
             # What happens in there does not happen again, so it must not move the count of what does.
             self._real_ids[inside.key] += 1
             numbered = f"{inside.key}/{self._real_ids[inside.key]}"
-            return str(uuid.UUID(hex=digest(self.host.seed, numbered) + digest(numbered, self.host.seed)))
+            return str(
+                uuid.UUID(hex=digest(self.session.seed, numbered) + digest(numbered, self.session.seed))
+            )
         self._ids += 1
         return f"{self._id_begins}{self._ids:012x}"
 
@@ -209,7 +165,9 @@ class TurnRun:
         waiting, fact = await self._ask_about(call)
         return await self._given(waiting, fact, call.context)
 
-    async def _ask_about(self, call: ToolBoundaryCall) -> tuple[Waiting[Any], Answered]:
+    async def _ask_about(
+        self, call: ToolBoundaryCall, own: tuple[Outcome, Firing] | None = None
+    ) -> tuple[Waiting[Any], Answered]:
         return await self._ask_waiting(
             self._base_of(call),
             call,
@@ -217,6 +175,7 @@ class TurnRun:
             call.tool.name,
             {},
             arguments=jsonable(call.arguments),
+            own=own,
         )
 
     def _base_of(self, call: ToolBoundaryCall) -> str:
@@ -231,15 +190,14 @@ class TurnRun:
         waiting, fact = await self._ask_about(call)
         if not isinstance(fact, AgentRan):
             return await self._given(waiting, fact, call.context)
-        firing = self.host.fired_before(fact)
+        firing = self.session.fired_before(fact)
         if not firing.has_a_say:
             return await runs()
         try:
             own: Outcome = Returned(value=tool_value(await runs()))
         except Exception as error:  # noqa: BLE001 - an agent may raise anything; the rules see it too
             own = Raised(error=written_error(error))
-        told = call._replace(own=(own, firing))
-        return await self._given(*await self._ask_about(told), call.context)
+        return await self._given(*await self._ask_about(call, (own, firing)), call.context)
 
     def _is_played(self, call: ToolBoundaryCall) -> bool:
         """Return whether a call of an agent tool is a request: as the journal has it, or else as rules and players are set."""
@@ -250,22 +208,14 @@ class TurnRun:
         inside = f"{self.number}/{call.scope}>{call.context.function_call_id}/"
         if any(key.startswith(inside) for key in keys):
             return False
-        return call.has_own_code or self.host.plays_agent_tool(call.tool.name, self.replay.released)
+        return call.has_own_code or self.session.plays_agent_tool(call.tool.name, self.replay.released)
 
     async def _given(self, waiting: Waiting[Any], fact: Answered, context: Any) -> Any:
         if not isinstance(fact, ToolAnswered):
             raise Diverged(-1, fact.key, ["kind"])
         if not waiting.effects_done:
             await repeated(fact.effects, context)
-        match fact.outcome.kind:
-            case "raised":
-                raise made_error(fact.outcome.error)
-            case "failed":
-                return fact.outcome.response()
-            case "deferred":
-                return None
-            case _:
-                return tool_result(fact.outcome.value)
+        return as_tools_give(fact.outcome)
 
     async def ask_code(self, call: CodeCall) -> JsonObject:
         """Ask the environment what code prints."""
@@ -289,10 +239,12 @@ class TurnRun:
         parts: dict[str, str],
         *,
         arguments: JsonObject | None = None,
+        own: tuple[Outcome, Firing] | None = None,
     ) -> tuple[Waiting[Any], Answered]:
         if self.is_over:
             raise asyncio.CancelledError
         waiting = self._new_waiting(base, call, agent, name, parts=parts, arguments=arguments or {})
+        waiting.own = own
         key = waiting.key
         is_recorded = key in self.replay.keys
         if is_recorded and (known := self.replay.at_once(waiting)):
@@ -301,7 +253,7 @@ class TurnRun:
         if not self.replay.is_done:
             self.replay.asked.set()
         try:
-            answering = None if is_recorded else self.host.offer(waiting)
+            answering = None if is_recorded else self.session.offer(waiting)
             fact = None if answering is None else await answering
             if fact is None:
                 fact = await waiting.future
@@ -339,7 +291,7 @@ class TurnRun:
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:
         """Return the tool calls that were answered in the session so far, in order."""
-        return self.host.answered_calls()
+        return self.session.answered_calls()
 
     # ------------------------------------------------------------ what the seated objects tell
 
@@ -352,7 +304,7 @@ class TurnRun:
             return  # it stands in the fact of the tool that sent it, so that fact cannot follow from it
         self.chain = chained(self.chain, written)
         self._at_once = Moment(self.chain, at_once=True)
-        self.host.noticed()
+        self.session.noticed()
 
     def note_effect(self, event: Event) -> None:
         """Take down that an event is an effect of a tool's call, before ADK appends it."""
@@ -364,16 +316,16 @@ class TurnRun:
 
     def note_steering(self, tool_name: str) -> None:
         """Recognise the person why the rules that name such a tool are silent."""
-        for rule_id in self.host.rules_named(tool_name):
-            self.host.problem(cannot_answer(rule_id, tool_name))
+        for rule_id in self.session.rules_named(tool_name):
+            self.session.problem(cannot_answer(rule_id, tool_name))
 
     def note_problem(self, text: str) -> None:
         """Recognise the person something."""
-        self.host.problem(text)
+        self.session.problem(text)
 
     def changed(self) -> None:
         """Say that there is something new to see."""
-        self.host.changed()
+        self.session.changed()
 
     def note_waiting_thread(self, answer: Any) -> None:
         """Code in a worker thread waits for an answer: nothing will come from it until then."""
@@ -424,13 +376,13 @@ class TurnRun:
             self._breathed = self.loop.time()
             waiting.future.set_result(self._recorded_now(fact_at(Moment(self.chain))))
             await self.settling.settle()
-        self.host.changed()
+        self.session.changed()
         return True
 
     def _recorded_now(self, fact: Answered) -> Answered:
         if self.is_over:  # code that swallowed its cancellation has answered: that is no fact any more
             raise asyncio.CancelledError
-        self.host.append(fact)
+        self.session.append(fact)
         self.passed(fact)
         return fact
 
@@ -451,7 +403,7 @@ class TurnRun:
                 self._breathed = self.loop.time()
                 fact = self._recorded_now(fact_at(Moment(self.chain)))
         waiting.future.set_result(fact)
-        self.host.changed()
+        self.session.changed()
         return fact
 
     @contextlib.asynccontextmanager

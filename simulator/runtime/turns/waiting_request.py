@@ -11,10 +11,10 @@ from google.adk.models.llm_response import LlmResponse
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import Answered, RaisedError
+from simulator.facts import Answered, Outcome, RaisedError
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.own_cancellation import OwnSteps
-from simulator.runtime.answering.fired_rules import NOTHING_FIRED, Firing
+from simulator.runtime.turns.fired_rules import NOTHING_FIRED, Firing
 from simulator.seats.requests import Request, ToolDeclaration
 
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
@@ -36,7 +36,8 @@ class Waiting(Generic[CallT]):
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
     of a tool: the environment's model, or the rules that delay it; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
-    is the tool as it was declared when it was first asked for here.
+    is the tool as it was declared when it was first asked for here. `own` is what the agent of a tool has answered, with the
+    rules that may still change that.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Waiting(Generic[CallT]):
     started: float
     asked: int
     arguments: JsonObject
+    own: tuple[Outcome, Firing] | None = None
     since: float = 0.0
     may_have_run: bool = False
     came_back: bool = False

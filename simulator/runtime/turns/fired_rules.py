@@ -205,14 +205,3 @@ def _lost(effect: LoseEffect) -> Outcome:
     if effect.way == "raise":
         return raised("TimeoutError", effect.message).outcome
     return Failed(error_code=effect.error_code, error_message=effect.message)
-
-
-def as_response(outcome: Any) -> Any:
-    """Return what a tool's outcome is for those who read answers: its value, or its error dict; None where it raised."""
-    match outcome.kind:
-        case "returned":
-            return outcome.value
-        case "failed":
-            return outcome.response()
-        case _:
-            return None

@@ -1,4 +1,4 @@
-"""Takes the values that generators give as outcomes, and says where an outcome breaks a tool's output schema."""
+"""Turns what a tool gave into an outcome, and an outcome into what those take who read answers, and ADK."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ def outcome_of(value: Json) -> Outcome:
         return Returned(value=value)
     details = {name: inner for name, inner in value.items() if name not in {_CODE, _MESSAGE}}
     return Failed(error_code=code, error_message=message, details=details)
+
+
+def as_response(outcome: Outcome) -> Any:
+    """Return what a tool's outcome is for those who read answers: its value, or its error dict; None where it raised."""
+    match outcome.kind:
+        case "returned":
+            return outcome.value
+        case "failed":
+            return outcome.response()
+        case _:
+            return None
 
 
 def breach_of(outcome: Outcome, schema: JsonObject | None) -> str:

@@ -21,7 +21,7 @@ from simulator.facts import (
     ToolAnswered,
     TurnStarted,
 )
-from simulator.runtime.answering.fired_rules import NOTHING_FIRED, Firing
+from simulator.runtime.turns.fired_rules import NOTHING_FIRED, Firing
 
 Path = Iterable[tuple[int, Fact]]
 
