@@ -13,7 +13,6 @@ from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.facts import Provenance
-from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.runtime.plugin.plugin_dispatcher import Answering
 from simulator.runtime.plugin.session_play import Question, SessionPlay
 from simulator.runtime.turns.outcomes import as_response
@@ -109,16 +108,5 @@ def _without_waiting(rule: InjectionRule) -> InjectionRule:
 
 def _learn(play: SessionPlay, question: Question, call: RecordedCall) -> None:
     play.judge(question)
-    play.take(
-        lambda number: AnsweredCall(
-            number=number,
-            at=0.0,
-            call_id=question.call_id,
-            agent=question.agent,
-            tool_name=question.name,
-            arguments=question.arguments,
-            outcome=call.outcome,
-            beneath=call.beneath,
-            provenance=Provenance(source="recorded"),
-        )
-    )
+    by = Provenance(source="recorded")
+    play.take(lambda number: question.answered(number, call.outcome, by, at=0.0, beneath=call.beneath))

@@ -9,6 +9,7 @@ from typing import Any
 from simulator.facts import DraftDrawn, ToolProposed
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import whole, whole_text
+from simulator.runtime.answering.pipeline import NOT_ASKED
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.connection_analysis import begin_if_due
 from simulator.runtime.models.environment_model import words_of
@@ -73,7 +74,11 @@ def draw_again(engine: Engine, key: str) -> None:
 async def _draft(engine: Engine, waiting: Waiting[ToolBoundaryCall]) -> None:
     said = Generation(model="the model", reason="it was stopped")
     try:
-        said = await engine.drafting.by_model(waiting, lambda progress: _say(engine, waiting, progress.text))
+        if engine.drafting.is_about_nothing(waiting):
+            said = Generation(model=engine.modelling.name, reason=NOT_ASKED)
+        else:
+            asked = engine.drafting.asked_of_model(waiting)
+            said = await engine.modelling.draft(asked, lambda progress: _say(engine, waiting, progress.text))
     except BaseException as error:
         if ends_the_work(error):
             raise

@@ -202,7 +202,7 @@ def _waiting_call(engine: Engine, key: str) -> CallContext:
     waiting = engine.run.unanswered(key) if engine.run else None
     if waiting is None or engine.answering is None or not isinstance(waiting.call, ToolBoundaryCall):
         raise SimulationError(f"no tool call waits under {key}")
-    return engine.answering.injecting.asked(waiting)
+    return engine.answering.pipeline.rules.asked(waiting)
 
 
 def _past_call(engine: Engine, number: int) -> CallContext:

@@ -47,9 +47,7 @@ from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
 from simulator.runtime.answering.dispatcher import Answering
-from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.generators import Generating
-from simulator.runtime.answering.rule_gate import Injecting
+from simulator.runtime.answering.live_pipeline import LiveDrafting, LivePipeline, LiveRules
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
@@ -90,7 +88,7 @@ class Engine:
         )
         self.modelling = Modelling(self.knowledge, clock)
         self.tool_codes = self._tool_shapes.codes
-        self.drafting = Drafting(self.seed, self.knowledge, self.modelling, self.tool_codes)
+        self.drafting = LiveDrafting(self.seed, self.knowledge, self.tool_codes)
         self.user = UserAtWork()
         self.problems: list[str] = []
         self.divergence: Divergence | None = None
@@ -278,10 +276,8 @@ class Engine:
         )
         run.declared = tuple(map(PlayedTool, self.journal.fold.declared_tools))
         self.run = run
-        injecting = Injecting(self, run, self.streams, self.knowledge)
-        self.answering = Answering(
-            self, run, injecting, Generating(self, self.knowledge, self.drafting, self.modelling)
-        )
+        rules = LiveRules(self, run, self.streams, self.knowledge)
+        self.answering = Answering(self, run, LivePipeline(self, rules, self.drafting, self.modelling))
         self._rules_at_rest = rules_at_rest(facts) if recorded else ()
         loop = asyncio.get_running_loop()
         self._agent = loop.create_task(self._run_agent(run, started, ground))

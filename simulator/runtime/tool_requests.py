@@ -10,8 +10,7 @@ from simulator.environment.world.entities import Contradiction
 from simulator.facts import Outcome
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.generators import world_call
+from simulator.runtime.answering.live_pipeline import LiveDrafting
 from simulator.runtime.errors import ContradictionError
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.outcomes import as_response, breach_of
@@ -100,13 +99,13 @@ class Moment:
         engine = self.engine
         return engine.run, engine.knowledge.up_to_date().learned, engine.journal.fold.environment
 
-    def drafting(self) -> Drafting:
+    def drafting(self) -> LiveDrafting:
         """Return the session's drafting where nothing was learned since, else one that knows no more than was known then."""
         engine = self.engine
         if all(now is then or now == then for now, then in zip(self._now(), self._known, strict=True)):
             return engine.drafting
         knowledge = engine.knowledge_along(engine.journal.branched(self._head))
-        return Drafting(engine.seed, knowledge, engine.modelling, engine.tool_codes)
+        return LiveDrafting(engine.seed, knowledge, engine.tool_codes)
 
 
 def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
@@ -125,9 +124,8 @@ def _contradicted(
 ) -> tuple[Contradiction, ...]:
     if outcome.kind not in {"returned", "failed"}:
         return ()
-    known = engine.knowledge.up_to_date()
-    found = known.against(world_call(waiting, as_response(outcome)))
-    broken = breach_of(outcome, known.output_schema(waiting.name))
+    found = engine.drafting.against(waiting, as_response(outcome))
+    broken = breach_of(outcome, engine.knowledge.output_schema(waiting.name))
     return (*found, Contradiction(what=f"the answer {broken}")) if broken else found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import Provenance, Returned
 from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.plugin.answered_call import AnsweredCall
+from simulator.runtime.plugin.session_play import AnsweredCall
 from simulator.session.environment_state import SessionEnvironment
 
 

@@ -13,7 +13,6 @@ from simulator.environment.injection.rules import EVERY_TOOL
 from simulator.facts import (
     Answered,
     CallStarted,
-    Failed,
     ModelProposed,
     Outcome,
     Provenance,
@@ -24,8 +23,8 @@ from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCa
 from simulator.runtime.adk.codec import jsonable, whole, written_error
 from simulator.runtime.adk.stub_functions import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
-from simulator.runtime.answering.generators import GENERATORS, Generating
-from simulator.runtime.answering.rule_gate import Injecting
+from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
+from simulator.runtime.answering.pipeline import Made, refused
 from simulator.runtime.errors import ends_the_work
 from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
 from simulator.runtime.turns.fired_rules import Firing
@@ -34,7 +33,6 @@ from simulator.runtime.turns.tool_effects import watched
 from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.waiting_request import Waiting
 
-_REFUSED = "refused"
 _PARKED_SECONDS = 2.0
 """How long a real tool waits for other code, twice, before the calls behind it are named."""
 
@@ -43,18 +41,14 @@ class Answering:
     """Offers each request of a turn to whoever shall answer it.
 
     Args:
-        table: The session.
+        session: The session.
         run: The turn.
-        injecting: Lets the injection rules speak.
-        generating: Makes answers where a generator plays a tool.
+        pipeline: Answers tool calls by rules and generators.
     """
 
-    def __init__(
-        self, table: SessionPort, run: TurnRun, injecting: Injecting, generating: Generating
-    ) -> None:
-        self._table, self._run = table, run
-        self.injecting, self._generating = injecting, generating
-        self._facts = AnswerFacts(table.now, run, generating.flagged)
+    def __init__(self, session: SessionPort, run: TurnRun, pipeline: LivePipeline) -> None:
+        self._session, self._run, self.pipeline = session, run, pipeline
+        self._facts = AnswerFacts(session.now, run, pipeline.breach)
         self._one_real_call, self._one_draft = asyncio.Lock(), asyncio.Lock()
         self.real_call: Waiting[Any] | None = None
         """The real call that runs right now, if any."""
@@ -95,7 +89,7 @@ class Answering:
         self._leave_queue(waiting)
         if not self._needs_judging(waiting) and self._player(waiting) == "person":
             self._to_person(waiting)
-            self._table.changed()
+            self._session.changed()
             return
         waiting.for_person = False
         self.start(waiting, self._answer(waiting))
@@ -128,11 +122,11 @@ class Answering:
             if waiting.job is asyncio.current_task():  # else somebody else has taken it over
                 waiting.job = None
                 waiting.running = False
-            self._table.changed()
+            self._session.changed()
 
     def _leave_to_person(self, waiting: Waiting[Any], error: BaseException) -> None:
         """Let a person answer what could not be answered, whatever went wrong."""
-        self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
+        self._session.problem(f"{waiting.name}: {type(error).__name__}: {error}")
         waiting.wants_person()
 
     async def _here(
@@ -146,7 +140,7 @@ class Answering:
             if ends_the_work(error):
                 raise
             self._leave_to_person(waiting, error)
-            self._table.changed()
+            self._session.changed()
             return None
         finally:
             waiting.here = waiting.running = False
@@ -157,7 +151,7 @@ class Answering:
         return self._seated(waiting)
 
     def _seated(self, waiting: Waiting[Any]) -> str:
-        seats = self._table.seats
+        seats = self._session.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
         if _runs_agent(waiting) and not waiting.call.has_own_code:
@@ -206,21 +200,22 @@ class Answering:
         """Let the rules speak, once for each call; True if they have answered, or left it to a person."""
         if waiting.judged:
             return False
-        rule = (await self.injecting.judge(waiting)).rule
-        if rule is None:
-            return False
-        if waiting.came_back:
-            waiting.would_answer = rule.rule_id
-            waiting.wants_person()
-            return True
-        if rule.effect.kind == "ask":
+        async with self._run.its_turn():
+            self.pipeline.rules.judge(waiting)
+        rule = waiting.firing.rule
+        if waiting.came_back:  # a person has the call first, at once
+            if rule is not None:
+                waiting.would_answer = rule.rule_id
+                waiting.wants_person()
+            return rule is not None
+        waiting.latency = waiting.firing.latency()
+        made = await self.pipeline.by_rule(waiting)
+        if made is not None:
+            await self._release_made(waiting, made)
+        elif rule is not None and rule.effect.kind == "ask":
             waiting.note = rule.effect.note or f"The rule {rule.rule_id} leaves this call to you."
             waiting.wants_person()
-            return True
-        outcome = await self.injecting.outcome(waiting)
-        provenance = self.provenance(waiting, "injected", rule.rule_id)
-        await self.release_tool(waiting, outcome, ToolEffects(), provenance)
-        return True
+        return rule is not None
 
     # ------------------------------------------------------------ the agent's own model
 
@@ -230,13 +225,13 @@ class Answering:
             responses, error = await self._model_speaks(waiting)
             if hold and not waiting.future.done():
                 proposed = ModelProposed(
-                    at=self._table.now(),
+                    at=self._session.now(),
                     turn=self._run.number,
                     key=waiting.key,
                     responses=responses,
                     error=error,
                 )
-                self._table.append(proposed)
+                self._session.append(proposed)
             waiting.proposal, waiting.failure = (responses, error) if hold else (None, None)
         else:
             responses, error = waiting.proposal, waiting.failure
@@ -253,8 +248,8 @@ class Answering:
         responses: list[JsonObject] = []
 
         error: RaisedError | None = None
-        waiting.running, waiting.since = True, self._table.now()
-        self._table.changed()
+        waiting.running, waiting.since = True, self._session.now()
+        self._session.changed()
         try:
             async with aclosing(waiting.call.real()) as stream:
                 async for response in stream:
@@ -274,7 +269,7 @@ class Answering:
         if response.get("partial"):
             content: Any = response.get("content") or {}
             waiting.running_text += "".join(part.get("text") or "" for part in content.get("parts") or ())
-            self._table.changed()
+            self._session.changed()
 
     # ------------------------------------------------------------ the real thing
 
@@ -310,9 +305,9 @@ class Answering:
         if not self._one_real_call.locked():
             await self._one_real_call.acquire()
             return
-        waiting.is_behind, waiting.since = True, self._table.now()
+        waiting.is_behind, waiting.since = True, self._session.now()
         self._behind += 1
-        self._table.changed()
+        self._session.changed()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._watch_the_line())
         try:
@@ -337,7 +332,7 @@ class Answering:
             else:
                 parked = now
         behind = ", ".join(each.name for each in self._run.waiting.values() if each.is_behind)
-        self._table.problem(
+        self._session.problem(
             f"{parked.name} waits for an event, a lock or a queue, and {behind} for {parked.name} to end, as real tools run one at "
             "a time. If they wait for each other, none of them ends: stop the turn, and let a person answer one of them."
         )
@@ -350,7 +345,7 @@ class Answering:
     async def _tell_own(self, waiting: Waiting[ToolBoundaryCall], own: Outcome, firing: Firing) -> None:
         """Hand on what the agent of a tool answered, changed as the rules say that fired when it began."""
         waiting.judged, waiting.firing = True, firing
-        outcome, beneath, notes = self.injecting.told(waiting, own)
+        outcome, beneath, notes = self.pipeline.rules.told(waiting, own)
         provenance = Provenance(source="real", notes=notes)
         await self._run.release(
             waiting, self._facts.of_tool(waiting, outcome, ToolEffects(), provenance, beneath)
@@ -358,14 +353,14 @@ class Answering:
 
     async def _note_start(self, waiting: Waiting[Any]) -> None:
         started = CallStarted.known(
-            at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
+            at=self._session.now(), turn=self._run.number, key=waiting.key, name=waiting.name
         )
-        self._table.append(started)
+        self._session.append(started)
         waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
         waiting.running_by = ""
         waiting.started = self._run.loop.time() - waiting.latency
-        self._table.noticed()
-        await self._table.durable()
+        self._session.noticed()
+        await self._session.durable()
 
     async def _tool_answers_here(self, waiting: Waiting[ToolBoundaryCall]) -> Answered:
         call = waiting.call
@@ -379,7 +374,7 @@ class Answering:
                 waiting.key,
                 call.real,
                 call.context,
-                self._table.problem,
+                self._session.problem,
                 waiting.note_traceback,
                 note_steps=waiting.note_steps,
             )
@@ -406,7 +401,7 @@ class Answering:
             waiting.key,
             call.real,
             call.context,
-            self._table.problem,
+            self._session.problem,
             waiting.note_traceback,
             note_steps=waiting.note_steps,
         )
@@ -428,7 +423,7 @@ class Answering:
 
     async def _generate(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
         """Let a generator answer, or a person where it says that one has to look."""
-        if self._generating.asks_a_model(player):
+        if self.pipeline.asks_a_model(player):
             await self._generated(waiting, player)
             return
         # One after the other: a draft agrees with the answers before it, and gives no new thing the id of another.
@@ -436,23 +431,25 @@ class Answering:
             await self._generated(waiting, player)
 
     async def _generated(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
-        made = await self._generating.answer(waiting, player)
+        made = await self.pipeline.played(waiting, player)
         if made is None:
             waiting.wants_person()
-            return
-        provenance = self.provenance(waiting, made.source, made.by, made.notes)
-        await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
+        else:
+            await self._release_made(waiting, made)
 
     # ------------------------------------------------------------ answers become facts
 
     async def _refuse(self, waiting: Waiting[Any]) -> None:
-        provenance = self.provenance(waiting, "refused")
         message = f"{waiting.name} is not available in this simulation"
         if isinstance(waiting.call, CodeCall):
+            provenance = self.provenance(waiting, "refused")
             await self.release_code(waiting, {"stdout": "", "stderr": message}, provenance)
             return
-        outcome = Failed(error_code=_REFUSED, error_message=message)
-        await self.release_tool(waiting, outcome, ToolEffects(), provenance)
+        await self._release_made(waiting, refused(message))
+
+    async def _release_made(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> None:
+        provenance = self.provenance(waiting, made.source, made.by, made.notes)
+        await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
 
     provenance = staticmethod(provenance_of)
 
@@ -466,7 +463,7 @@ class Answering:
         """Record a tool's answer and hand it to the agent, changed as the rules that fired say."""
         beneath: Outcome | None = None
         if waiting.firing.has_a_say:
-            outcome, beneath, notes = self.injecting.told(waiting, outcome)
+            outcome, beneath, notes = self.pipeline.rules.told(waiting, outcome)
             provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
         return await self._run.release(
             waiting, self._facts.of_tool(waiting, outcome, effects, provenance, beneath)

@@ -1,11 +1,13 @@
-"""Drafts answers to tool calls out of all that a session's environment knows: offline, recorded, or by a model."""
+"""Drafts answers to tool calls out of all that a session's environment knows, and holds answers against it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from pydantic import JsonValue
 
@@ -14,28 +16,22 @@ from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
 from simulator.environment.evidence.sketch import Code
+from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.world.entities import WorldCall
+from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
-from simulator.runtime.adk.boundaries import ToolBoundaryCall
-from simulator.runtime.adk.codec import written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
-from simulator.runtime.models.environment_model import Modelling
-from simulator.runtime.models.json_client import Progress
+from simulator.runtime.models.environment_model import asked_call
 from simulator.runtime.models.model_evidence import model_evidence
-from simulator.runtime.models.model_generator import Generation
 from simulator.runtime.turns.outcomes import outcome_of
-from simulator.runtime.turns.request_views import describe_tool, held_to
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import C
 from simulator.seats.requests import ToolDeclaration
 
 _NUMBERS = re.compile(r"([a-z]\w*)[\s:=]{1,3}(-?\d+(?:\.\d+)?)(?![\w.]*\w{3})")
 _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
-
-NOT_ASKED = "the world has no such thing, so no model was asked"
-"""Why no model makes an answer where the world knows it."""
 
 
 class Drafts(NamedTuple):
@@ -57,75 +53,76 @@ class Drafts(NamedTuple):
         return outcome_of(self.draft)
 
 
-class Drafting:
-    """Makes drafts for the calls of a session.
+class Drafting(ABC, Generic[C]):
+    """Drafts answers to the tool calls of a session, and holds answers against what is known.
 
-    Args:
-        seed: Where the session's chance comes from.
-        knowledge: What its environment knows.
-        modelling: Asks the environment's model.
-        codes: Gives where the agent's tools are written, by name.
+    Who uses it says what is known, how a tool is declared, and where the chance of a draft comes from.
     """
 
-    def __init__(
-        self,
-        seed: str,
-        knowledge: LiveKnowledge,
-        modelling: Modelling,
-        codes: Callable[[], Mapping[str, Code]] = dict,
-    ) -> None:
-        self._seed, self._knowledge, self._modelling, self._codes = seed, knowledge, modelling, codes
+    @abstractmethod
+    def knowing(self) -> AbstractContextManager[Knowledge]:
+        """Hold what the environment knows, as it is now, while somebody looks at it."""
 
-    def offline(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> Drafts:
+    @abstractmethod
+    def declaration(self, call: C) -> ToolDeclaration:
+        """Return a call's tool as it is declared, with the output schema that is set for it."""
+
+    @abstractmethod
+    def is_schema_set(self, call: C) -> bool:
+        """Return whether a person has set a schema for the answers of a call's tool; takes next to no time."""
+
+    @abstractmethod
+    def draft_seed(self, call: C) -> str:
+        """Return where the chance of a call's draft comes from."""
+
+    @abstractmethod
+    def codes(self, call: C) -> Mapping[str, Code]:
+        """Return where the tools are written that are known when a call is made, by name."""
+
+    def offline(self, call: C, draw: int = 0) -> Drafts:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
-        return offline_drafts(self.declaration(waiting), self._asked(waiting, draw))
+        with self.knowing():
+            return offline_drafts(self.declaration(call), self._asked(call, draw))
 
-    def candidates(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[Candidate, ...]:
+    def candidates(self, call: C, draw: int = 0) -> tuple[Candidate, ...]:
         """Return up to five ready answers, each of another kind, the draft of that draw first."""
-        return candidates(*self._asked(waiting, draw))
+        with self.knowing():
+            return candidates(*self._asked(call, draw))
 
-    def _asked(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[DraftCall, Sources]:
-        knowledge, tool = self._knowledge.up_to_date(), self.declaration(waiting)
-        read = Inside(f"{self._seed}/{waiting.key}", self._codes(), written_state(waiting.call.context), draw)
-        return offline_question(knowledge, tool, waiting.arguments, read)
+    def _asked(self, call: C, draw: int) -> tuple[DraftCall, Sources]:
+        with self.knowing() as known:
+            inside = Inside(self.draft_seed(call), self.codes(call), call.state(), draw)
+            return offline_question(known, self.declaration(call), call.arguments, inside)
 
-    def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
-        """Return a tool as it is declared, with the output schema that a person has set for it."""
-        if waiting.declared is None:
-            waiting.declared = describe_tool(waiting.call.tool)
-        return held_to(waiting.declared, self._knowledge.up_to_date().output_schema(waiting.name))
+    def asked_of_model(self, call: C) -> AskedCall:
+        """Gather what a model is told about a call."""
+        with self.knowing() as known:
+            offline = self.offline(call)
+            evidence = model_evidence(
+                offline.draft,
+                offline.sources,
+                self.candidates(call),
+                code_of(call.tool).code,
+                with_source=known.environment.settings.source_to_model,
+            )
+            return asked_call(known, self.declaration(call), call.arguments, evidence)
 
-    async def by_model(
-        self, waiting: Waiting[ToolBoundaryCall], told: Callable[[Progress], None]
-    ) -> Generation:
-        """Ask the environment's model; as `Modelling.draft`.
+    def is_about_nothing(self, call: C) -> bool:
+        """Return whether the world says that a thing does not exist that a call is about: a model could only invent it."""
+        with self.knowing() as known:
+            return known.world.not_found(call.name, call.arguments) is not None
 
-        Where the world says that a thing does not exist, no model is asked: it could only invent the thing.
-        """
-        arguments: JsonObject = waiting.arguments
-        if self.is_about_nothing(waiting):
-            return Generation(model=self._modelling.name, reason=NOT_ASKED)
-        offline = self.offline(waiting)
-        evidence = model_evidence(
-            offline.draft,
-            offline.sources,
-            self.candidates(waiting),
-            code_of(waiting.call.tool).code,
-            with_source=self._modelling.environment.settings.source_to_model,
-        )
-        return await self._modelling.draft(self.declaration(waiting), arguments, told, evidence)
+    def nearest_recorded(self, call: C) -> Near | None:
+        """Return the recorded call of the tool that is most like this one; the same question gets its answers in order."""
+        with self.knowing() as known:
+            calls, used = known.recorded_calls(), known.used_recordings
+            found = nearest(calls, call.name, call.arguments, n=1, used=used)
+            return found[0] if found else None
 
-    def is_about_nothing(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
-        """Return whether the world says that a thing does not exist that a call is about."""
-        return self._knowledge.up_to_date().world.not_found(waiting.name, waiting.arguments) is not None
-
-    def nearest_recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Near | None:
-        """Return the recorded call of this tool that is most like this one; the same question gets its answers in order."""
-        knowledge = self._knowledge.up_to_date()
-        found = nearest(
-            knowledge.recorded_calls(), waiting.name, waiting.arguments, n=1, used=knowledge.used_recordings
-        )
-        return found[0] if found else None
+    def against(self, call: C, response: JsonValue) -> tuple[Contradiction, ...]:
+        """Return what an answer would contradict."""
+        with self.knowing() as known:
+            return known.against(WorldCall(call.name, call.arguments, response))
 
 
 class Inside(NamedTuple):

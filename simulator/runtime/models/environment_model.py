@@ -71,29 +71,19 @@ class Modelling:
             raise SimulationError("no model is set for the environment")
         return self.objects.get(name, name)
 
-    async def draft(
-        self,
-        tool: ToolDeclaration,
-        arguments: JsonObject,
-        told: Callable[[Progress], None],
-        evidence: ModelEvidence = NO_EVIDENCE,
-    ) -> Generation:
+    async def draft(self, asked: AskedCall, told: Callable[[Progress], None]) -> Generation:
         """Ask the model for an answer to a call; without one, its `reason` says why.
 
         Args:
-            tool: The tool.
-            arguments: What it is asked.
+            asked: The call, and what is known.
             told: Is told what goes on.
-            evidence: What else the model is told.
         """
-        knowledge = self._knowledge.up_to_date()
-        settings = knowledge.environment.settings
         return await generate(
-            asked_call(knowledge, tool, arguments, evidence),
+            asked,
             self.model(),
             clock=self._clock,
             on_progress=told,
-            configuration=configuration_of(settings),
+            configuration=configuration_of(self.environment.settings),
         )
 
     async def analyse(self, told: Callable[[Progress], None]) -> ModelConnections:

@@ -11,7 +11,7 @@ from simulator.runtime.plugin.adk_plugin import (
     create_callback,
     create_plugin,
 )
-from simulator.runtime.plugin.answered_call import AnsweredCall
+from simulator.runtime.plugin.session_play import AnsweredCall
 from simulator.runtime.plugin.tool_simulator import RegisteredTool, SimulatedTool, ToolSimulator
 
 __all__ = [

@@ -32,8 +32,8 @@ from simulator.runtime.adk.adk_private import Run, invocation_of, let_plugins_go
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.models.environment_model import configuration_of
-from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
+from simulator.runtime.plugin.session_play import AnsweredCall
 from simulator.runtime.plugin.watched_run import watched
 
 _NUMBERS = itertools.count(1)

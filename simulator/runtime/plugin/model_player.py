@@ -54,7 +54,7 @@ class Modelled:
         """Ask for an answer; without one, its `reason` says why."""
         await self._connect(play)
         settings = self._settings
-        return await generate(
+        said = await generate(
             play.asked_of_model(question),
             settings.model,
             clock=settings.clock,
@@ -63,6 +63,9 @@ class Modelled:
             timeout_seconds=settings.timeout_seconds,
             retries=settings.retries,
         )
+        if said.reason:
+            _LOG.warning("%s is answered by an offline draft: %s", question.name, said.reason)
+        return said
 
     async def _connect(self, play: SessionPlay) -> None:
         """Let the model look at the tools that are known, once for all sessions with the same ones.

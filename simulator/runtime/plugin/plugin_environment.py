@@ -20,15 +20,15 @@ from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.stub_functions import AnswersItself, has_body
+from simulator.runtime.answering.pipeline import Made
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions, real_invocation_of
-from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.runtime.plugin.call_claims import Claiming, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
-from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, Answering, Made
-from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, Answering
+from simulator.runtime.plugin.session_play import AnsweredCall, Question, SessionPlay
 from simulator.runtime.turns.agent_tool_rules import cannot_answer
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.session.environment_state import SessionEnvironment
@@ -172,7 +172,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
             play = self.session(context)
             for tool in tools.values():
                 if not (is_steering(tool) or runs_agents(tool)):
-                    play.declaration(tool)
+                    play.declared(tool)
         except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the tools of the agent cannot be looked at")
 

@@ -6,39 +6,78 @@ import logging
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.base.json_values import JsonObject, canonical, copied
-from simulator.environment.drafts.candidates import candidates
-from simulator.environment.drafts.draft_request import DraftCall, Sources
+from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.evidence.sketch import Code
-from simulator.environment.expressions.templates import variables_of
-from simulator.environment.injection.rule_call import CallContext, Tally
+from simulator.environment.injection.rule_call import Tally
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.prompts.tool_prompt import AskedCall
-from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.connections import Connections, ToolShape
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.shared_state import SharedState, StateRegistry
-from simulator.facts import ToolAnswered
+from simulator.facts import Outcome, Provenance, ToolAnswered, Value
 from simulator.runtime.adk.codec import jsonable, written_state
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.answering.draft_maker import Drafts, Inside, offline_drafts, offline_question
+from simulator.runtime.answering.draft_maker import Drafting
+from simulator.runtime.answering.rule_gate import RuleGate
 from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.models.environment_model import asked_call
-from simulator.runtime.models.model_evidence import model_evidence
-from simulator.runtime.plugin.answered_call import AnsweredCall
-from simulator.runtime.turns.fired_rules import Firing, judged
+from simulator.runtime.turns.fired_rules import Firing
+from simulator.runtime.turns.outcomes import as_response
 from simulator.runtime.turns.request_views import describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment_state import SessionEnvironment
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
+
+
+class AnsweredCall(Value):
+    """An answered call.
+
+    Attributes:
+        number: Its place among the answered calls of its session, from 1.
+        at: When it was answered, in seconds since the epoch.
+        call_id: ADK's id of the function call.
+        agent: The agent that called.
+        tool_name: The tool.
+        arguments: What it was asked.
+        outcome: What the agent got: a value, an error dict, or an exception.
+        beneath: What really happened, where a rule distorted the answer or lost it.
+        provenance: Who answered, which rules fired, and why the others did not.
+        contradicts: What of the answer contradicts the world, in words.
+        seconds: How long it took.
+    """
+
+    number: int
+    at: float
+    call_id: str = ""
+    agent: str = ""
+    tool_name: str
+    arguments: JsonObject
+    outcome: Outcome
+    beneath: Outcome | None = None
+    provenance: Provenance
+    contradicts: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def turn(self) -> int:
+        """The place of the call, which stands for the time at which it changed the world."""
+        return self.number
+
+    @property
+    def response(self) -> Any:
+        """What the agent saw: a value or an error dict; None where the call raised."""
+        return as_response(self.outcome)
+
+    @property
+    def really(self) -> Any:
+        """What really happened, as `response` says it."""
+        return as_response(self.beneath or self.outcome)
 
 
 class Question:
@@ -64,13 +103,26 @@ class Question:
         """Return ADK's session state as the call sees it."""
         return written_state(self.context) or {}
 
+    def answered(self, number: int, outcome: Outcome, provenance: Provenance, **more: Any) -> AnsweredCall:
+        """Return the call as it was answered; `more` are other fields of that."""
+        return AnsweredCall(
+            number=number,
+            call_id=self.call_id,
+            agent=self.agent,
+            tool_name=self.name,
+            arguments=self.arguments,
+            outcome=outcome,
+            provenance=provenance,
+            **more,
+        )
+
 
 def _text(context: Any, name: str) -> str:
     found = getattr(context, name, None)
     return found if isinstance(found, str) else ""
 
 
-class SessionPlay:
+class SessionPlay(RuleGate[Question], Drafting[Question]):
     """The environment of one session. Threads and event loops may use it at once: each step is one under its lock.
 
     Args:
@@ -93,16 +145,16 @@ class SessionPlay:
         beginnings: StateRegistry | None = None,
     ) -> None:
         self._rules, self._registry, self._beginnings = rules, registry, beginnings
-        self._seed = uuid.uuid4().hex if seed is None else seed
+        self.seed = uuid.uuid4().hex if seed is None else seed
         self._drafts_seed = seed or ""
         self._lock = lock or threading.RLock()
         self._environment = environment
-        self._streams = DrawStreams(self._seed)
+        self.streams = DrawStreams(self.seed)
         self._shapes: dict[str, ToolShape] = {}
         self._looked_for: dict[str, Code | None] = {}
         self._declared: dict[str, ToolDeclaration] = {}
         self._drawn, self._counted = Counter[str](), Counter[str]()
-        self._fired, self._asked = Counter[str](), Counter[str]()
+        self._fired, self._called = Counter[str](), Counter[str]()
         self._answered: list[AnsweredCall] = []
         self.known = self._begun()
         self.is_analysed = False
@@ -147,8 +199,12 @@ class SessionPlay:
         with self._lock:
             return tuple(self._shapes.values())
 
-    def declaration(self, tool: BaseTool) -> ToolDeclaration:
-        """Return a tool as it is declared, with the output schema that is set for it."""
+    def declaration(self, call: Question) -> ToolDeclaration:
+        """Return a call's tool as it is declared, with the output schema that is set for it."""
+        return self.declared(call.tool)
+
+    def declared(self, tool: BaseTool) -> ToolDeclaration:
+        """Return a tool as `declaration` does, and know it from now on."""
         declared = self._declared.get(tool.name)
         if declared is None:
             declared = held_to(_described(tool), self._environment.settings.tool(tool.name).output_schema)
@@ -164,100 +220,46 @@ class SessionPlay:
 
     # ------------------------------------------------------------ one call
 
-    def judge(self, question: Question) -> None:
-        """Ask the rules about a call, which counts from now on."""
+    @contextmanager
+    def knowing(self) -> Iterator[Knowledge]:
+        """Hold what is known, against other threads, while somebody looks at it."""
         with self._lock:
-            known, name = self.known, question.name
-            asked = CallContext(
-                tool_name=name,
-                arguments=question.arguments,
-                agent=question.agent,
-                branch=question.branch,
-                tally=Tally(
-                    drawn=self._drawn,
-                    counted=self._counted,
-                    fired=self._fired,
-                    tool_calls=self._asked[name],
-                    session_calls=self._asked.total(),
-                ),
-                world=known.world.collections,
-                state=question.state,
-                calls=lambda: known.calls_of(name),
-            )
-            firing = question.firing = judged(self._rules, asked, self._streams, self._seed)
-            self._asked[name] += 1
-            question.number = self._asked[name]
-            self._drawn.update(firing.drawn)
-            self._counted.update(firing.counted)
-            self._fired.update(firing.fired)
+            yield self.known
 
-    def variables(self, question: Question, seed: str) -> Mapping[str, object]:
-        """Return what the templates of a rule may name."""
-        with self._lock:
-            return variables_of(
-                args=question.arguments,
-                state=question.state(),
-                world=copied(self.known.world.collections()),
-                calls=list(self.known.calls_of(question.name)),
-                answers=self.known.last_answers(),
-                agent=question.agent,
-                call_number=question.number,
-                seed=seed,
-            )
+    def rules_for(self, call: Question) -> tuple[InjectionRule, ...]:  # noqa: ARG002 - they are the same for each call
+        """Return the rules."""
+        return self._rules
 
-    def offline(self, question: Question) -> Drafts:
-        """Draft an answer offline: for the same calls before it, the same one in every session with this seed."""
-        with self._lock:
-            tool = self.declaration(question.tool)
-            return offline_drafts(tool, self._question(question, tool))
+    def tally(self, call: Question) -> Tally:
+        """Return what was counted before a call."""
+        return Tally(
+            drawn=self._drawn,
+            counted=self._counted,
+            fired=self._fired,
+            tool_calls=self._called[call.name],
+            session_calls=self._called.total(),
+        )
 
-    def _question(self, question: Question, tool: ToolDeclaration) -> tuple[DraftCall, Sources]:
-        seed = f"{self._drafts_seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
-        inside = Inside(seed, self._codes(question), question.state())
-        return offline_question(self.known, tool, question.arguments, inside)
+    def count(self, call: Question) -> None:
+        """Count a call that was judged, and what its rules drew, counted and did."""
+        self._called[call.name] += 1
+        self._drawn.update(call.firing.drawn)
+        self._counted.update(call.firing.counted)
+        self._fired.update(call.firing.fired)
 
-    def _codes(self, question: Question) -> Mapping[str, Code]:
-        """Return where the tools are written that were asked, by name; each is looked for once."""
-        if question.name not in self._looked_for:
-            self._looked_for[question.name] = code_of(question.tool).code
-        return {name: code for name, code in self._looked_for.items() if code is not None}
-
-    def is_schema_set(self, question: Question) -> bool:
+    def is_schema_set(self, call: Question) -> bool:
         """Return whether a schema was set for the tool's answers."""
-        return self._environment.settings.tool(question.name).output_schema is not None
+        return self._environment.settings.tool(call.name).output_schema is not None
 
-    def is_about_nothing(self, question: Question) -> bool:
-        """Return whether the world says that a thing does not exist that a call is about."""
-        with self._lock:
-            return self.known.world.not_found(question.name, question.arguments) is not None
+    def draft_seed(self, call: Question) -> str:
+        """Return a seed that is the same in every session with this seed, for the same calls before."""
+        return f"{self._drafts_seed}/{call.name}/{call.number}/{canonical(call.arguments)}"
 
-    def asked_of_model(self, question: Question) -> AskedCall:
-        """Gather what a model is told about a call."""
-        with self._lock:
-            tool, drafts = self.declaration(question.tool), self.offline(question)
-            asked = self._question(question, tool)
-            evidence = model_evidence(
-                drafts.draft,
-                drafts.sources,
-                candidates(*asked),
-                code_of(question.tool).code,
-                with_source=self._environment.settings.source_to_model,
-            )
-            return asked_call(self.known, tool, question.arguments, evidence)
-
-    def nearest_recorded(self, question: Question) -> Near | None:
-        """Return the recorded call of the tool that is most like this one."""
-        with self._lock:
-            calls = self.known.recorded_calls()
-            used = self.known.used_recordings
-            found = nearest(calls, question.name, question.arguments, n=1, used=used)
-            return found[0] if found else None
-
-    def against(self, question: Question, response: Any) -> tuple[str, ...]:
-        """Return what an answer would contradict."""
-        with self._lock:
-            call = WorldCall(question.name, question.arguments, response)
-            return tuple(each.what for each in self.known.against(call))
+    def codes(self, call: Question) -> Mapping[str, Code]:
+        """Return where the tools are written that were asked, by name; each is looked for once."""
+        if call.name not in self._looked_for:
+            self._looked_for[call.name] = code_of(call.tool).code
+        return {name: code for name, code in self._looked_for.items() if code is not None}
 
     def take(self, made: Callable[[int], AnsweredCall]) -> AnsweredCall:
         """Learn from an answered call, and keep it.

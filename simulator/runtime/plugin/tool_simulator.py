@@ -24,8 +24,8 @@ from simulator.environment.world.tool_settings import DefaultToolResponse, ToolS
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.declarations import response_schema_of
 from simulator.runtime.adk.stub_functions import AnswersItself
-from simulator.runtime.plugin.answered_call import AnsweredCall
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
+from simulator.runtime.plugin.session_play import AnsweredCall
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -27,18 +27,18 @@ from simulator.session.fact_entries import calls_in
 
 _REAL = Provenance(source="real")
 
-Flagged: TypeAlias = Callable[[Waiting[ToolBoundaryCall], Outcome, Provenance], Provenance]
-"""Adds to where a tool's answer comes from what is wrong with it."""
+Breach: TypeAlias = Callable[[Waiting[ToolBoundaryCall], Outcome, str], str]
+"""Says where a tool's answer that comes from somewhere breaks the tool's output schema; empty where it does not."""
 
 FactAt: TypeAlias = Callable[[Moment], Answered]
 """Makes the fact, given when it becomes one."""
 
 
 class AnswerFacts:
-    """Makes facts of the answers in one turn; `now` gives the time, and `flagged` says what is wrong with a tool's answer."""
+    """Makes facts of the answers in one turn; `now` gives the time, and `breach` says what is wrong with a tool's answer."""
 
-    def __init__(self, now: Callable[[], float], run: TurnRun, flagged: Flagged) -> None:
-        self._now, self._run, self._flagged = now, run, flagged
+    def __init__(self, now: Callable[[], float], run: TurnRun, breach: Breach) -> None:
+        self._now, self._run, self._breach = now, run, breach
         self._digests = RequestDigests(parts={}, chain="")
 
     def of_tool(
@@ -51,7 +51,8 @@ class AnswerFacts:
     ) -> FactAt:
         """Return the maker of a tool's answer; `beneath` is what really happened, where that is something else."""
         call = waiting.call
-        provenance = self._flagged(waiting, beneath or outcome, provenance)
+        if broken := self._breach(waiting, beneath or outcome, provenance.source):
+            provenance = provenance.model_copy(update={"notes": (*provenance.notes, broken)})
         return lambda moment: ToolAnswered.known(
             call_id=str(call.context.function_call_id or waiting.key),
             tool_name=waiting.name,

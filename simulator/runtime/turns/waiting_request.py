@@ -5,19 +5,51 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Answered, Outcome, RaisedError
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.adk.codec import written_state
 from simulator.runtime.adk.own_cancellation import OwnSteps
 from simulator.runtime.turns.fired_rules import NOTHING_FIRED, Firing
 from simulator.seats.requests import Request, ToolDeclaration
 
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
+
+
+class Called(Protocol):
+    """A tool call as those see it who answer it: a request that waits, or what a plugin is asked.
+
+    `firing` is what the injection rules said, and `number` which call of its tool it then was.
+    """
+
+    name: str
+    agent: str
+    arguments: JsonObject
+    firing: Firing
+    number: int
+
+    @property
+    def tool(self) -> BaseTool:
+        """The tool."""
+        ...
+
+    @property
+    def branch(self) -> str:
+        """ADK's branch of the agent that calls."""
+        ...
+
+    def state(self) -> JsonObject | None:
+        """Return ADK's session state as the call sees it; None where it is not known."""
+        ...
+
+
+C = TypeVar("C", bound=Called)
 
 
 @dataclass(slots=True)
@@ -89,6 +121,20 @@ class Waiting(Generic[CallT]):
         """Whether somebody is about to answer, or has answered; not while a real call only waits for its turn."""
         is_at_work = self.job is not None and not self.is_queued
         return self.here or is_at_work or self.future.done()
+
+    @property
+    def tool(self: Waiting[ToolBoundaryCall]) -> BaseTool:
+        """The tool that is called."""
+        return self.call.tool
+
+    @property
+    def branch(self: Waiting[ToolBoundaryCall]) -> str:
+        """ADK's branch of the agent that calls the tool."""
+        return self.call.context.branch or ""
+
+    def state(self: Waiting[ToolBoundaryCall]) -> JsonObject | None:
+        """Return ADK's session state as the tool call sees it."""
+        return written_state(self.call.context)
 
     def wants_person(self) -> None:
         """Hand the request to a person."""

@@ -1,0 +1,147 @@
+"""Answers a tool call: the one way for a session that is played, for a plugin on an unmodified agent, and for a replay.
+
+1. The rules are asked in their order (`RuleGate`). Those that fire may take time, answer the call, hang, or leave it
+   to a person; others only say what becomes of the answer. What a rule drew or counted moves for this call alone.
+2. Where no rule answers, the tool's player does: a person, the real tool, a recording, a model, an offline draft
+   (`Drafting`), or nobody, which is refused.
+3. The rules that fired distort the answer or lose it (`RuleGate.told`), each with chance of its own.
+4. The answer, what really happened beneath it, and who made it become one entry. A note says where it breaks the
+   tool's output schema.
+
+Each use supplies four things:
+
+| | a session that is played | the plugin | a hermetic replay |
+|---|---|---|---|
+| what is known and counted | the journal (`LiveDrafting`, `LiveRules`) | `SessionPlay`, under its lock | `SessionPlay` of the case |
+| players | seats; a person looks where a generator would guess | the configuration; nobody can be asked | none, or drafts |
+| time | shown as at work, ends with the turn | slept | none: rules are made to take none |
+| the entry | `ToolAnswered`, in the journal's order | `AnsweredCall` | `RecordedCall`, beside the recorded ones |
+
+`dispatcher` has the first use, `plugin.plugin_dispatcher` the second, `evalset.replay.improvised_answers` the third:
+what was recorded is the player of a replay, so only other calls come here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Literal, NamedTuple
+
+from simulator.environment.injection.rule_effects import HangEffect
+from simulator.facts import Failed, Outcome
+from simulator.runtime.answering.draft_maker import Drafting
+from simulator.runtime.answering.rule_gate import RuleGate
+from simulator.runtime.models.environment_model import words_of
+from simulator.runtime.models.model_generator import Generation
+from simulator.runtime.turns.outcomes import breach_of, outcome_of
+from simulator.runtime.turns.waiting_request import C
+from simulator.seats.answers import raised
+
+NOT_ASKED = "the world has no such thing, so no model was asked"
+"""Why no model makes an answer where the world knows it."""
+
+OFFLINE = "offline"
+"""Who authors a draft that no model made."""
+
+_REFUSED = "refused"
+
+Source = Literal["injected", "generated", "recorded", "real", "refused"]
+
+
+class Made(NamedTuple):
+    """An answer, who authored it, and where it comes from, in words.
+
+    `own` is what a real tool gave or raised, which an agent without a session of ours gets as it is where no rule changes it.
+    """
+
+    outcome: Outcome
+    source: Source
+    by: str | None = None
+    notes: tuple[str, ...] = ()
+    own: Any = None
+
+    def noted(self, *notes: str) -> Made:
+        """Return the same answer with words before its own."""
+        return self._replace(notes=(*notes, *self.notes))
+
+
+class Pipeline(Generic[C]):
+    """Answers the tool calls of one session, but for what a person or a real tool answers.
+
+    Args:
+        rules: Asks the injection rules.
+        drafting: Makes the drafts.
+    """
+
+    def __init__(self, rules: RuleGate[C], drafting: Drafting[C]) -> None:
+        self.rules, self.drafting = rules, drafting
+
+    async def wait(self, call: C, seconds: float | None) -> None:  # noqa: ARG002 - a session that is played shows whose time it is
+        """Let the time pass that a rule takes for a call; None is until the run ends."""
+        if seconds is None:
+            await asyncio.Event().wait()
+        else:
+            await asyncio.sleep(seconds)
+
+    # ------------------------------------------------------------ rules
+
+    async def by_rule(self, call: C) -> Made | None:
+        """Let the rules that fired for a call take their time, and return what one of them answers.
+
+        None says that the tool's player is to answer, or a person where the rule asks one.
+
+        Raises:
+            ValueError: A template of the rule cannot be filled in.
+        """
+        if seconds := call.firing.latency():
+            await self.wait(call, seconds)
+        rule = call.firing.rule
+        if rule is None or rule.effect.kind == "ask":
+            return None
+        if isinstance(rule.effect, HangEffect):
+            await self.wait(call, rule.effect.timeout_seconds)
+            outcome = raised("TimeoutError", rule.effect.message).outcome
+        else:
+            outcome = self.rules.answered(call)
+        return Made(outcome, "injected", rule.rule_id)
+
+    # ------------------------------------------------------------ players
+
+    def offline(self, call: C) -> Made:
+        """Return the offline draft as an answer."""
+        draft = self.drafting.offline(call)
+        return Made(draft.given(), "generated", OFFLINE, draft.sources)
+
+    def recorded(self, call: C) -> Made | None:
+        """Return the answer of the recorded call that is the same, if there is one."""
+        near = self.drafting.nearest_recorded(call)
+        if near is None or near.differs:
+            return None
+        place = near.call.place
+        return Made(outcome_of(near.call.response), "recorded", place, (f"as recorded in {place}",))
+
+    async def by_model(self, call: C, ask: Callable[[C], Awaitable[Generation]]) -> Made:
+        """Return what a model answers when it is asked; where it gives nothing usable, the offline draft, with the reason."""
+        if self.drafting.is_about_nothing(call):
+            return self.offline(call).noted(NOT_ASKED)
+        said = await ask(call)
+        if said.reason:
+            return self.offline(call).noted(f"an offline draft: {said.reason}", *words_of(said))
+        return Made(outcome_of(said.value), "generated", said.model, words_of(said))
+
+    # ------------------------------------------------------------ what becomes of an answer
+
+    def breach(self, call: C, outcome: Outcome, source: str) -> str:
+        """Return where an answer that is given breaks the tool's output schema; empty where it does not.
+
+        What a real tool says of which no rule spoke is held against a schema that a person has set only: nothing is
+        to slow it down.
+        """
+        if source == "real" and call.firing.is_empty and not self.drafting.is_schema_set(call):
+            return ""
+        return breach_of(outcome, self.drafting.declaration(call).response)
+
+
+def refused(message: str) -> Made:
+    """Return the answer of a tool that nobody may answer."""
+    return Made(Failed(error_code=_REFUSED, error_message=message), "refused")
