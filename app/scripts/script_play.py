@@ -124,7 +124,7 @@ def _without_case(form: ScriptForm, config: SimulatedAgentConfig) -> ScriptForm:
         return form
     import evalset  # noqa: PLC0415 - as above
     from evalset.editing.case_play import script_with_recording  # noqa: PLC0415 - as above
-    from simulator.runtime.adk.nested_agents import agents_as_tools  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.tool_shapes import agents_as_tools  # noqa: PLC0415 - as above
     from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
     case = evalset.read_cases(form.text)[form.case]

@@ -34,7 +34,7 @@ from simulator.base.json_values import JsonObject
 from simulator.facts import Fact
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.runtime import Simulation, SimulationError
-from simulator.runtime.adk.nested_agents import agents_as_tools
+from simulator.runtime.knowledge.tool_shapes import agents_as_tools
 from simulator.scripts import (
     Asks,
     Played,

@@ -41,7 +41,7 @@ from simulator.kernel.process_priority import come_behind_the_page
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.view import SimulationView
+from simulator.runtime.simulation import SimulationView
 from simulator.seats.requests import DraftedLater, Request
 from simulator.session import Seats
 

@@ -33,9 +33,9 @@ from simulator.runtime.errors import Divergence, SimulationError
 from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.simulated_environment import SimulatedEnvironment
+from simulator.runtime.simulation import SimulationView
 from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
 from simulator.runtime.user_commands import UserView
-from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import Seats, SimulationSession

@@ -6,8 +6,7 @@
 
 from simulator.runtime.errors import ContradictionError, Diverged, Divergence, SimulationError
 from simulator.runtime.models.reachability import default_seats, model_reachability
-from simulator.runtime.simulation import Simulation
-from simulator.runtime.view import SimulationView
+from simulator.runtime.simulation import Simulation, SimulationView
 
 __all__ = [
     "ContradictionError",

@@ -15,6 +15,7 @@ from simulator.runtime.models.connection_analysis import begin_if_due
 from simulator.runtime.models.environment_model import words_of
 from simulator.runtime.models.model_generator import Generation
 from simulator.runtime.session_engine import Engine
+from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.waiting_request import Waiting
 
 
@@ -24,9 +25,7 @@ def ask_for_draft(engine: Engine, key: str) -> None:
     Raises:
         SimulationError: No tool call waits for a person under this key, a model is at it, or none is set.
     """
-    waiting = engine.run.unanswered(key) if engine.run else None
-    if waiting is None or not waiting.for_person or not isinstance(waiting.call, ToolBoundaryCall):
-        raise SimulationError(f"no tool call waits for a person under {key}")
+    _, waiting = _for_person(engine, key)
     if waiting.drafting is not None:
         raise SimulationError(f"a model is drafting an answer for {waiting.name} already")
     engine.modelling.model()
@@ -55,20 +54,26 @@ def draw_again(engine: Engine, key: str) -> None:
     Raises:
         SimulationError: No tool call waits for a person under this key, or its draft does not vary.
     """
-    waiting = engine.run.unanswered(key) if engine.run else None
+    run, waiting = _for_person(engine, key)
+    draw = engine.journal.fold.draw(key)
+    if not engine.drafting.offline(waiting, draw).varies:
+        raise SimulationError(f"there is no other draft for {waiting.name}: nothing in it is drawn")
+    engine.append(DraftDrawn(at=engine.now(), turn=run.number, key=key, draw=draw + 1))
+    waiting.shown = None
+    engine.changed()
+
+
+def _for_person(engine: Engine, key: str) -> tuple[TurnRun, Waiting[ToolBoundaryCall]]:
+    run = engine.run
+    waiting = run.unanswered(key) if run else None
     if (
-        engine.run is None
+        run is None
         or waiting is None
         or not waiting.for_person
         or not isinstance(waiting.call, ToolBoundaryCall)
     ):
         raise SimulationError(f"no tool call waits for a person under {key}")
-    draw = engine.journal.fold.draw(key)
-    if not engine.drafting.offline(waiting, draw).varies:
-        raise SimulationError(f"there is no other draft for {waiting.name}: nothing in it is drawn")
-    engine.append(DraftDrawn(at=engine.now(), turn=engine.run.number, key=key, draw=draw + 1))
-    waiting.shown = None
-    engine.changed()
+    return run, waiting
 
 
 async def _draft(engine: Engine, waiting: Waiting[ToolBoundaryCall]) -> None:

@@ -56,11 +56,11 @@ from simulator.runtime.turns.agent_tool_rules import firing_of, is_set_for
 from simulator.runtime.turns.fired_rules import Firing
 from simulator.runtime.turns.session_watch import SessionWatch
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.turn_restore import restored
 from simulator.runtime.turns.turn_setup import (
     guarded_app,
     is_as_answered,
     random_of,
+    restored,
     rules_at_rest,
     turn_in_progress,
 )

@@ -15,24 +15,46 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     EVERY,
     AgentPlayer,
+    Fact,
     RulesChanged,
     ToolPlayer,
     TurnStarted,
+    Value,
 )
 from simulator.journal import Journal
 from simulator.runtime import simulation_commands
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.errors import SimulationError
+from simulator.runtime.errors import Divergence, SimulationError
 from simulator.runtime.opening_facts import opening_facts
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
-from simulator.runtime.user_commands import UserCommands, user_view
+from simulator.runtime.user_commands import UserCommands, UserView, user_view
 from simulator.runtime.user_player import author_of, said_by
-from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer
-from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import IllegalFactError, Seats, SimulationSession
+
+
+class SimulationView(Value):
+    """Everything there is to see of a simulation at one moment.
+
+    `pending` are the requests that wait for a person, oldest first; `running` what is at work right now. `busy`
+    says that something will happen by itself. `version` grows with every change. `head` is the journal's.
+    `user` is the user's seat. `undoes` is what an undo would take back, and `redoes` what a redo would bring back; None where there is nothing.
+    """
+
+    session: SimulationSession
+    pending: tuple[Request, ...] = ()
+    running: tuple[RunningCall, ...] = ()
+    busy: bool = False
+    version: int = 0
+    problems: tuple[str, ...] = ()
+    divergence: Divergence | None = None
+    head: int = -1
+    user: UserView = UserView()
+    undoes: Fact | None = None
+    redoes: Fact | None = None
 
 
 class Simulation(UserCommands):

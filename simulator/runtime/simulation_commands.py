@@ -15,6 +15,7 @@ from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.tool_requests import Moment, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
+from simulator.runtime.turns.answer_facts import provenance_of
 from simulator.runtime.turns.outcomes import outcome_of
 from simulator.runtime.turns.request_views import model_request
 from simulator.runtime.turns.waiting_request import Waiting
@@ -163,7 +164,7 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
     if not answer_.despite_contradictions:
         refuse_contradictions(engine, waiting, outcome)
     waiting.for_person = False
-    provenance = answering.provenance(waiting, answer_.source, answer_.by, answer_.notes)
+    provenance = provenance_of(waiting, answer_.source, answer_.by, answer_.notes)
     return await answering.release_tool(waiting, outcome, effects, provenance)
 
 
@@ -187,7 +188,7 @@ async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any)
         check_final_text(parts, waiting.call.request)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}
-    provenance = answering.provenance(waiting, given.source, given.by)
+    provenance = provenance_of(waiting, given.source, given.by)
     return await answering.release_model(waiting, (response,), provenance)
 
 
@@ -207,9 +208,7 @@ async def _answer_code(engine: Engine, waiting: Waiting[CodeCall], given: Any) -
         raise SimulationError("code is answered by what it prints: a text or a CodeAnswer")
     waiting.for_person = False
     result: JsonObject = {"stdout": given.stdout, "stderr": given.stderr}
-    return await answering.release_code(
-        waiting, result, answering.provenance(waiting, given.source, given.by)
-    )
+    return await answering.release_code(waiting, result, provenance_of(waiting, given.source, given.by))
 
 
 async def run_real(engine: Engine, key: str) -> None:

@@ -11,8 +11,7 @@ from simulator import SimulatedAgentConfig, demo_agent
 from simulator.agents import DEMOS
 from simulator.agents.agent_directory import directory_of
 from simulator.kernel.agent_outline import AgentOutline, likeness, outlined
-from simulator.runtime.adk.nested_agents import agents_as_tools
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.tool_shapes import ToolShapes, agents_as_tools
 
 
 def likeness_of(config: SimulatedAgentConfig) -> object:

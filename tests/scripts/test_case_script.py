@@ -15,7 +15,7 @@ from evalset.golden_trace.builder import TraceForm
 from evalset.golden_trace.case_script import script_of_case
 from simulator import demo_agent
 from simulator.agents import DEMOS
-from simulator.runtime.adk.nested_agents import agents_as_tools
+from simulator.runtime.knowledge.tool_shapes import agents_as_tools
 from simulator.scripts import read_script, write_script
 from simulator.scripts.script_lines import ToolMove
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say

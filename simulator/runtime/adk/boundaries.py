@@ -305,7 +305,7 @@ async def _tool_run(
     if turn is None or INSIDE_REAL_CALL.get() or _is_elsewhere(turn):
         return await _without_turn(tool, real, args, tool_context)
     if stand_in_of(tool_context) is not None:
-        real = functools.partial(_as_without_turn, tool, real)
+        real = functools.partial(_without_turn, tool, real)
     elif isinstance(tool, AnswersItself):
         real = functools.partial(_from_its_environment, tool, turn)
     elif is_only_declared(tool):
@@ -329,12 +329,6 @@ async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_c
     if stand_in is None:
         return await real(args=args, tool_context=tool_context)
     return await stand_in.answer(_boundary_call(tool, real, args, tool_context))
-
-
-async def _as_without_turn(
-    tool: BaseTool, real: _Run, *, args: dict[str, Any], tool_context: ToolContext
-) -> Any:
-    return await _without_turn(tool, real, args, tool_context)
 
 
 def _boundary_call(

@@ -239,7 +239,7 @@ class Answering:
             waiting.wants_person()
             return
         await self.release_model(
-            waiting, responses, self.provenance(waiting, "model", waiting.call.model.model), error
+            waiting, responses, provenance_of(waiting, "model", waiting.call.model.model), error
         )
 
     async def _model_speaks(
@@ -340,7 +340,7 @@ class Answering:
     async def _let_agent_run(self, waiting: Waiting[ToolBoundaryCall], *, as_seated: bool) -> None:
         """Let the agent of a tool answer: it runs where the tool was asked, and its own seats answer what it asks."""
         by = "agent" if as_seated else None
-        await self._run.release(waiting, self._facts.of_agent(waiting, self.provenance(waiting, "real", by)))
+        await self._run.release(waiting, self._facts.of_agent(waiting, provenance_of(waiting, "real", by)))
 
     async def _tell_own(self, waiting: Waiting[ToolBoundaryCall], own: Outcome, firing: Firing) -> None:
         """Hand on what the agent of a tool answered, changed as the rules say that fired when it began."""
@@ -363,23 +363,15 @@ class Answering:
         await self._session.durable()
 
     async def _tool_answers_here(self, waiting: Waiting[ToolBoundaryCall]) -> Answered:
-        call = waiting.call
         await (
             self._one_real_call.acquire()
         )  # an `async with` takes twice as long, on the way of every real call
         self.real_call = waiting
         try:
             await self._note_start(waiting)
-            outcome, effects = await watched(
-                waiting.key,
-                call.real,
-                call.context,
-                self._session.problem,
-                waiting.note_traceback,
-                note_steps=waiting.note_steps,
-            )
+            outcome, effects = await self._watched(waiting)
             waiting.effects_done = True
-            fact = self._facts.of_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
+            fact = self._facts.of_tool(waiting, outcome, effects, provenance_of(waiting, "real"))
             return await self._run.release_here(waiting, fact)
         finally:
             self.real_call = None
@@ -391,22 +383,24 @@ class Answering:
             responses, error = await self._model_speaks(waiting)
         finally:
             INSIDE_REAL_CALL.reset(inside)
-        provenance = self.provenance(waiting, "model", waiting.call.model.model)
+        provenance = provenance_of(waiting, "model", waiting.call.model.model)
         fact = self._facts.of_model(waiting, responses, error, provenance, shared=False)
         return await self._run.release_here(waiting, fact)
 
     async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
-        call = waiting.call
-        outcome, effects = await watched(
+        outcome, effects = await self._watched(waiting)
+        waiting.effects_done = True
+        await self.release_tool(waiting, outcome, effects, provenance_of(waiting, "real"))
+
+    def _watched(self, waiting: Waiting[ToolBoundaryCall]) -> Awaitable[tuple[Outcome, ToolEffects]]:
+        return watched(
             waiting.key,
-            call.real,
-            call.context,
+            waiting.call.real,
+            waiting.call.context,
             self._session.problem,
             waiting.note_traceback,
             note_steps=waiting.note_steps,
         )
-        waiting.effects_done = True
-        await self.release_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
 
     async def _run_code(self, waiting: Waiting[CodeCall]) -> None:
         result: JsonObject | None = None
@@ -417,7 +411,7 @@ class Answering:
             if ends_the_work(raised):
                 raise
             error = written_error(raised)
-        await self.release_code(waiting, result, self.provenance(waiting, "real"), error)
+        await self.release_code(waiting, result, provenance_of(waiting, "real"), error)
 
     # ------------------------------------------------------------ generators
 
@@ -442,16 +436,14 @@ class Answering:
     async def _refuse(self, waiting: Waiting[Any]) -> None:
         message = f"{waiting.name} is not available in this simulation"
         if isinstance(waiting.call, CodeCall):
-            provenance = self.provenance(waiting, "refused")
+            provenance = provenance_of(waiting, "refused")
             await self.release_code(waiting, {"stdout": "", "stderr": message}, provenance)
             return
         await self._release_made(waiting, refused(message))
 
     async def _release_made(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> None:
-        provenance = self.provenance(waiting, made.source, made.by, made.notes)
+        provenance = provenance_of(waiting, made.source, made.by, made.notes)
         await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
-
-    provenance = staticmethod(provenance_of)
 
     async def release_tool(
         self,

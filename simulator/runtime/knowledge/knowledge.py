@@ -10,7 +10,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
-from simulator.environment.world.entities import SEED, EntityChange, WorldCall
+from simulator.environment.world.entities import SEED, WorldCall
 from simulator.environment.world.invariants import Contradiction, contradictions
 from simulator.environment.world.seed_tables import NO_TABLES, Tables, TablesError, read_tables
 from simulator.environment.world.shared_state import registry_of
@@ -176,17 +176,13 @@ class Knowledge:
         if not settings.invariants and not settings.implicit_contradictions:
             return ()
         held = call if settings.implicit_contradictions and not on_purpose else None
-        found = contradictions(self.world, self.preview(call), settings.invariants, call=held)
+        found = contradictions(self.world, self.world.preview(call), settings.invariants, call=held)
         return tuple(one for one in found if not self._is_against_brought(one))
 
     def _is_against_brought(self, one: Contradiction) -> bool:
         """Return whether an answer only contradicts data that no person gave: what the agent brings along is a beginning."""
         is_seed = one.earlier is not None and one.earlier.source == SEED
         return self.environment.is_data_brought and is_seed and not one.invariant
-
-    def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
-        """Say what an answer would change in the world."""
-        return self.world.preview(call)
 
     def calls_of(self, tool_name: str) -> list[JsonObject]:
         """Return the earlier calls of a tool, oldest first: `{"arguments": ..., "response": ...}`, as the agent saw them."""

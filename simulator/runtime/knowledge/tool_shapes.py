@@ -1,10 +1,11 @@
-"""Finds the tools that an agent is known to have, each with its declaration, before and after it was run."""
+"""Finds the tools that an agent is known to have, each with its declaration, before and after it was run; and those that are agents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from google.adk.agents import BaseAgent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
@@ -63,6 +64,17 @@ class ToolShapes:
             if name not in self._codes:
                 self._codes[name] = code_of(tool).code
         return {name: code for name, code in self._codes.items() if code is not None}
+
+
+def agents_as_tools(root: Any) -> dict[str, str]:
+    """Return the tools that run an agent: the agent's name by the tool's.
+
+    Args:
+        root: The root agent or workflow.
+    """
+    return {
+        tool.name: inner.name for tool in _tools(root, set()) if isinstance(inner := node_of(tool), BaseAgent)
+    }
 
 
 def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:

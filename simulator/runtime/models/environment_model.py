@@ -20,7 +20,7 @@ from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.models.json_client import Progress
 from simulator.runtime.models.model_connections import ConnectionCache, ModelConnections, connection_analysis
-from simulator.runtime.models.model_evidence import NO_EVIDENCE, ModelEvidence
+from simulator.runtime.models.model_evidence import ModelEvidence
 from simulator.runtime.models.model_generator import Generation, generate
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment_state import SessionEnvironment
@@ -123,7 +123,7 @@ def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConf
 
 
 def asked_call(
-    knowledge: Knowledge, tool: ToolDeclaration, arguments: JsonObject, evidence: ModelEvidence = NO_EVIDENCE
+    knowledge: Knowledge, tool: ToolDeclaration, arguments: JsonObject, evidence: ModelEvidence
 ) -> AskedCall:
     """Gather all that a model is told about a call."""
     settings = knowledge.environment.settings

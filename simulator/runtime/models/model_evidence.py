@@ -31,9 +31,6 @@ class ModelEvidence(NamedTuple):
     source: str = ""
 
 
-NO_EVIDENCE = ModelEvidence()
-
-
 def model_evidence(
     draft: JsonValue,
     sources: Iterable[str],

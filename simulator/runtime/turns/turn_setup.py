@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from google.adk.apps import App
+from google.adk.events.event import Event
+from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.base.json_values import digest
+from simulator.base.json_values import JsonObject, copied, digest
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     Answered,
     Fact,
     RulesChanged,
     SeatChanged,
+    TurnEnded,
     TurnStarted,
 )
 from simulator.runtime.adk.guard_plugin import GuardPlugin
+from simulator.runtime.adk.watched_memory import WatchedMemory
+from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
 
 Path: TypeAlias = Sequence[tuple[int, Fact]]
 """Facts in order, each with its number in the journal."""
@@ -66,3 +71,31 @@ def rules_at_rest(facts: Path) -> tuple[InjectionRule, ...]:
         elif isinstance(fact, Answered | TurnStarted):
             at_rest = rules
     return at_rest
+
+
+async def restored(
+    ended: Sequence[tuple[int, TurnEnded]],
+    initial_state: JsonObject,
+    where: dict[str, str],
+    events_of: Callable[[int, TurnEnded], list[Event]],
+) -> Ground:
+    """Return the services as they were after some turns.
+
+    Args:
+        ended: How the turns ended, with the numbers of the facts.
+        initial_state: What the session's state held at first.
+        where: The session in ADK: its app, user and id.
+        events_of: Gives the events of a turn.
+    """
+    ground = Ground(WatchedSessions(), WatchedArtifacts(), WatchedMemory(), where)
+    events = [event for number, fact in ended for event in events_of(number, fact)]
+    state = ended[-1][1].state if ended else initial_state
+    await ground.sessions.restore(where, copied(state), events)
+    for _, fact in ended:
+        for saved in fact.artifacts:
+            part, more = types.Part.model_validate(copied(saved.part)), saved.custom_metadata
+            await ground.artifacts.save_artifact(
+                **where, filename=saved.filename, artifact=part, custom_metadata=more
+            )
+        await ground.memory.restore(fact.memories, where, events)
+    return ground
