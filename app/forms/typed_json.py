@@ -108,9 +108,8 @@ def _escaped(text: str) -> str:
 def _each_key_once(text: str, pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        before = text[: _second_key(text)]
         message = "this key stands twice in one object; only one of the two values would count"
-        raise JsonTextError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise JsonTextError(message, *json_text.line_and_column(text, _second_key(text)))
     return value
 
 
@@ -160,8 +159,7 @@ def _finite(text: str, word: str) -> float:
 
 def _refuse(text: str, word: str, message: str) -> NoReturn:
     found = re.search(rf"(?<![\w\"]){re.escape(word)}(?![\w\"])", text)
-    before = text[: found.start()] if found else ""
-    raise JsonTextError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    raise JsonTextError(message, *json_text.line_and_column(text, found.start() if found else 0))
 
 
 def _refuse_half_characters(value: JsonValue) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
+from simulator.base.name_casing import snake
 from simulator.facts import Value
 
 Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]
@@ -22,7 +23,6 @@ _STATUSES: dict[Any, Status] = {
 }
 """ADK's `EvalStatus`, whose import takes five seconds."""
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _NOT_OURS = frozenset({"args", "response", "session_details"})
 """What is inside of these is the agent's, and keeps its names."""
 
@@ -148,7 +148,7 @@ def _snake(value: Any) -> Any:
     """Return a document with the names of its fields in snake case, as files have them; `adk web` answers in camel case."""
     if isinstance(value, dict):
         return {
-            (snake := _CAMEL.sub(r"_\1", name).lower()): held if snake in _NOT_OURS else _snake(held)
+            (spelled := snake(name)): held if spelled in _NOT_OURS else _snake(held)
             for name, held in value.items()
         }
     return [_snake(each) for each in value] if isinstance(value, list) else value

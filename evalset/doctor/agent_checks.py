@@ -10,7 +10,7 @@ from typing import Any
 
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Node
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.known_agents import KnownAgent
 from evalset.doctor.short_values import listed
 from simulator.environment.schema.schema_checks import (

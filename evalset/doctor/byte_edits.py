@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from evalset.doctor.json_places import Member, Places
-from evalset.doctor.model import JsonPath
+from simulator.base.json_places import JsonPath, JsonPlaces, Member
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Edited(NamedTuple):
     waiting: tuple[Edit, ...]
 
 
-def apply(places: Places, edits: Iterable[Edit]) -> Edited:
+def apply(places: JsonPlaces[bytes], edits: Iterable[Edit]) -> Edited:
     """Make changes in a text. What is already as it shall be, or no longer there, is passed over.
 
     Args:
@@ -132,7 +131,7 @@ def written(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
-def _changed(places: Places, edit: Rename | Replace) -> Iterator[Splice]:
+def _changed(places: JsonPlaces[bytes], edit: Rename | Replace) -> Iterator[Splice]:
     try:
         member = places.member(edit.path)
     except KeyError:
@@ -143,7 +142,7 @@ def _changed(places: Places, edit: Rename | Replace) -> Iterator[Splice]:
         yield Splice(*member.key, written(edit.name))
 
 
-def _doomed(places: Places, edit: Remove | RemoveEarlier) -> Iterator[Member]:
+def _doomed(places: JsonPlaces[bytes], edit: Remove | RemoveEarlier) -> Iterator[Member]:
     try:
         last = places.member(edit.path)
         siblings = places.members(places.value(edit.path[:-1])[0])
@@ -155,7 +154,7 @@ def _doomed(places: Places, edit: Remove | RemoveEarlier) -> Iterator[Member]:
 
 
 def _cuts(
-    places: Places, path: JsonPath, doomed: list[tuple[Member, Edit]]
+    places: JsonPlaces[bytes], path: JsonPath, doomed: list[tuple[Member, Edit]]
 ) -> Iterator[tuple[Splice, tuple[Edit, ...]]]:
     """Cut members out with their commas: each run of them up to its next neighbour, or else from the one before on."""
     edits = tuple(edit for _, edit in doomed)
@@ -178,7 +177,7 @@ def _cuts(
             yield Splice(start + 1, stop - 1, b""), edits
 
 
-def _added(places: Places, path: JsonPath, inserts: list[Insert]) -> Iterator[Splice]:
+def _added(places: JsonPlaces[bytes], path: JsonPath, inserts: list[Insert]) -> Iterator[Splice]:
     """Add members behind the last one, in the manner of the last one."""
     try:
         start, _ = places.value(path)

@@ -12,10 +12,11 @@ from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionIn
 
 from evalset.doctor.byte_edits import Edit, Insert, Remove, Replace
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Node, camel
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.known_agents import KnownAgent
-from evalset.doctor.model import JsonPath
 from evalset.doctor.short_values import listed, short
+from simulator.base.json_places import JsonPath
+from simulator.base.name_casing import camel
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 

@@ -21,7 +21,7 @@ from evalset.doctor.case_checks import (
     undeclared_tools,
 )
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Node
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.short_values import listed, short
 from evalset.golden_trace.confirmations import without_confirmations

@@ -20,13 +20,12 @@ from evalset.doctor.case_checks import (
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Node
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.refusals import note_refusals
 from evalset.doctor.set_checks import note_old_form
 from evalset.files.file_kinds import importable_kind
-from evalset.files.garbage_pauses import holding_large
 from evalset.files.set_opening import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
 from evalset.recorded.fitting_agent import fitting_agent
@@ -38,6 +37,7 @@ from evalset.recorded.recording_files import (
     read_environment,
     recording_of,
 )
+from simulator.base.garbage_pauses import holding_large
 
 _EACH = 100
 """After so many cases it is said how far an examination is, and looked whether it is stopped."""

@@ -12,10 +12,9 @@ from pydantic_core import from_json
 
 from evalset.doctor.byte_edits import RemoveEarlier
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Places
-from evalset.doctor.model import JsonPath
-from evalset.files.garbage_pauses import reading_large
 from evalset.files.set_outline import BOM
+from simulator.base.garbage_pauses import reading_large
+from simulator.base.json_places import JsonPath, JsonPlaces
 
 LARGE = 20 << 20
 """From so many bytes on ADK's own writers take seconds for each case."""
@@ -39,7 +38,7 @@ class Doubled(dict[str, Any]):
 class Document(NamedTuple):
     """What was read: the text in UTF-8 with its places, and its value."""
 
-    places: Places
+    places: JsonPlaces[bytes]
     value: Any
 
 
@@ -87,7 +86,7 @@ def _decoded(content: bytes, notes: Notes) -> bytes | None:
         start = len(content) - len(text) + getattr(error, "start", 0)
         notes.add(
             "not-utf8", (), f"The file is no text in UTF-8 (byte {start}), so ADK cannot read it.",
-            "Save it in UTF-8; which encoding it has cannot be told for sure.", at=Places(content).at(start),
+            "Save it in UTF-8; which encoding it has cannot be told for sure.", at=JsonPlaces(content).at(start),
         )  # fmt: skip
         return None
     if len(text) != len(content):
@@ -188,7 +187,7 @@ def _document(text: bytes, notes: Notes) -> Document | None:
         )  # fmt: skip
     for path, names, same in _all_doubled(value, ()) if doubled else ():
         _note_doubled(path, names, same, notes)
-    return Document(Places(text), value)
+    return Document(JsonPlaces(text), value)
 
 
 def _doubled(pairs: list[tuple[str, Any]]) -> Doubled:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalset.doctor.byte_edits import Edit
-from evalset.doctor.json_places import Places, place_of
-from evalset.doctor.model import CODES, Finding, JsonPath, Severity
+from evalset.doctor.json_nodes import place_of
+from evalset.doctor.model import CODES, Finding, Severity
+from simulator.base.json_places import JsonPath, JsonPlaces
 
 _LONGEST = 800
 MOST = 100
@@ -105,7 +106,7 @@ class Notes:
             )
         )
 
-    def findings(self, places: Places | None) -> tuple[Finding, ...]:
+    def findings(self, places: JsonPlaces[bytes] | None) -> tuple[Finding, ...]:
         """Place what was found: the first hundred of each kind, the last of which stands for the others too."""
         total: Counter[str] = Counter()
         for note in self.all:
@@ -129,7 +130,7 @@ def _cut(words: str) -> str:
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
-def _finding(file: Path, note: Note, places: Places | None, count: int) -> Finding:
+def _finding(file: Path, note: Note, places: JsonPlaces[bytes] | None, count: int) -> Finding:
     at = note.at or (places.where(note.path) if places is not None and note.path else None)
     return Finding(
         code=note.code,

@@ -17,10 +17,11 @@ from evalset.doctor.examination import (
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import files_in, groups, is_environment, read_content, until_written
 from evalset.doctor.findings import Note, Notes
-from evalset.doctor.json_places import Node, Places
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.files.set_opening import ChangedMeanwhileError
+from simulator.base.json_places import JsonPlaces
 
 _ROUNDS = 50
 
@@ -161,19 +162,19 @@ class _Course:
         before = self.text
         if notes.converted is not None and any(note.code == "legacy-format" for note in chosen):
             self.text = notes.converted
-            self._tell(chosen, Places(notes.text))
+            self._tell(chosen, JsonPlaces(notes.text))
         else:
-            self._change(Places(notes.text), chosen, [edit for note in chosen for edit in note.edits])
+            self._change(JsonPlaces(notes.text), chosen, [edit for note in chosen for edit in note.edits])
         self.for_partner += [note for note in chosen if note.partner]
         return self.text != before
 
-    def _change(self, places: Places, notes: list[Note], edits: list[Edit]) -> None:
+    def _change(self, places: JsonPlaces[bytes], notes: list[Note], edits: list[Edit]) -> None:
         edited = apply(places, edits)
         waiting = {id(edit) for edit in edited.waiting}
         self._tell([note for note in notes if not any(id(edit) in waiting for edit in note.edits)], places)
         self.text = edited.text
 
-    def _tell(self, notes: Iterable[Note], places: Places) -> None:
+    def _tell(self, notes: Iterable[Note], places: JsonPlaces[bytes]) -> None:
         told = Notes(self._file)
         told.all.extend(notes)
         self.mended.extend(told.findings(places if places.text else None))

@@ -15,12 +15,13 @@ from evalset.doctor.file_reading import read
 from evalset.doctor.file_writing import files_in, groups, until_written
 from evalset.doctor.findings import Notes
 from evalset.doctor.fixes import content_of
-from evalset.doctor.json_places import Node, Places
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
 from evalset.recorded.agent_renaming import keys_of, places_of
 from evalset.recorded.tolerances import EVERY_TOOL
+from simulator.base.json_places import JsonPlaces
 
 _ROUNDS = 20
 _FIRST_STEP = re.compile(r"[^.\[]+")
@@ -88,7 +89,7 @@ def _changed(file: Path, migration: Migration, agents: Agents) -> FileChange | N
         )
     for _ in range(_ROUNDS):
         edited = apply(places, edits)
-        places, edits, waiting = Places(edited.text), list(edited.waiting), bool(edited.waiting)
+        places, edits, waiting = JsonPlaces(edited.text), list(edited.waiting), bool(edited.waiting)
         if not waiting:
             break
     if places.text == before:

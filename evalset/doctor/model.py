@@ -18,10 +18,6 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 """`error`: ADK refuses the file or the case, or cannot judge it. `warning`: it is judged, read or kept otherwise than is
 meant. `note`: worth knowing."""
 
-Step: TypeAlias = str | int
-JsonPath: TypeAlias = tuple[Step, ...]
-"""The names of members and the numbers of items, from the root of a file: `("eval_cases", 0, "eval_id")`."""
-
 Kind: TypeAlias = Literal["eval set", "old eval data", "recorded environment", "nothing known"]
 
 

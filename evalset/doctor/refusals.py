@@ -22,9 +22,10 @@ from pydantic import BaseModel, ValidationError
 from evalset.doctor.byte_edits import Edit, Remove, Rename, Replace
 from evalset.doctor.file_reading import Doubled
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Node, camel
-from evalset.doctor.model import JsonPath
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.short_values import short
+from simulator.base.json_places import JsonPath
+from simulator.base.name_casing import camel, snake
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "conversation": (Invocation,),
@@ -95,7 +96,7 @@ def _refusals(case: Node, text: bytes) -> Iterator[Refusal]:
         told = missing and last in {camel(name) for name in _TOLD_ELSEWHERE}
         if not form_fits or told or (not each["loc"] and each["type"] == "value_error"):
             continue
-        reason = f"{_snake(last)!r} is missing" if missing else each["msg"].rstrip(".").lower()
+        reason = f"{snake(last)!r} is missing" if missing else each["msg"].rstrip(".").lower()
         yield Refusal(node, reason, each["type"])
 
 
@@ -109,7 +110,7 @@ def _located(case: Node, loc: tuple[int | str, ...]) -> tuple[Node, bool]:
             continue
         inner = node.value
         if isinstance(inner, dict) and isinstance(step, str):
-            spelled = next((name for name in (step, _snake(step), camel(step)) if name in inner), None)
+            spelled = next((name for name in (step, snake(step), camel(step)) if name in inner), None)
             if spelled is None:
                 break
             node = Node(inner[spelled], (*node.path, spelled))
@@ -118,10 +119,6 @@ def _located(case: Node, loc: tuple[int | str, ...]) -> tuple[Node, bool]:
         else:
             break
     return node, form_fits
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
@@ -159,7 +156,7 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
 
 
 def _is_message(path: JsonPath) -> bool:
-    return len(path) > 1 and isinstance(path[-2], str) and _snake(path[-2]) in _MESSAGES
+    return len(path) > 1 and isinstance(path[-2], str) and snake(path[-2]) in _MESSAGES
 
 
 def _note_text_of_message(parent: Node, path: JsonPath, value: str, eval_id: str, notes: Notes) -> None:
@@ -222,7 +219,7 @@ def _parent(case: Node, path: JsonPath) -> Node:
 def _fields(path: JsonPath) -> list[str]:
     """Return the names that ADK knows at the place of a member."""
     named = next((step for step in reversed(path[:-1]) if isinstance(step, str)), "")
-    return [field for model in _MODELS.get(_snake(named), ()) for field in model.model_fields]
+    return [field for model in _MODELS.get(snake(named), ()) for field in model.model_fields]
 
 
 def _plain(name: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from evalset.doctor.byte_edits import Insert, Rename, Replace
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_places import Node, camel
+from evalset.doctor.json_nodes import Node
 from evalset.doctor.model import Kind
 from evalset.doctor.short_values import listed
 from evalset.errors import EvalSetError
@@ -31,6 +31,7 @@ from evalset.files.file_kinds import import_command, importable_document
 from evalset.files.legacy_format import convert_old_form
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import KEY as RECORDING
+from simulator.base.name_casing import camel
 
 _TOP = tuple(EvalSet.model_fields)
 _UNFIT_IN_EVAL_ID = re.compile(r"[:,/\\\x00-\x1f\x7f\s]+")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from simulator.base.json_values import copied
+from simulator.base.name_casing import camel
 
 # Reaches into the raw JSON of an eval case, whose fields stand in snake case or in camel case, as ADK reads both. Pure.
 
@@ -24,13 +24,6 @@ ABSENT: Any = object()
 
 class EditError(ValueError):
     """An edit does not fit the eval set; the text names the case and the place, and nothing was changed."""
-
-
-@cache
-def camel(name: str) -> str:
-    """Write a field's name as ADK's models do it with their aliases: `userContent`."""
-    first, *rest = name.split("_")
-    return first + "".join(word.title() for word in rest)
 
 
 def key_of(held: dict[str, Any], name: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,19 +16,13 @@ from pydantic_core import from_json
 from evalset.editing.case_parts import Case, field, listed, text_of, turns_of
 from evalset.errors import EvalSetError
 from evalset.files.json_splice import Layout
+from evalset.files.json_streams import JsonStream, Span
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.set_outline import CASES, SET_ID, outline_of
 
 _ATTEMPTS = 5
 _HALF = rb"\ud"
 """How the escape of a surrogate begins, alone or in a pair."""
-
-
-class Span(NamedTuple):
-    """Where a case stands in the bytes of its file."""
-
-    start: int
-    stop: int
 
 
 class OpenedSet:
@@ -159,33 +154,39 @@ def _checked_cases(path: Path, text: bytes) -> tuple[tuple[CaseRow, ...], Sequen
 
 
 def _read_cases(text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:
-    characters = text.decode()
-    count = Bytes(characters)
-    start = value_of(characters, CASES)
-    if start is None:
-        raise ValueError(f"there are no {CASES}")
+    if text.startswith(codecs.BOM_UTF8):
+        raise ValueError("ADK's loader reads no byte order mark")
+    stream = JsonStream(BytesIO(text), constants=True)
+    found: list[tuple[tuple[CaseRow, ...], Sequence[Span]]] = []
+    has_id = False
+    for name in stream.members():
+        if name == CASES:
+            found.append(_listed_cases(stream))
+        elif name == SET_ID:
+            has_id = isinstance(stream.hollow(), str)
+        else:
+            stream.skip()
+    stream.end()
+    if not has_id or len(found) != 1:
+        raise ValueError(f"it has no {SET_ID}, no {CASES}, or two lists of them")
+    return found[0]
+
+
+def _listed_cases(stream: JsonStream) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:
     rows: list[CaseRow] = []
     spans: list[Span] = []
     taken: set[str] = set()
-    stop = start + 1
-    for entry in entries(characters, start):
-        if not isinstance(entry.value, dict) or not isinstance(field(entry.value, "eval_id"), str):
+    for _ in stream.entries():
+        stream.peek()
+        start, case = stream.place, stream.value()
+        if not isinstance(case, dict) or not isinstance(field(case, "eval_id"), str):
             raise ValueError("an entry is no case")  # noqa: TRY004 - as all that makes it no eval set
-        row = row_of("", entry.value)
+        row = row_of("", case)
         key = row.eval_id if row.eval_id not in taken else unlike(row.eval_id, taken)
         taken.add(key)
         rows.append(row._replace(key=key))
-        spans.append(Span(count.before(entry.start), count.before(entry.stop)))
-        stop = entry.stop
-    rest = rest_of(characters, end_of(characters, stop))
-    set_id = value_of(characters[:start] + "null" + "}", SET_ID)
-    _check_about(rest, has_id_before=set_id is not None and characters[set_id] == '"')
+        spans.append(Span(start, stream.place))
     return tuple(rows), spans
-
-
-def _check_about(rest: dict[str, Any], *, has_id_before: bool) -> None:
-    if CASES in rest or not (has_id_before or isinstance(rest.get(SET_ID), str)):
-        raise ValueError(f"it has no {SET_ID}, or two lists of cases")
 
 
 def _without_cases(opened: OpenedSet) -> dict[str, Any]:
@@ -281,141 +282,3 @@ def unlike(key: str, taken: Iterable[str]) -> str:
         number += 1
         free = f"{key}{_TURN}{number}"
     return free
-
-
-# Finds the entries of one member of a large JSON object: where each stands in the text, and what it says. Pure.
-
-
-_BLANKS = re.compile(r"[ \t\r\n]*+")
-_decode = json.JSONDecoder().raw_decode
-
-
-class Entry(NamedTuple):
-    """An entry of a list or of an object: its name (empty in a list), its value, and its place in characters."""
-
-    name: str
-    value: Any
-    start: int
-    stop: int
-
-
-def members(text: str, start: int = 0) -> Iterator[Entry]:
-    """Yield the members of the object that begins there, one after the other, so that none has to be held.
-
-    Raises:
-        ValueError: It is no object, or no valid JSON.
-    """
-    place = _opened(text, start, "{")
-    while text[place] != "}":
-        name, value_at = _name(text, place)
-        value, stop = _decode(text, value_at)
-        yield Entry(name, value, value_at, stop)
-        place = _next(text, stop, "}")
-
-
-def entries(text: str, start: int) -> Iterator[Entry]:
-    """Yield the entries of the list that begins there.
-
-    Raises:
-        ValueError: It is no list, or no valid JSON.
-    """
-    place = _opened(text, start, "[")
-    while text[place] != "]":
-        value, stop = _decode(text, place)
-        yield Entry("", value, place, stop)
-        place = _next(text, stop, "]")
-
-
-def value_of(text: str, name: str) -> int | None:
-    """Return where the value of a member of the object begins; None where there is none. No value is held.
-
-    Raises:
-        ValueError: What stands before it is no valid JSON.
-    """
-    place = _opened(text, 0, "{")
-    while text[place] != "}":
-        found, place = _name(text, place)
-        if found == name:
-            return place
-        _, stop = _decode(text, place)
-        place = _next(text, stop, "}")
-    return None
-
-
-def rest_of(text: str, stop: int) -> dict[str, Any]:
-    """Read the members of the object that follow the value that ends there, to the very end of the text.
-
-    Raises:
-        ValueError: It is no valid JSON.
-    """
-    found: dict[str, Any] = {}
-    place = _next(text, stop, "}")
-    while text[place] != "}":
-        name, place = _name(text, place)
-        found[name], stop = _decode(text, place)
-        place = _next(text, stop, "}")
-    if _after(_BLANKS, text, place + 1) != len(text):
-        raise ValueError("something follows after the end of the object")
-    return found
-
-
-def end_of(text: str, place: int) -> int:
-    """Return the place behind the bracket that closes a list behind its last entry, which ends at `place`."""
-    return _after(_BLANKS, text, place) + 1
-
-
-def _opened(text: str, start: int, bracket: str) -> int:
-    place = _after(_BLANKS, text, start)
-    if text[place : place + 1] != bracket:
-        raise ValueError(f"{bracket} is expected at character {place}")
-    return _there(text, place + 1)
-
-
-def _name(text: str, place: int) -> tuple[str, int]:
-    """Read the name of a member; return it, and where its value begins."""
-    name, stop = _decode(text, place)
-    colon = _there(text, stop)
-    if not isinstance(name, str) or text[colon] != ":":
-        raise ValueError(f"no member begins at character {place}")
-    return name, _there(text, colon + 1)
-
-
-def _next(text: str, stop: int, closing: str) -> int:
-    """Return where the next entry begins behind the one that ends there, or the closing bracket."""
-    place = _there(text, stop)
-    if text[place] == closing:
-        return place
-    if text[place] != ",":
-        raise ValueError(f", or {closing} is expected at character {place}")
-    place = _there(text, place + 1)
-    if text[place] == closing:
-        raise ValueError(f"another entry is expected at character {place}")
-    return place
-
-
-def _there(text: str, place: int) -> int:
-    found = _after(_BLANKS, text, place)
-    if found >= len(text):
-        raise ValueError("the text ends too early")
-    return found
-
-
-def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
-    found = pattern.match(text, place)
-    return found.end() if found else place
-
-
-class Bytes:
-    """Counts bytes in a text: the places of a text in UTF-8 that belong to its characters, asked for in order."""
-
-    def __init__(self, text: str) -> None:
-        self._text = None if text.isascii() else text
-        self._at = self._bytes = 0
-
-    def before(self, place: int) -> int:
-        """Return how many bytes stand before a character; `place` must not be smaller than the one before."""
-        if self._text is None:
-            return place
-        self._bytes += len(self._text[self._at : place].encode())
-        self._at = place
-        return self._bytes

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from evalset.editing.opened_set import identity_at, members, value_of
+from evalset.editing.opened_set import identity_at
+from evalset.files.json_streams import JsonStream, Span
 from evalset.files.outline_cache import Identity
 from evalset.recorded.recording import CaseNote, RecordedCase
 from evalset.recorded.recording_files import (
@@ -39,7 +41,7 @@ class Beside:
     ) -> None:
         self.path, self.identity, self.trouble = path, identity, trouble
         self._text = text or b""
-        self._spans: dict[str, tuple[int, int]] = {}
+        self._spans: dict[str, Span] = {}
         self.notes: Mapping[str, CaseNote] = {}
         if text is not None and not trouble:
             self._find()
@@ -68,18 +70,16 @@ class Beside:
         return None if span is None else RecordedCase.model_validate_json(self._text[slice(*span)])
 
     def _find(self) -> None:
-        characters = self._text.decode("utf-8-sig")
-        start = value_of(characters, "cases")
-        lost = len(self._text) - len(characters.encode())
-        offset, done = lost, 0
-        for entry in members(characters, start) if start is not None else ():
-            offset += len(characters[done : entry.start].encode())
-            stop = offset + len(characters[entry.start : entry.stop].encode())
-            self._spans[entry.name] = (offset, stop)
-            offset, done = stop, entry.stop
-        place = value_of(characters, "notes")
-        noted = members(characters, place) if place is not None else ()
-        self.notes = {entry.name: CaseNote.model_validate(entry.value) for entry in noted}
+        stream = JsonStream(BytesIO(self._text), constants=True)
+        for name in stream.members():
+            if name == "cases":
+                self._spans = {eval_id: stream.passed() for eval_id in stream.members()}
+            elif name == "notes":
+                self.notes = {
+                    eval_id: CaseNote.model_validate(stream.value()) for eval_id in stream.members()
+                }
+            else:
+                stream.skip()
 
 
 def open_beside(eval_set: Path) -> Beside:

@@ -21,6 +21,7 @@ from evalset.editing.case_parts import (
 )
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from simulator.base.json_values import JsonObject, copied
+from simulator.base.state_scopes import lasting
 from simulator.facts import Deferred, Returned
 
 EDITED = Author(source="edited")
@@ -321,9 +322,7 @@ def split(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase
     state = copied(recorded.state)
     for each in first:
         for call in each.calls:
-            state.update(
-                {key: value for key, value in call.effects.state_delta.items() if not key.startswith("temp:")}
-            )
+            state.update(lasting(call.effects.state_delta))
     return (
         recorded.model_copy(update={"turns": first, "final_state": state, "golden_state": ""}),
         recorded.model_copy(update={"turns": second, "state": copied(state), "golden_start": ""}),

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from evalset.eval_config.adk_criteria import criterion_named
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject, copied
+from simulator.base.name_casing import camel
 
 _THRESHOLD = "threshold"
 _CRITERIA, _CUSTOM = "criteria", "custom_metrics"
@@ -86,8 +87,8 @@ def _spelt(held: Mapping[str, Any], name: str) -> str:
     """Return the spelling of a field that an object has; ADK reads both."""
     if name in held:
         return name
-    camel = re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
-    return camel if camel in held else name
+    other = camel(name)
+    return other if other in held else name
 
 
 # ------------------------------------------------------------ criteria

@@ -19,7 +19,10 @@ _UNFIT = re.compile(r"[:,/\\\x00-\x1f\x7f]")
 
 
 def snake_case(name: str) -> str:
-    """Write a name in lower-case ASCII words: `HTTPAgent` is `http_agent`, `Käse Fuß` is `kase_fuss`."""
+    """Write a name in lower-case ASCII words: `HTTPAgent` is `http_agent`, `Käse Fuß` is `kase_fuss`.
+
+    Names of fields are spelled by `simulator.base.name_casing`.
+    """
     ascii_name = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
     words = _NO_WORD.sub("_", _WORD_STARTS.sub("_", ascii_name)).strip("_").lower()
     return words or NAMELESS

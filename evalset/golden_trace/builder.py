@@ -23,7 +23,8 @@ from pydantic import ValidationError
 from evalset.errors import GoldenTraceError
 from evalset.files.eval_names import eval_id_for, flaw_of_eval_id
 from evalset.golden_trace.confirmations import without_confirmations
-from simulator.base.json_values import JsonObject, canonical, copied
+from simulator.base.json_values import canonical, copied
+from simulator.base.state_scopes import lasting
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,
     final_output,
@@ -38,7 +39,6 @@ from simulator.session.model import OpenCall, SessionState, SimulationSession, T
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 Confirmations: TypeAlias = Literal["in_case", "beside"]
 
-_TEMPORARY = "temp:"
 _SHORT = 60
 
 
@@ -100,7 +100,7 @@ class GoldenTraceBuilder:
                 app_name=session.app_name, user_id=session.user_id, state=copied(session.initial_state)
             ),
             creation_timestamp=session.start_timestamp,
-            final_session_state=_lasting(session.turns[-1].state),
+            final_session_state=copied(lasting(session.turns[-1].state)),
         )
         return without_confirmations(case) if self.confirmations == "beside" else case
 
@@ -284,8 +284,3 @@ def _as_events(steps: Iterable[_Step]) -> InvocationEvents:
 
 def _is_speech(content: types.Content) -> bool:
     return not any(part.function_call or part.function_response for part in content.parts or ())
-
-
-def _lasting(state: JsonObject) -> JsonObject:
-    """Leave out what ADK keeps for one invocation only."""
-    return {key: copied(value) for key, value in state.items() if not key.startswith(_TEMPORARY)}

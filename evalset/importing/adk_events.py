@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase
@@ -18,6 +18,7 @@ from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.importing.gathered import FoundCase, ImportProblemError
 from evalset.recorded.recorder import recorded_case
 from simulator.base.json_values import JsonObject, NotJsonError, copied
+from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import STEERING
 from simulator.facts import (
     AgentSelected,
@@ -40,7 +41,6 @@ from simulator.session.adk_event_fields import USER_AUTHOR
 from simulator.session.model import CONFIRMATION
 
 _ASKS_USER = "adk_request_"
-_TEMPORARY = "temp:"
 _REJECTED: JsonObject = {"error": "This tool call is rejected."}
 _NOTHING = RequestDigests(parts={}, chain="")
 TAKEN_IN = Provenance(source="recorded", by="import")
@@ -90,7 +90,7 @@ def first_state(session: AdkSession) -> JsonObject:
     """Return what a session's state held at first, as far as its end tells: what no event has changed."""
     changed = {key for event in session.events for key in event.actions.state_delta}
     kept = {key: value for key, value in session.state.items() if key not in changed}
-    return dict(copied({key: value for key, value in kept.items() if not key.startswith(_TEMPORARY)}))
+    return dict(copied(lasting(kept)))
 
 
 def _turns(events: Iterable[Event]) -> Iterator[_Turn]:
@@ -250,7 +250,7 @@ class _Teller:
         self, turn: int, event: Event, responses: Iterable[types.FunctionResponse]
     ) -> Iterator[ToolAnswered]:
         """Return what the tools answered; what they changed in the state is written down with the first of them."""
-        delta = lasting(event.actions.state_delta)
+        delta = copied(lasting(event.actions.state_delta))
         for response in responses:
             call = self._calls.get(response.id or "")
             if call is None or steers(call.name) or not self._counts(response):
@@ -290,11 +290,6 @@ class _Teller:
 def steers(name: str | None) -> bool:
     """Return whether a call is none of a tool: it has no name, or one by which ADK steers its flow."""
     return not name or name in STEERING
-
-
-def lasting(delta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a state without what lasts one invocation only."""
-    return {key: copied(value) for key, value in delta.items() if not key.startswith(_TEMPORARY)}
 
 
 # Makes a case, with its environment, of the facts of a session: of one of the studio's, or of one that ADK kept.

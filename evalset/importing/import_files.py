@@ -37,6 +37,7 @@ from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
 from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.state_scopes import OF_APP, OF_USER
 from simulator.environment.recordings.recorded_calls import (
     JOURNAL_FORMAT,
     RecordedCall,
@@ -443,8 +444,8 @@ def _state(connection: sqlite3.Connection, session: sqlite3.Row) -> dict[str, An
     """Return a session's state with what it shares with others, under ADK's prefixes."""
     names = (session["app_name"], session["user_id"])
     shared = {
-        "app:": connection.execute("SELECT state FROM app_states WHERE app_name = ?", names[:1]),
-        "user:": connection.execute(
+        OF_APP: connection.execute("SELECT state FROM app_states WHERE app_name = ?", names[:1]),
+        OF_USER: connection.execute(
             "SELECT state FROM user_states WHERE app_name = ? AND user_id = ?", names
         ),
     }

@@ -11,7 +11,7 @@ from google.adk.events.event import Event
 from google.genai import types
 from pydantic_core import PydanticSerializationError, to_json
 
-from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session, lasting, steers
+from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session, steers
 from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
 from evalset.recorded.recording import (
@@ -24,6 +24,7 @@ from evalset.recorded.recording import (
     RecordedTurn,
 )
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
+from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.facts import Returned

@@ -12,9 +12,8 @@ from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase
 from evalset.verify.golden_steps import steps_of
 from evalset.verify.results import Step
 from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
-
-_TEMPORARY = "temp:"
 
 
 def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
@@ -94,7 +93,7 @@ def value_digest(value: Any) -> str:
 
 def state_digest(state: JsonObject) -> str:
     """Return the digest of a state, without what lasts one invocation only."""
-    return value_digest({key: value for key, value in state.items() if not key.startswith(_TEMPORARY)})
+    return value_digest(lasting(state))
 
 
 def _plain(value: Any) -> Any:

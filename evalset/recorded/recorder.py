@@ -21,6 +21,7 @@ from evalset.recorded.recording import (
     RejectedCall,
 )
 from simulator.base.json_values import JsonObject, canonical, copied, digest
+from simulator.base.state_scopes import lasting
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
     AgentRan,
@@ -36,7 +37,6 @@ from simulator.session.adk_event_fields import USER_AUTHOR, function_calls, func
 from simulator.session.fact_entries import calls_in, message_responses, scope_of
 from simulator.session.model import CONFIRMATION, Turn
 
-_TEMPORARY = "temp:"
 _DIGITS = 16
 
 
@@ -67,7 +67,7 @@ def recorded_case(
         seed=opened.seed if opened else "",
         recorded_at=session.start_timestamp,
         state=copied(session.initial_state),
-        final_state=_lasting(groups[-1][-1].state) if groups else {},
+        final_state=copied(lasting(groups[-1][-1].state)) if groups else {},
         rules=session.rules,
         tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},
         turns=tuple(_Recorder(turns, known, f"{session.agent_name}@1").turn() for turns in groups),
@@ -88,10 +88,6 @@ def _with_golden(recorded: RecordedCase, session: SimulationSession) -> Recorded
 def schema_digest(tool: ToolShape) -> str:
     """Return a short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
     return digest(canonical({"parameters": tool.parameters, "response": tool.response_schema}))[:_DIGITS]
-
-
-def _lasting(state: JsonObject) -> JsonObject:
-    return {key: copied(value) for key, value in state.items() if not key.startswith(_TEMPORARY)}
 
 
 class _Asked(NamedTuple):

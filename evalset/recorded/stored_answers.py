@@ -104,19 +104,12 @@ def _shape(stream: JsonStream, *, is_inside: bool = False) -> _Shape:
     for name in stream.members():
         is_object = stream.peek() == "{"
         if name in _LISTED and is_object:
-            head[name], spans[name] = {}, {eval_id: _span(stream) for eval_id in stream.members()}
+            head[name], spans[name] = {}, {eval_id: stream.passed() for eval_id in stream.members()}
         elif name == KEY and is_object and not is_inside:
             head[name], inside = {}, _shape(stream, is_inside=True)
         else:
             head[name] = stream.hollow()
     return _Shape(head, spans, inside)
-
-
-def _span(stream: JsonStream) -> Span:
-    stream.peek()
-    start = stream.place
-    stream.skip()
-    return Span(start, stream.place)
 
 
 @contextmanager

@@ -36,12 +36,12 @@ from evalset.verify.coroutines import PATIENCE
 from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, copied
+from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable, written_error
 from simulator.runtime.adk.watched_services import WatchedSessions
 from simulator.runtime.plugin.call_claims import within
 from simulator.runtime.plugin.session_play import Question
 
-_TEMPORARY = "temp:"
 _USER = "user"
 _QUIET = RunConfig(
     telemetry=TelemetryConfig(
@@ -166,8 +166,7 @@ class _Replay:
         """Return the session's state, without what lasts one invocation only."""
         session = await self._sessions.get_session(app_name=self._runner.app_name, **self._session)
         state = session.state if session is not None else {}
-        kept = {key: value for key, value in state.items() if not key.startswith(_TEMPORARY)}
-        written: JsonObject = jsonable(kept)
+        written: JsonObject = jsonable(lasting(state))
         return written
 
 

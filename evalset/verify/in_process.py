@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from evalset.files.garbage_pauses import collecting_seldom
 from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify.case_replay import Ways, replayed
@@ -21,6 +20,7 @@ from evalset.verify.scoring import golden_steps
 from evalset.verify.varying_values import Asked, judged_again, scored_as
 from evalset.verify.verify_request import Models, Part, Stop, VerifyRequest
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import missing_a2a_known
 from simulator.runtime.models.reachability import model_reachability
 

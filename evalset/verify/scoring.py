@@ -19,9 +19,8 @@ from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunRe
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import Again, Blame, Failed, blamed, edits_since, golden_of, judged, told_edits
 from simulator.base.json_values import JsonObject
+from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
-
-_TEMPORARY = "temp:"
 
 
 def golden_steps(each: Ready | Unready) -> tuple[tuple[Step, ...], ...]:
@@ -46,9 +45,7 @@ def expected_state(each: Ready | Unready) -> JsonObject | None:
     state = each.case.final_session_state or recorded
     if state is None:
         return None
-    written: JsonObject = jsonable(
-        {key: value for key, value in state.items() if not key.startswith(_TEMPORARY)}
-    )
+    written: JsonObject = jsonable(lasting(state))
     return written
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 from pydantic import JsonValue
 
-from simulator.base.json_text import JsonPlaces, JsonSyntaxError, JsonTextError, read_json
+from simulator.base.json_places import JsonPlaces
+from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import NotJsonError, taken
 from simulator.base.yaml_text import BOOLEAN, FLOAT, INTEGER, NULL, Node, YamlTextError, located, read_yaml
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from simulator.base.json_text import line_and_column
+
 try:
     from yaml import CLoader as _Events
 except ImportError:  # a build without libyaml: the same events, thirty times slower
@@ -77,9 +79,8 @@ class _Reader:
                 f"it has {len(text):,} characters; {MOST_CHARACTERS:,} are the most for YAML, so write it as JSON"
             )
         if half := _HALF.search(text):
-            start = half.start()
-            line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-            raise YamlTextError("half a character, which no file can hold", line, column)
+            place = line_and_column(text, half.start())
+            raise YamlTextError("half a character, which no file can hold", *place)
         self._text = text
 
     def read(self) -> Any:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from evalset.doctor.byte_edits import Edit, Insert, Remove, RemoveEarlier, Rename, Replace, apply
 from evalset.doctor.file_differences import unified
-from evalset.doctor.json_places import Places
-from evalset.doctor.model import JsonPath
+from simulator.base.json_places import JsonPath, JsonPlaces
 from tests.evalset.formatting import VALUES, eval_sets, formatted
 
 
@@ -68,13 +67,26 @@ def test_every_place_of_a_text_is_found(data: st.DataObject) -> None:
     """The bytes of each place are the JSON of its value, whatever blanks stand around it."""
     value = data.draw(eval_sets())
     text = data.draw(formatted(value))
-    places = Places(text)
+    places = JsonPlaces(text)
     for path, held in paths(value):
         start, stop = places.value(path)
         assert json.loads(text[start:stop]) == held
         line, column = places.where(path)
         lines = text.split(b"\n")
         assert lines[line - 1][column - 1 :][:1] == text[places.member(path).start if path else start :][:1]
+        assert places.line(path) == line
+
+
+@given(st.data())
+def test_places_of_characters_are_those_of_bytes(data: st.DataObject) -> None:
+    """Whether a text is given as such or in UTF-8: the same values, names and lines."""
+    value = data.draw(eval_sets())
+    text = data.draw(formatted(value))
+    in_bytes, in_characters = JsonPlaces(text), JsonPlaces(text.decode())
+    for path, _ in paths(value):
+        start, stop = in_characters.value(path)
+        assert in_characters.text[start:stop].encode() == text[slice(*in_bytes.value(path))]
+        assert in_characters.line(path) == in_bytes.line(path)
 
 
 @given(st.data())
@@ -83,11 +95,11 @@ def test_an_edit_changes_one_place_and_no_other_byte(data: st.DataObject) -> Non
     value = data.draw(eval_sets())
     text = data.draw(formatted(value))
     edit = data.draw(edits(value))
-    edited = apply(Places(text), [edit])
+    edited = apply(JsonPlaces(text), [edit])
     assert edited.waiting == ()
     wanted = changed(value, edit)
     assert json.dumps(json.loads(edited.text)) == json.dumps(wanted)
-    start, stop = Places(text).value(edit.path if isinstance(edit, Insert) else edit.path[:-1])
+    start, stop = JsonPlaces(text).value(edit.path if isinstance(edit, Insert) else edit.path[:-1])
     assert edited.text.startswith(text[:start])
     assert edited.text.endswith(text[stop:])
 
@@ -108,7 +120,7 @@ def test_many_edits_are_made_in_rounds(data: st.DataObject) -> None:
     }
     changes: list[Edit] = [*map(Remove, doomed), Insert(("b",), "new", 1), Insert(("b",), "more", 2)]
     while changes:
-        edited = apply(Places(text), changes)
+        edited = apply(JsonPlaces(text), changes)
         text, changes = edited.text, list(edited.waiting)
     assert json.loads(text) == wanted
 
@@ -116,11 +128,11 @@ def test_many_edits_are_made_in_rounds(data: st.DataObject) -> None:
 def test_of_a_name_that_stands_twice_the_last_counts() -> None:
     """As every parser takes it; the earlier ones can be taken out, all of them can, and both take their commas along."""
     text = b'{"a": 1, "b": 2, "a": 3}'
-    assert Places(text).value(("a",)) == (22, 23)
-    assert apply(Places(text), [RemoveEarlier(("a",))]).text == b'{"b": 2, "a": 3}'
-    assert apply(Places(text), [Remove(("a",))]).text == b'{"b": 2}'
+    assert JsonPlaces(text).value(("a",)) == (22, 23)
+    assert apply(JsonPlaces(text), [RemoveEarlier(("a",))]).text == b'{"b": 2, "a": 3}'
+    assert apply(JsonPlaces(text), [Remove(("a",))]).text == b'{"b": 2}'
     with pytest.raises(KeyError):
-        Places(text).value(("a", "c"))
+        JsonPlaces(text).value(("a", "c"))
 
 
 @given(

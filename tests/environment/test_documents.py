@@ -106,6 +106,11 @@ def test_each_place_has_its_line(value: Any) -> None:
         assert json.dumps(name) in lines[line - 1] if isinstance(name, str) else lines[line - 1].strip()
 
 
+def test_a_place_in_the_short_form_of_yaml_has_its_line() -> None:
+    """It looks like JSON, and its names need no quotes."""
+    assert line_of("{a: 1,\n b: [2,\n 3]}", ("b", 1)) == 3
+
+
 def _places(value: Any, place: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Any]]:
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [(place, place[-1]), *(found for key, item in inside for found in _places(item, (*place, key)))]

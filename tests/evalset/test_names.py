@@ -7,12 +7,17 @@ import subprocess
 import sys
 
 import pytest
+from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation
+from google.adk.events import Event
+from google.genai.types import Content, FunctionCall, Part
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 import evalset
 from evalset import EvalSetWriter, eval_id_for, snake_case, unique_eval_id
 from evalset.files.eval_names import FreeIds, flaw_of_eval_id
+from simulator.base.name_casing import camel, snake
 from tests.harness.processes import REPOSITORY
 
 
@@ -32,6 +37,16 @@ from tests.harness.processes import REPOSITORY
 def test_names_in_snake_case(name: str, snake: str) -> None:
     """Words are split where a person would, and written in lower-case ASCII."""
     assert snake_case(name) == snake
+
+
+@pytest.mark.parametrize(
+    "model", [EvalCase, Invocation, IntermediateData, Event, Content, Part, FunctionCall]
+)
+def test_fields_are_spelled_as_adk_does(model: type[BaseModel]) -> None:
+    """In camel case as its models answer, and back."""
+    for name, field in model.model_fields.items():
+        assert camel(name) == (field.alias or name)
+        assert snake(camel(name)) == name
 
 
 @given(st.text(), st.floats(0, 4e9))

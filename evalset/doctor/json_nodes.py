@@ -1,0 +1,55 @@
+"""Walks a JSON document by names in either spelling, and knows at each step where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from simulator.base.json_places import JsonPath
+from simulator.base.name_casing import camel
+from simulator.environment.expressions.json_paths import field_place, item_place
+
+
+def place_of(path: JsonPath) -> str:
+    """Write a path for a person: `eval_cases[0].conversation[1]`."""
+    place = ""
+    for step in path:
+        place = item_place(place, step) if isinstance(step, int) else field_place(place, step)
+    return place
+
+
+class Node(NamedTuple):
+    """A value and where it stands."""
+
+    value: Any
+    path: JsonPath = ()
+
+    def field(self, name: str) -> Node | None:
+        """Return the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
+        held, path = self
+        if not isinstance(held, dict):
+            return None
+        if (found := held.get(name)) is not None:
+            return Node(found, (*path, name))
+        spelled = camel(name)
+        if spelled != name and (found := held.get(spelled)) is not None:
+            return Node(found, (*path, spelled))
+        return None
+
+    def items(self, name: str = "") -> Iterator[Node]:
+        """Yield the items of this list, or of the list under this name; none where there is no list."""
+        node = self.field(name) if name else self
+        if node is not None and isinstance(node.value, list):
+            path = node.path
+            for index, each in enumerate(node.value):
+                yield Node(each, (*path, index))
+
+    def text(self, name: str) -> str:
+        """Return the text under this name; an empty one where there is none."""
+        found = self.field(name)
+        return found.value if found and isinstance(found.value, str) else ""
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of this object; none where it is no object."""
+        return self.value if isinstance(self.value, dict) else {}
