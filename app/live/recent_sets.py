@@ -58,7 +58,7 @@ def remember_set(owner: str, path: Path, agent: str = "") -> None:
             others = [each for each in _read(file).sets if each.path != used.path]
             kept = _Remembered(sets=(used, *others)[:MOST_RECENT])
             text = json.dumps(kept.model_dump(), indent=2, ensure_ascii=False)
-            write_whole(file, [text.encode()], before_replace=lambda: None, replace=os.replace)
+            write_whole(file, [text.encode()])
     except (OSError, LockTimeoutError, ValueError) as error:
         _LOG.warning("The eval set %s is not remembered: %s", path, error)
 

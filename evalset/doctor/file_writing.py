@@ -118,7 +118,7 @@ def _put(target: Path, found: Content, text: bytes) -> None:
         if status is None or identity_of(status) != found.identity:
             raise ChangedMeanwhileError
 
-    write_whole(target, [text], before_replace=check, replace=os.replace)
+    write_whole(target, [text], before_replace=check)
     sync_folder(target.parent)
 
 

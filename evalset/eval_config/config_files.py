@@ -50,12 +50,7 @@ def save(path: Path, text: str, *, before: str | None) -> None:
     try:
         with system_lock(lock_path(target), _PATIENCE_SECONDS):
             _check_unchanged(target, before)
-            write_whole(
-                target,
-                [text.encode()],
-                before_replace=lambda: _check_unchanged(target, before),
-                replace=os.replace,
-            )
+            write_whole(target, [text.encode()], before_replace=lambda: _check_unchanged(target, before))
             sync_folder(target.parent)
     except LockTimeoutError as error:
         raise ConfigError(f"{path}: another program is writing it; nothing was written") from error

@@ -291,7 +291,7 @@ def _replaced(target: Path, pieces_of: Callable[[Path | None], Iterable[bytes]])
         if _identity(target) != identity:
             raise _ChangedMeanwhileError
 
-    write_whole(target, pieces, before_replace=check, replace=os.replace)
+    write_whole(target, pieces, before_replace=check)
     sync_folder(target.parent)
 
 

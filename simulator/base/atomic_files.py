@@ -28,19 +28,19 @@ def write_whole(
     target: Path,
     pieces: Iterable[bytes | memoryview],
     *,
-    before_replace: Callable[[], None],
-    replace: Replace,
+    before_replace: Callable[[], None] = lambda: None,
+    replace: Replace = os.replace,
 ) -> os.stat_result:
-    """Write a file beside `target`, force it to the disk, and put it in its place.
+    """Write a file beside `target`, force it to the disk, and put it in its place; for whoever holds its lock.
 
     After a power failure the target is whole too: the new one, or (if the system had not yet kept the renaming) the
-    old one. Mode, owner and extended attributes of an existing target are kept. What a killed writer left is removed.
+    old one, which `sync_folder` then rules out. Mode, owner and extended attributes of an existing target are kept. What a killed writer left is removed.
 
     Args:
         target: The file; not a symbolic link.
         pieces: Its content.
         before_replace: Called when all is written; raises to leave the target as it is.
-        replace: Usually `os.replace`.
+        replace: Puts the new file in its place.
 
     Returns:
         The new file's status.

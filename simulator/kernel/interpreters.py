@@ -6,9 +6,9 @@ import json
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
+from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.user_data import data_folder
 
 _ENVIRONMENTS = (".venv", "venv")
@@ -16,6 +16,7 @@ _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
 _ROOT_MARKS = ("pyproject.toml", ".git", "uv.lock", "requirements.txt")
 _ADK = re.compile(r"google_adk-(\d+)\.(\d+)")
 _OLDEST_ADK = (2, 11)
+_PATIENCE_SECONDS = 10.0
 _HIGHEST = 3
 """How many folders above an agent's its project may begin."""
 
@@ -36,16 +37,16 @@ def choose_python(agent: Path, python: Path | None) -> None:
     Raises:
         OSError: It cannot be kept.
     """
-    choices = _choices()
-    choices.pop(_key(agent), None)
-    if python is not None:
-        choices[_key(agent)] = str(python)
     path = _place()
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, written = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    with os.fdopen(handle, "w") as file:
-        json.dump(choices, file, indent=2)
-    Path(written).replace(path)
+    with system_lock(
+        lock_path(path), _PATIENCE_SECONDS
+    ):  # from before it is read: another choice is not lost
+        choices = _choices()
+        choices.pop(_key(agent), None)
+        if python is not None:
+            choices[_key(agent)] = str(python)
+        write_whole(path, [json.dumps(choices, indent=2).encode()])
 
 
 def _place() -> Path:

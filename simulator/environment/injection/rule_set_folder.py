@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
 from simulator.environment.injection.rule_sets import (
     RuleSet,
     RuleSetError,
@@ -22,6 +21,7 @@ _SUFFIX = ".rules.json"
 _OTHERS = (".rules.yaml", ".rules.yml")
 _LONGEST_NAME = 100
 _LONGEST_STEM = 60
+_PATIENCE_SECONDS = 10.0
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 
@@ -166,24 +166,8 @@ def _read(path: Path) -> RuleSet:
 
 def _write(path: Path, text: str) -> None:
     """Put a new file in the place of the old one in one step, once it is on the disk."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".tmp", delete=False) as file:
-        try:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Keep the change of the folder over a loss of power, where the system can."""
+    with system_lock(lock_path(path), _PATIENCE_SECONDS):
+        write_whole(path, [text.encode()])
+    # Some systems let no folder be written out; the set is saved all the same.
     with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder(path.parent)
