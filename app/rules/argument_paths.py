@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.expressions.json_paths import field_place
+from simulator.base.place_names import field_place
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 
 MOST = 60

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalset.doctor.examination import ExamineProgress, examine
     from evalset.doctor.fixes import mend, preview
-    from evalset.doctor.known_agents import KnownAgent, known_agent
     from evalset.doctor.migrations import migrate, preview_migration
     from evalset.doctor.model import (
         CODES,
@@ -45,29 +44,30 @@ if TYPE_CHECKING:
         SetArgument,
         Severity,
     )
+    from evalset.recorded.known_agents import KnownAgent, known_agent
 
 _HOMES = {
-    "CODES": "model",
-    "Changes": "model",
-    "Code": "model",
-    "DroppedArgument": "model",
-    "ExamineProgress": "examination",
-    "ExaminedFile": "model",
-    "Examination": "model",
-    "FileChange": "model",
-    "Finding": "model",
-    "Kind": "model",
-    "KnownAgent": "known_agents",
-    "Migration": "model",
-    "RenamedArgument": "model",
-    "SetArgument": "model",
-    "Severity": "model",
-    "examine": "examination",
-    "known_agent": "known_agents",
-    "mend": "fixes",
-    "migrate": "migrations",
-    "preview": "fixes",
-    "preview_migration": "migrations",
+    "CODES": "evalset.doctor.model",
+    "Changes": "evalset.doctor.model",
+    "Code": "evalset.doctor.model",
+    "DroppedArgument": "evalset.doctor.model",
+    "ExamineProgress": "evalset.doctor.examination",
+    "ExaminedFile": "evalset.doctor.model",
+    "Examination": "evalset.doctor.model",
+    "FileChange": "evalset.doctor.model",
+    "Finding": "evalset.doctor.model",
+    "Kind": "evalset.doctor.model",
+    "KnownAgent": "evalset.recorded.known_agents",
+    "Migration": "evalset.doctor.model",
+    "RenamedArgument": "evalset.doctor.model",
+    "SetArgument": "evalset.doctor.model",
+    "Severity": "evalset.doctor.model",
+    "examine": "evalset.doctor.examination",
+    "known_agent": "evalset.recorded.known_agents",
+    "mend": "evalset.doctor.fixes",
+    "migrate": "evalset.doctor.migrations",
+    "preview": "evalset.doctor.fixes",
+    "preview_migration": "evalset.doctor.migrations",
 }
 
 __all__ = [
@@ -99,4 +99,4 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'evalset.doctor' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"evalset.doctor.{home}"), name)
+    return getattr(importlib.import_module(home), name)

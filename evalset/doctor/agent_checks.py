@@ -11,8 +11,8 @@ from typing import Any
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import Node
-from evalset.doctor.known_agents import KnownAgent
 from evalset.doctor.short_values import listed
+from evalset.recorded.known_agents import KnownAgent
 from simulator.environment.schema.schema_checks import (
     BrokenSchemaError,
     Problem,

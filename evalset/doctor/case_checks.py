@@ -13,8 +13,8 @@ from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionIn
 from evalset.doctor.byte_edits import Edit, Insert, Remove, Replace
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import Node
-from evalset.doctor.known_agents import KnownAgent
 from evalset.doctor.short_values import listed, short
+from evalset.recorded.known_agents import KnownAgent
 from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel
 

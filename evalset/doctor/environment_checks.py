@@ -22,9 +22,12 @@ from evalset.doctor.case_checks import (
 )
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import Node
-from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.short_values import listed, short
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.golden_trace.golden_steps import steps_of
+from evalset.golden_trace.steps import Step
+from evalset.recorded.known_agents import Agents, KnownAgent
+from evalset.recorded.recorded_turns import SeenCall, recorded_steps
 from evalset.recorded.recording import (
     VERSION,
     RecordedCall,
@@ -35,10 +38,7 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, parsed, validated
 from evalset.recorded.tolerances import Tolerance, tolerated
-from evalset.verify.golden_steps import steps_of
-from evalset.verify.results import Step
-from evalset.verify.value_differences import value_differences
-from evalset.verify.verdict_evidence import Asked, recorded_steps
+from simulator.base.json_differences import ABSENT, differing
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
 from simulator.environment.declared_tools import STEERING
 from simulator.facts import Returned
@@ -309,15 +309,14 @@ def _agrees(call: RecordedCall | None, asked: ToolPlace, answer: Any) -> bool:
 
 
 def _told(found: _Contradiction) -> str:
-    first = next(value_differences(found.held, found.recorded))
-    held = short(first.golden) if first.in_golden else "nothing"
-    recorded = short(first.actual) if first.in_actual else "nothing"
-    place = f" at {first.path}" if first.path else ""
+    first = next(differing(found.held, found.recorded))
+    held, recorded = ("nothing" if each is ABSENT else short(each) for each in (first.left, first.right))
+    place = f" at {first.place}" if first.place else ""
     return f"{found.tool} answered {recorded}{place} when it was recorded, and the case holds {held}"
 
 
 def _contradictions(
-    golden: Sequence[Step], recorded: Sequence[Asked], tolerances: Sequence[Tolerance]
+    golden: Sequence[Step], recorded: Sequence[SeenCall], tolerances: Sequence[Tolerance]
 ) -> list[_Contradiction]:
     """Return each answered call of a turn that was recorded with other answers alone; the order of like calls is free."""
     left, open_calls = list(recorded), []
@@ -348,7 +347,7 @@ def _answered(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
     return ((one, other) for one, other in pairwise(steps) if one.kind == "call" and other.kind == "response")
 
 
-def _alike(call: Step, recorded: Sequence[Asked], tolerances: Sequence[Tolerance]) -> list[Asked]:
+def _alike(call: Step, recorded: Sequence[SeenCall], tolerances: Sequence[Tolerance]) -> list[SeenCall]:
     """Return the recorded calls that this one may stand for, those with the very same arguments first."""
     asked = call.value if isinstance(call.value, dict) else {}
     found = [

@@ -21,7 +21,6 @@ from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import Node
-from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.refusals import note_refusals
 from evalset.doctor.set_checks import note_old_form
@@ -29,6 +28,7 @@ from evalset.files.file_kinds import importable_kind
 from evalset.files.set_opening import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
 from evalset.recorded.fitting_agent import fitting_agent
+from evalset.recorded.known_agents import Agents, KnownAgent
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import (
     KEY,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalset.doctor.byte_edits import Edit
-from evalset.doctor.json_nodes import place_of
 from evalset.doctor.model import CODES, Finding, Severity
 from simulator.base.json_places import JsonPath, JsonPlaces
+from simulator.base.place_names import path_place
 
 _LONGEST = 800
 MOST = 100
@@ -136,7 +136,7 @@ def _finding(file: Path, note: Note, places: JsonPlaces[bytes] | None, count: in
         code=note.code,
         severity=note.severity,
         file=file,
-        place=place_of(note.path),
+        place=path_place(note.path),
         line=at[0] if at else None,
         column=at[1] if at else None,
         eval_id=note.eval_id,

@@ -18,9 +18,9 @@ from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import files_in, groups, is_environment, read_content, until_written
 from evalset.doctor.findings import Note, Notes
 from evalset.doctor.json_nodes import Node
-from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.files.set_opening import ChangedMeanwhileError
+from evalset.recorded.known_agents import Agents, KnownAgent
 from simulator.base.json_places import JsonPlaces
 
 _ROUNDS = 50

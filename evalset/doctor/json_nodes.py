@@ -7,15 +7,6 @@ from typing import Any, NamedTuple
 
 from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel
-from simulator.environment.expressions.json_paths import field_place, item_place
-
-
-def place_of(path: JsonPath) -> str:
-    """Write a path for a person: `eval_cases[0].conversation[1]`."""
-    place = ""
-    for step in path:
-        place = item_place(place, step) if isinstance(step, int) else field_place(place, step)
-    return place
 
 
 class Node(NamedTuple):

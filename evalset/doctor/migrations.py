@@ -16,10 +16,10 @@ from evalset.doctor.file_writing import files_in, groups, until_written
 from evalset.doctor.findings import Notes
 from evalset.doctor.fixes import content_of
 from evalset.doctor.json_nodes import Node
-from evalset.doctor.known_agents import Agents, KnownAgent
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
 from evalset.recorded.agent_renaming import keys_of, places_of
+from evalset.recorded.known_agents import Agents, KnownAgent
 from evalset.recorded.tolerances import EVERY_TOOL
 from simulator.base.json_places import JsonPlaces
 

@@ -21,7 +21,6 @@ from evalset.editing.case_edits import (
     SetValue,
 )
 from evalset.editing.case_parts import (
-    ABSENT,
     CallSeen,
     Case,
     EditError,
@@ -37,6 +36,7 @@ from evalset.editing.case_parts import (
     turns_of,
     with_text,
 )
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import copied
 
 _MADE = "call"

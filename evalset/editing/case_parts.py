@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import copied
 from simulator.base.name_casing import camel
 
@@ -17,9 +18,6 @@ Case: TypeAlias = dict[str, Any]
 
 Where: TypeAlias = tuple[str | int, ...]
 """The way to a value in a case: `("conversation", 0, "user_content")`; names of fields in snake case."""
-
-ABSENT: Any = object()
-"""Stands for a value that is not there."""
 
 
 class EditError(ValueError):

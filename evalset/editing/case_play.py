@@ -15,17 +15,17 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.editing.case_parts import ABSENT, Case, EditError, Step, at, put, steps_of, turns_of
+from evalset.editing.case_parts import Case, EditError, Step, at, put, steps_of, turns_of
 from evalset.golden_trace.case_script import CaseScript, script_of_case
 from evalset.recorded.recorded_script import answer_line, with_recording
-from evalset.recorded.recorder import REQUEST_INPUT, inputs_of, is_of_graph
+from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn, RejectedCall
-from evalset.replay.case_following import only_asked
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script_lines import AgentMove, Entry, Fails, ToolMove
-from simulator.session.model import CONFIRMATION
+from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 
 
 def script_with_recording(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from evalset.editing.case_parts import (
-    ABSENT,
     CallSeen,
     Case,
     Where,
@@ -20,6 +19,7 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.state_scopes import lasting
 from simulator.facts import Deferred, Returned

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
-from evalset.editing.case_parts import ABSENT, Case, Step, at, field, is_same, steps_of, turns_of
+from evalset.editing.case_parts import Case, Step, at, field, is_same, steps_of, turns_of
 from evalset.editing.set_work import Held, SetWork, State
 from evalset.recorded.recording import lean
+from simulator.base.json_differences import ABSENT
 from simulator.facts import Value
 
 ChangeKind: TypeAlias = Literal["added", "removed", "changed"]

@@ -24,11 +24,12 @@ from evalset.editing.case_edits import (
     ReplaceCase,
     SplitCase,
 )
-from evalset.editing.case_parts import ABSENT, Case, EditError, at, field, listed, put, turns_of
+from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
 from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
 from evalset.editing.recording_beside import Beside
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import copied
 
 NO_NOTE = CaseNote()

@@ -17,7 +17,7 @@ from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.eval_names import snake_case
 from evalset.golden_trace.scenarios import scenarios_text
 from evalset.recorded.adk_simulation_config import simulation_text
-from evalset.recorded.recorder import is_of_graph
+from evalset.recorded.recorded_turns import is_of_graph
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import environment_text
 from simulator.base.json_values import JsonObject

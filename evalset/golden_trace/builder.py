@@ -27,14 +27,12 @@ from simulator.base.json_values import canonical, copied
 from simulator.base.state_scopes import lasting
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,
-    final_output,
-    function_calls,
     function_responses,
     parts_of,
 )
-from simulator.session.fact_entries import message_responses
 from simulator.session.history import FinalResponse, ToolError
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
+from simulator.session.query_turns import came_to_nothing, turns_by_query
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 Confirmations: TypeAlias = Literal["in_case", "beside"]
@@ -154,35 +152,11 @@ def _lack(session: SimulationSession) -> str:
     return f"{_called(session.turns[-1])} has no final response"
 
 
-def came_to_nothing(turns: Sequence[Turn]) -> bool:
-    """Return whether the turns of one query ended without a final response: a trace has nothing to compare there."""
-    last = turns[-1]
-    answered = last.final_event is not None or final_output(last.events) is not None
-    return not answered or any(turn.stopped or turn.error is not None for turn in turns)
-
-
 def _asked_about(call: OpenCall) -> str:
     """Name an open call; a confirmation by the tool that it is about."""
     original = call.arguments.get("originalFunctionCall")
     name = original.get("name") if call.is_confirmation and isinstance(original, dict) else None
     return f"the confirmation of {name}" if name else call.tool_name
-
-
-def turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Put each turn that answers an open call behind the turns of the query that made the call."""
-    groups: list[list[Turn]] = []
-    makers: dict[str, list[Turn]] = {}
-    for turn in turns:
-        if turn.purpose == "query":
-            group: list[Turn] = []
-            groups.append(group)
-        else:
-            answered = [response.get("id") for response in message_responses(turn.message)]
-            group = next((makers[call_id] for call_id in answered if call_id in makers), groups[-1])
-        group.append(turn)
-        for event in turn.events:
-            makers.update({call["id"]: group for call in function_calls(event) if call.get("id")})
-    return groups
 
 
 def _check_ended(turn: Turn) -> None:

@@ -12,11 +12,11 @@ from google.genai import types
 
 from evalset.errors import ScenarioError
 from evalset.files.case_text import loaded
-from evalset.recorded.recorder import INTERRUPT_ID, REQUEST_INPUT
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.declared_tools import STEERING
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script_lines import AgentMove, Call, Entry, ToolMove
+from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _CONFIRMATION = "adk_request_confirmation"
 _ASKS_USER = "adk_request_"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from evalset.golden_trace.builder import came_to_nothing, turns_by_query
 from simulator.base.json_values import JsonObject
 from simulator.session.adk_event_fields import USER_AUTHOR, function_calls
 from simulator.session.history import (
@@ -17,6 +16,7 @@ from simulator.session.history import (
     UserReply,
 )
 from simulator.session.model import SimulationSession
+from simulator.session.query_turns import came_to_nothing, turns_by_query
 
 _CONFIRMATION = "adk_request_confirmation"
 _REAL = "real"

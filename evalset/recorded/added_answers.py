@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
+from evalset.recorded.recorded_turns import inputs_of
 from evalset.recorded.recording import (
     RecordedCall,
     RecordedCase,
@@ -19,6 +19,7 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, change_environment
 from simulator.base.json_values import canonical
+from simulator.session.model import REQUEST_INPUT
 
 Asked = TypeVar("Asked", RecordedCall, RejectedCall, RecordedInput)
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evalset.recorded.recording import RecordedCase, lean
+from evalset.recorded.recording import RecordedCase, lean, without_golden
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -144,8 +144,6 @@ def renamed_recording(
     recorded: RecordedCase, names: Mapping[str, str], *, apps_only: bool = False
 ) -> RecordedCase:
     """Return what is recorded of a case, with the new names of agents; it says nothing more of what its golden was."""
-    from evalset.recorded.golden_digests import without_golden  # noqa: PLC0415 - it needs verify, which needs this module
-
     document = _with(lean(without_golden(recorded)), names, apps_only=apps_only)
     if not apps_only:
         for path, new in list(keys_of(document, names)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evalset.doctor.known_agents import KnownAgent
+from evalset.recorded.known_agents import KnownAgent
 from evalset.recorded.recording import RecordedCase
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.golden_trace.confirmations import without_confirmations
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase
-from evalset.verify.golden_steps import steps_of
-from evalset.verify.results import Step
+from evalset.golden_trace.golden_steps import steps_of
+from evalset.golden_trace.steps import Step, response_behind, text_of
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, without_golden
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
@@ -35,17 +35,6 @@ def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
     )
 
 
-def without_golden(recorded: RecordedCase) -> RecordedCase:
-    """Return a recorded case that says nothing of what its golden was."""
-    turns = (turn.model_copy(update={"golden": None, "original": None}) for turn in recorded.turns)
-    return recorded.model_copy(update={"turns": tuple(turns), "golden_state": "", "golden_start": ""})
-
-
-def without_edits(recorded: RecordedCase) -> RecordedCase:
-    """Return a recorded case whose turns are as they were recorded, whatever was edited since."""
-    return recorded.model_copy(update={"turns": tuple(turn.original or turn for turn in recorded.turns)})
-
-
 def golden_turn(steps: Sequence[Step], number: int, of: int) -> GoldenTurn:
     """Return the digests of one turn of a golden."""
     return GoldenTurn(
@@ -68,17 +57,6 @@ def golden_calls(steps: Sequence[Step]) -> list[GoldenCall]:
         for place, step in enumerate(steps)
         if step.kind == "call"
     ]
-
-
-def response_behind(steps: Sequence[Step], place: int) -> Step | None:
-    """Return the response to the call at a place among the steps of a turn; None where it has none."""
-    following = steps[place + 1] if place + 1 < len(steps) else None
-    return following if following is not None and following.kind == "response" else None
-
-
-def text_of(steps: Sequence[Step], kind: str) -> str:
-    """Return what the user asks, or what the agent says at last, among the steps of a turn."""
-    return next((step.text for step in steps if step.kind == kind), "")
 
 
 def text_digest(text: str) -> str:

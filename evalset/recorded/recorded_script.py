@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
+from evalset.recorded.recorded_turns import inputs_of, only_asked
 from evalset.recorded.recording import (
     RecordedCall,
     RecordedCase,
@@ -15,7 +15,6 @@ from evalset.recorded.recording import (
     RecordedTurn,
     RejectedCall,
 )
-from evalset.replay.case_following import only_asked
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
@@ -25,6 +24,7 @@ from simulator.scripts import Script, ScriptTurn, move_of
 from simulator.scripts.script_lines import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
 from simulator.session.adk_event_fields import parts_of
 from simulator.session.fact_entries import calls_in, message_responses
+from simulator.session.model import REQUEST_INPUT
 
 Agents: TypeAlias = Literal["moves", "model"]
 RECORDING = "recorded environment"

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from evalset.errors import GoldenTraceError
-from evalset.golden_trace.builder import GoldenTraceBuilder, came_to_nothing, turns_by_query
+from evalset.golden_trace.builder import GoldenTraceBuilder
+from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import (
     Author,
     RecordedAgentRun,
@@ -35,7 +37,8 @@ from simulator.facts import (
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import USER_AUTHOR, function_calls, function_responses, parts_of
 from simulator.session.fact_entries import calls_in, message_responses, scope_of
-from simulator.session.model import CONFIRMATION, Turn
+from simulator.session.model import CONFIRMATION, REQUEST_INPUT, Turn
+from simulator.session.query_turns import came_to_nothing, turns_by_query
 
 _DIGITS = 16
 
@@ -77,8 +80,6 @@ def recorded_case(
 
 def _with_golden(recorded: RecordedCase, session: SimulationSession) -> RecordedCase:
     """Note what the golden of a session says, where it has one."""
-    from evalset.recorded.golden_digests import with_golden  # noqa: PLC0415 - it needs the steps of verify, which need this module
-
     try:
         return with_golden(recorded, GoldenTraceBuilder(session, confirmations="beside").build())
     except GoldenTraceError:
@@ -321,35 +322,7 @@ def _texts(said: JsonObject) -> list[Any]:
     return [part["text"] for part in parts_of(said.get("content")) if part.get("text")]
 
 
-# Tells the recorded calls that a graph made by itself from those that a model made: an eval set holds only the latter. Pure.
-
-
-_UNKNOWN = "unknown"
-"""Whom ADK names as the agent of a call that a graph makes."""
-
-
-def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
-    """Return whether a tool that stands in a graph was called: by no model, and under an id of its own."""
-    if not call.id or call.within or call.agent != _UNKNOWN:
-        return False
-    return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
-
-
 # Reads the questions that graphs and agents ask the user (`RequestInput`), and what was answered to them, out of events and recordings. Pure.
-
-
-REQUEST_INPUT = "adk_request_input"
-"""ADK's name of the function call by which a node, or the tool `request_input`, asks the user."""
-
-INTERRUPT_ID = "interruptId"
-"""Where the question of a graph holds its id once more; a call of the tool `request_input` has none."""
-
-
-def question_of(arguments: Mapping[str, Any]) -> JsonObject:
-    """Return what a question asks: its arguments without its id, and without those that are not given."""
-    return {
-        name: copied(value) for name, value in arguments.items() if name != INTERRUPT_ID and value is not None
-    }
 
 
 class UserReply(NamedTuple):
@@ -385,15 +358,3 @@ def recorded_inputs(events: Iterable[JsonObject], replies: Iterable[UserReply]) 
                     models_before=reply.models_before,
                     calls_before=reply.calls_before,
                 )
-
-
-def inputs_of(turn: RecordedTurn) -> Sequence[RecordedInput]:
-    """Return a turn's inputs; those of a file of versions 1 to 3 from the user's replies, without the questions."""
-    if turn.inputs:
-        return turn.inputs
-    return [
-        RecordedInput(id=str(said.get("id") or ""), response=copied(said.get("response") or {}))
-        for message in turn.replies
-        for said in message_responses(message)
-        if said.get("name") == REQUEST_INPUT
-    ]

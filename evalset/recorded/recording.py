@@ -319,3 +319,14 @@ def _defaults(kind: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
         )
         for name, field in kind.model_fields.items()
     )
+
+
+def without_golden(recorded: RecordedCase) -> RecordedCase:
+    """Return a recorded case that says nothing of what its golden was."""
+    turns = (turn.model_copy(update={"golden": None, "original": None}) for turn in recorded.turns)
+    return recorded.model_copy(update={"turns": tuple(turns), "golden_state": "", "golden_start": ""})
+
+
+def without_edits(recorded: RecordedCase) -> RecordedCase:
+    """Return a recorded case whose turns are as they were recorded, whatever was edited since."""
+    return recorded.model_copy(update={"turns": tuple(turn.original or turn for turn in recorded.turns)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
+from evalset.recorded.recorded_turns import inputs_of, only_asked
 from evalset.recorded.recording import (
     RecordedAgentRun,
     RecordedCall,
@@ -21,6 +21,7 @@ from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.session.adk_event_fields import content_text, parts_of
+from simulator.session.model import REQUEST_INPUT
 
 _BEFORE = -1
 Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
@@ -320,12 +321,6 @@ def is_same_call(
         and call.within == asked.within
         and tolerated(call.tool, call.arguments, asked.arguments, tolerances)
     )
-
-
-def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
-    """Recognise a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
-    call = calls[place]
-    return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])
 
 
 def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple, Protocol
 from google.adk.events.event import Event
 from google.genai import types
 
-from evalset.recorded.recorder import INTERRUPT_ID, REQUEST_INPUT, question_of
+from evalset.recorded.recorded_turns import question_of
 from evalset.replay.case_following import Question, Reply, UnrecordedError
 from simulator.base.json_values import copied
 from simulator.runtime.adk.adk_private import Run
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import USER_AUTHOR, output_text
+from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 
 class Answers(Protocol):

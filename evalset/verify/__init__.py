@@ -35,6 +35,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalset.golden_trace.steps import Step
     from evalset.verify.criteria import Criteria
     from evalset.verify.errors import VerifyError
     from evalset.verify.golden_repair import accept, accepting, repair, repairing
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
         Check,
         Divergence,
         RunResult,
-        Step,
         Varying,
         Verification,
         VerifyProgress,
@@ -64,7 +64,7 @@ _HOMES = {
     "Criteria": "evalset.verify.criteria",
     "Divergence": "evalset.verify.results",
     "RunResult": "evalset.verify.results",
-    "Step": "evalset.verify.results",
+    "Step": "evalset.golden_trace.steps",
     "Varying": "evalset.verify.results",
     "Verification": "evalset.verify.results",
     "VerifyError": "evalset.verify.errors",

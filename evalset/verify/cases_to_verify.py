@@ -12,7 +12,6 @@ from typing import NamedTuple
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
-from evalset.doctor.known_agents import known_agent
 from evalset.errors import EvalSetError
 from evalset.files.case_text import loaded
 from evalset.files.legacy_format import convert_old_form
@@ -21,6 +20,7 @@ from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.fitting_agent import fitting_agent
 from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.known_agents import known_agent
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.verify.errors import VerifyError

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
+from evalset.golden_trace.steps import Step
 from evalset.recorded.pairing import paired
 from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded
 from evalset.verify.criteria import Criteria, Match
-from evalset.verify.results import Divergence, Pair, Step, What
+from evalset.verify.results import Divergence, Pair, What
 from evalset.verify.value_differences import text_pieces, value_differences
 from simulator.base.json_values import Json, JsonObject, same
 

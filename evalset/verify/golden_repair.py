@@ -17,15 +17,21 @@ from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import Saved, save
 from evalset.editing.set_work import Held, SetWork
 from evalset.errors import EvalSetError
-from evalset.recorded.golden_digests import state_digest, with_golden, without_edits, without_golden
-from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
+from evalset.golden_trace.golden_steps import arguments_of
+from evalset.recorded.golden_digests import state_digest, with_golden
+from evalset.recorded.recording import (
+    RecordedCase,
+    RecordedModelTurn,
+    RecordedTurn,
+    without_edits,
+    without_golden,
+)
 from evalset.recorded.tolerances import tolerated
 from evalset.verify.case_replay import Ways, replayed
 from evalset.verify.cases_to_verify import agent_of
 from evalset.verify.coroutines import run
 from evalset.verify.divergence import aligned, matched
 from evalset.verify.errors import VerifyError
-from evalset.verify.golden_steps import arguments_of
 from evalset.verify.results import ActualTurn, RunResult
 from evalset.verify.verdict_evidence import gone_tools
 from simulator.agent_config import SimulatedAgentConfig

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls
 
+from evalset.golden_trace.golden_steps import arguments_of, steps_of
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
@@ -29,10 +30,9 @@ from evalset.recorded.tolerances import (
     Unordered,
 )
 from evalset.verify.errors import VerifyError
-from evalset.verify.golden_steps import arguments_of, steps_of
 from evalset.verify.results import RunResult
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.environment.expressions.json_paths import field_place
+from simulator.base.place_names import field_place
 
 _MISSING: Any = object()
 _MOST_VALUES = 5

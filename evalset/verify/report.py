@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
+from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import lean
 from evalset.recorded.tolerances import Tolerance
-from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Step, Verification
+from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Verification
 from simulator.base.json_values import canonical
 
 _SHOWN, _AROUND = 160, 60

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from evalset.golden_trace.steps import Step
 from evalset.measured import Measured
 from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
@@ -43,24 +44,6 @@ class Check(Value):
     threshold: float | None = None
     turns: tuple[float | None, ...] = ()
     detail: str = ""
-
-
-class Step(Value):
-    """One step of a turn: what the user asks, a call, what it was answered, or the final text; behind the last turn, the state.
-
-    Attributes:
-        kind: Which of these.
-        author: Who made it, where that is told.
-        tool: The tool of a call or a response.
-        value: The arguments of a call, a response, or the state.
-        text: What was said, by the user or at last.
-    """
-
-    kind: Literal["query", "call", "response", "text", "state"]
-    author: str = ""
-    tool: str = ""
-    value: Json = None
-    text: str = ""
 
 
 class ValueDifference(Value):

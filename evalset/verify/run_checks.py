@@ -12,10 +12,11 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 
+from evalset.golden_trace.golden_steps import spoken
+from evalset.golden_trace.steps import Step
 from evalset.recorded.tolerances import Tolerance, as_recorded
 from evalset.verify.criteria import OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
-from evalset.verify.golden_steps import spoken
-from evalset.verify.results import Check, Step
+from evalset.verify.results import Check
 from evalset.verify.tolerant_comparison import compared_calls, responses_as_golden
 from simulator.base.json_values import JsonObject, canonical, same
 

@@ -7,6 +7,8 @@ from functools import partial
 
 from google.adk.evaluation.eval_case import Invocation
 
+from evalset.golden_trace.golden_steps import steps_of
+from evalset.golden_trace.steps import Step
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import Replay
@@ -14,8 +16,7 @@ from evalset.verify.cases_to_verify import Ready, Unready
 from evalset.verify.config_criteria import asked_metric
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
-from evalset.verify.golden_steps import steps_of
-from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult, Step
+from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import Again, Blame, Failed, blamed, edits_since, golden_of, judged, told_edits
 from simulator.base.json_values import JsonObject

@@ -10,10 +10,10 @@ from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 from google.genai import types
 
+from evalset.golden_trace.golden_steps import arguments_of, spoken
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
 from evalset.verify.criteria import TRAJECTORY, Criteria, Match
 from evalset.verify.divergence import aligned
-from evalset.verify.golden_steps import arguments_of, spoken
 
 
 def compared_calls(

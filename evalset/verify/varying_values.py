@@ -15,16 +15,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import Invocation
 
+from evalset.golden_trace.golden_steps import spoken, steps_of
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import EVERY_TOOL, Ignore, Of, Pattern, Tolerance
 from evalset.verify.case_replay import Replay, Ways, replayed
 from evalset.verify.cases_to_verify import Ready
 from evalset.verify.criteria import Criteria
-from evalset.verify.golden_steps import spoken, steps_of
 from evalset.verify.results import Divergence, RunResult, Varying
 from evalset.verify.scoring import expected_state, scored
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.environment.expressions.json_paths import field_place
+from simulator.base.place_names import field_place
 from simulator.environment.injection.conditions import LONGEST_PATTERN
 
 FEWEST, ENOUGH, MOST = 2, 3, 6

@@ -5,35 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalset.recorded.recorder import inputs_of, is_of_graph, schema_digest
-from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn
+from evalset.golden_trace.steps import Step
+from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
+from evalset.recorded.recorder import schema_digest
+from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import Tolerance, tolerated
-from evalset.replay.case_following import only_asked
-from evalset.verify.results import Step
-from simulator.base.json_values import JsonObject, copied
+from simulator.base.json_values import JsonObject
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
-from simulator.runtime.turns.outcomes import as_tools_give
-from simulator.session.adk_event_fields import content_text, parts_of
-
-
-class Asked(NamedTuple):
-    """A call of the agent itself that the recording holds: what was asked, and what it was answered (None where nothing ran)."""
-
-    tool: str
-    arguments: JsonObject
-    response: JsonObject | None
-
-
-class RecordedSteps(NamedTuple):
-    """What the recorded environment says of a turn, as far as a golden says it too; `text` is None where no model was recorded.
-
-    `questions` is what the user was asked for, as `question_of` gives it.
-    """
-
-    query: str
-    calls: tuple[Asked, ...]
-    text: str | None
-    questions: tuple[JsonObject, ...] = ()
 
 
 class Evidence(NamedTuple):
@@ -110,38 +88,6 @@ def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
     now = ToolShapes(agent).known({}, ())
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     return tuple(name for name in recorded.tools if name in called and name not in now)
-
-
-def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
-    """Return what was recorded of a turn, as far as a golden says it too."""
-    made = [
-        Asked(call.tool, call.arguments, _seen(call))
-        for place, call in enumerate(turn.calls)
-        if not (call.within or is_of_graph(call, turn) or only_asked(turn.calls, place))
-    ]
-    rejected = [Asked(call.tool, call.arguments, None) for call in turn.rejected if not call.within]
-    questions = tuple(each.arguments for each in inputs_of(turn) if each.arguments is not None)
-    return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn), questions)
-
-
-def _seen(call: RecordedCall) -> JsonObject | None:
-    """Return a tool's answer as ADK writes it into a response; None for an exception, which callbacks may have answered."""
-    if call.later is None and call.outcome.kind in {"raised", "deferred"}:
-        return None
-    given = as_tools_give(call.outcome) if call.later is None else call.later
-    return copied(given) if isinstance(given, dict) else {"result": copied(given)}
-
-
-def _last_text(turn: RecordedTurn) -> str | None:
-    """Return what the last model of a turn said, where that was text."""
-    said = [model for model in turn.models if not model.within and model.responses]
-    if not said:
-        return None
-    content = said[-1].responses[-1].get("content")
-    parts = parts_of(content)
-    if not parts or not all(isinstance(part.get("text"), str) for part in parts):
-        return None
-    return "\n".join(part["text"] for part in parts if not part.get("thought"))
 
 
 def disagreements(golden: Sequence[Step], recorded: RecordedSteps, evidence: Evidence) -> tuple[str, ...]:

@@ -16,26 +16,21 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from google.adk.evaluation.eval_case import EvalCase, Invocation
 from google.genai import types
 
-from evalset.recorded.golden_digests import (
-    golden_calls,
-    state_digest,
-    text_digest,
-    text_of,
-    value_digest,
-    without_edits,
-)
-from evalset.recorded.recorder import REQUEST_INPUT, question_of
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase
+from evalset.golden_trace.golden_steps import steps_of
+from evalset.golden_trace.steps import Step, text_of
+from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest, value_digest
+from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import Replay
 from evalset.verify.divergence import Compared, aligned, first_divergence
-from evalset.verify.golden_steps import steps_of
-from evalset.verify.results import Action, Divergence, Step, ValueDifference, Verdict
+from evalset.verify.results import Action, Divergence, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
 from evalset.verify.value_differences import value_differences
-from evalset.verify.verdict_evidence import Evidence, RecordedSteps, disagreements, recorded_steps
+from evalset.verify.verdict_evidence import Evidence, disagreements
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import content_text
+from simulator.session.model import REQUEST_INPUT
 
 _MOST_EDITS = 3
 """So many edits are named in a sentence; the evidence names all."""

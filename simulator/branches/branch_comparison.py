@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias, assert_never
 
-from simulator.base.json_values import Json, canonical, same
-from simulator.environment.expressions.json_paths import field_place, item_place
+from simulator.base import json_differences
+from simulator.base.json_differences import ABSENT
+from simulator.base.json_values import Json, canonical
 from simulator.facts import Value
 from simulator.session.history import (
     AgentMessage,
@@ -166,37 +167,12 @@ def _pair(left: HistoryEntry, right: HistoryEntry, ours: _Shown, theirs: _Shown)
 
 def differing(left: Any, right: Any, place: str = "") -> Iterator[PlaceDiffers]:
     """Name each place in which two JSON values differ, those that one of them lacks too; `place` is where the values stand."""
-    waiting: list[tuple[str, Side, Side]] = [(place, Held(value=left), Held(value=right))]
-    while waiting:  # not by calls of itself, as a value may be nested deeper than calls can
-        at, one, other = waiting.pop()
-        if isinstance(one, Held) and isinstance(other, Held):
-            inner = _inside(at, one.value, other.value)
-            if inner is not None:
-                waiting += reversed(inner)
-                continue
-            if same(one.value, other.value):
-                continue
-        yield PlaceDiffers(path=at, left=one, right=other)
+    for found in json_differences.differing(left, right, place):
+        yield PlaceDiffers(path=found.place, left=_side(found.left), right=_side(found.right))
 
 
-def _inside(at: str, left: Any, right: Any) -> list[tuple[str, Side, Side]] | None:
-    """Return the places inside of two objects, or two lists; None for anything else."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return [
-            (field_place(at, name), _held(left, name), _held(right, name))
-            for name in dict.fromkeys((*left, *right))
-        ]
-    if isinstance(left, list) and isinstance(right, list):
-        ours, theirs = dict(enumerate(left)), dict(enumerate(right))
-        return [
-            (item_place(at, place), _held(ours, place), _held(theirs, place))
-            for place in range(max(len(left), len(right)))
-        ]
-    return None
-
-
-def _held(values: Mapping[Any, Any], key: object) -> Side:
-    return Held(value=values[key]) if key in values else Missing()
+def _side(value: Any) -> Side:
+    return Missing() if value is ABSENT else Held(value=value)
 
 
 def _tools(history: Sequence[HistoryEntry]) -> dict[str, str]:

@@ -24,6 +24,12 @@ from simulator.session.history import (
 CONFIRMATION = "adk_request_confirmation"
 """The call by which ADK asks whether a tool may run."""
 
+REQUEST_INPUT = "adk_request_input"
+"""The call by which a node, or ADK's tool `request_input`, asks the user."""
+
+INTERRUPT_ID = "interruptId"
+"""Where the question of a graph holds its id once more; a call of the tool `request_input` has none."""
+
 
 class SessionState(Enum):
     """Session lifecycle states."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.evalsets.run.verify_jobs import marked_text, step_text, steps_before
-from evalset.verify.results import Step, TextPiece
+from evalset.golden_trace.steps import Step
+from evalset.verify.results import TextPiece
 
 QUERY, FIRST, ANSWER, SECOND, ANSWERED, TEXT = (
     Step(kind="query", text="Where?"),

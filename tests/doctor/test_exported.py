@@ -10,7 +10,7 @@ from google.adk.agents import LlmAgent
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.doctor import Finding, Migration, RenamedArgument, examine, known_agent, mend, migrate
-from evalset.doctor.known_agents import KnownAgent
+from evalset.recorded.known_agents import KnownAgent
 from evalset.recorded.recording_export import record
 from simulator import Seats, Simulation, demo_agent
 from simulator.agent_config import SimulatedAgentConfig

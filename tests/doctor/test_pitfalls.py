@@ -10,7 +10,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset.doctor import CODES, Examination, examine, known_agent, mend
-from evalset.doctor.known_agents import KnownAgent
+from evalset.recorded.known_agents import KnownAgent
 from evalset.recorded.recording_files import read_environment
 from tests.doctor.examples import a_case, a_set, an_environment, in_bytes, put, the_agent
 from tests.doctor.pitfalls import ALL, ENVIRONMENT, SET, Pitfall

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.expressions.json_paths import PathError, field_place, item_place, parse
+from simulator.base.place_names import field_place, item_place
+from simulator.environment.expressions.json_paths import PathError, parse
 
 ORDER: JsonValue = {
     "order": {"id": "o-1", "items": [{"sku": "A", "n": 1}, {"sku": "B", "n": 2}], "first name": "Ada"},

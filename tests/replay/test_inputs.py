@@ -17,10 +17,9 @@ from google.genai import types
 from evalset import HermeticEnvironment, UnrecordedCallError, read_cases
 from evalset.editing.case_play import script_with_recording
 from evalset.recorded.added_answers import add_played, new_answers
-from evalset.recorded.golden_digests import without_golden
 from evalset.recorded.recorded_script import script_of_recorded
 from evalset.recorded.recorder import recorded_case
-from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn, without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.recorded.tolerances import Pattern
 from evalset.replay.hermetic_environment import Players

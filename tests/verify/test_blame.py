@@ -24,7 +24,7 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
-from evalset.recorded.golden_digests import without_golden
+from evalset.recorded.recording import without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report

@@ -10,8 +10,8 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalset.golden_trace.steps import Step
 from evalset.verify import run_checks
-from evalset.verify.results import Step
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 

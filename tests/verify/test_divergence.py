@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalset.golden_trace.steps import Step
 from evalset.verify.criteria import Criteria, Match
 from evalset.verify.divergence import Beside, Compared, aligned, first_divergence, matched
-from evalset.verify.results import Divergence, Step
+from evalset.verify.results import Divergence
 from evalset.verify.value_differences import text_pieces, value_differences
 from simulator.base.json_values import same
 from simulator.environment.expressions.json_paths import parse

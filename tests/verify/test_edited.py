@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import text_digest, value_digest
-from evalset.verify.results import Step
 from evalset.verify.verdicts import Known
 from simulator.base.json_values import same
 from tests.recorded.test_files import json_values

@@ -18,8 +18,9 @@ from evalset.editing.case_edits import (
     SetText,
     SetValue,
 )
-from evalset.editing.case_parts import ABSENT, Case, Where, at, field, is_plain_text, text_of
+from evalset.editing.case_parts import Case, Where, at, field, is_plain_text, text_of
 from evalset.editing.set_work import SetWork
+from simulator.base.json_differences import ABSENT
 from simulator.facts import Value
 
 NOTE, RENAME, ADD = "note", "rename", "add "

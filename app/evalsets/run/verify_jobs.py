@@ -16,9 +16,10 @@ from app.forms.safe_labels import literal
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, Progress, Report
+from evalset.golden_trace.steps import Step
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
-from evalset.verify.results import CaseResult, Divergence, Pair, Step, TextPiece, Verification
+from evalset.verify.results import CaseResult, Divergence, Pair, TextPiece, Verification
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from simulator.facts import Value
 

@@ -62,7 +62,8 @@ from evalset.verify.results import Divergence, RunResult
 
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit
-    from evalset.verify.results import CaseResult, RunResult, Step, Verification
+    from evalset.golden_trace.steps import Step
+    from evalset.verify.results import CaseResult, RunResult, Verification
 
 
 COLUMNS = (1, 1.9)

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, same
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.conventions.entity_kinds import is_identifier, is_own_key, kind_named
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_verbs import is_error
@@ -17,7 +18,6 @@ from simulator.environment.drafts.blanks import Blank, kind_of, placeholder
 from simulator.environment.drafts.faker_fields import fake, formatted
 from simulator.environment.drafts.table_rows import Rows
 from simulator.environment.evidence.sketch import Kind
-from simulator.environment.expressions.json_paths import field_place, item_place
 from simulator.environment.schema.numerals import fitted, highest
 from simulator.environment.schema.pattern_texts import LARGEST, matches, matching, pattern_cost
 from simulator.environment.schema.schema_merge import NEVER

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import JsonValue
 
 from simulator.base.json_values import copied
+from simulator.base.place_names import PLAIN_NAME, field_place, item_place
 
 LONGEST_PATH = 1_000
 """Characters that a path may have."""
@@ -25,7 +26,6 @@ class _Each:
 
 _Step: TypeAlias = str | int | _Each
 
-_PLAIN = re.compile(r"[^\s.\[\]\"'*]+")
 _QUOTED = re.compile(r"\[\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')\s*\]", re.DOTALL)
 _NUMBER = re.compile(r"\[\s*(-?[0-9]{1,9})\s*\]")
 _ANY = re.compile(r"\[\s*\*\s*\]")
@@ -34,19 +34,6 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 class PathError(ValueError):
     """A path cannot be read, or names no place that could be set. Says which path, and where in it."""
-
-
-def field_place(place: str, name: str) -> str:
-    """Name the field of the object at `place`; the name itself where `place` is empty, the whole value."""
-    if _PLAIN.fullmatch(name) and (place or not name.startswith("$")):  # `$` begins a path and names nothing
-        return f"{place}.{name}" if place else name
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{place}["{quoted}"]'
-
-
-def item_place(place: str, index: int) -> str:
-    """Name the item of the list at `place`, counted from 0."""
-    return f"{place}[{index}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +126,7 @@ def _rest(path: str, at: int, end: int) -> Iterator[_Step]:
 def _name(path: str, at: int) -> tuple[_Step, int]:
     if path[at : at + 1] == "*":
         return _Each(".*"), at + 1
-    match = _PLAIN.match(path, at)
+    match = PLAIN_NAME.match(path, at)
     if not match:
         raise PathError(f"path {path!r}: the name of a field is missing at character {at + 1}")
     return match.group(), match.end()

@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulator.base.json_values import NotJsonError, taken
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import Budget, TooMuchWorkError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.expressions.faker_values import Fake
-from simulator.environment.expressions.json_paths import field_place, item_place
 
 MOST_FILLED = 2_000_000
 """Steps that filling all of one value may take, as `budget.MOST_WORK` counts them."""

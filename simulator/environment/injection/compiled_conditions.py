@@ -11,6 +11,7 @@ from typing import NamedTuple, assert_never
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
+from simulator.base.place_names import field_place
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.compiled_expression import ExpressionError
@@ -326,7 +327,7 @@ class ArgumentMatcher(_OfPlaces):
         arguments = seen.call.arguments
         if self._name is not None:
             name = self._name
-            return [(json_paths.field_place("args", name), arguments[name])] if name in arguments else []
+            return [(field_place("args", name), arguments[name])] if name in arguments else []
         return [(_inside("args", place), value) for place, value in self._path.found(arguments)]
 
     def _nowhere(self, seen: Seen) -> str:

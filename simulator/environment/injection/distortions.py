@@ -14,8 +14,9 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.base.json_values import Json, copied
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.environment_value import Number, Value, Whole
-from simulator.environment.expressions.json_paths import field_place, item_place, parse
+from simulator.environment.expressions.json_paths import parse
 from simulator.environment.yaml_libraries import Named, shipped_library
 
 HUGE_BYTES = 200_000

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from simulator.base.json_values import same
-from simulator.environment.expressions.json_paths import field_place
+from simulator.base.place_names import field_place
 from simulator.environment.injection.compiled_conditions import Seen, Why, ready_condition
 from simulator.environment.injection.conditions import likeness, shown
 from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.base.json_values import JsonObject, same
+from simulator.base.place_names import field_place
 from simulator.environment.environment_value import Value
-from simulator.environment.expressions.json_paths import field_place
 from simulator.environment.recordings.recorded_calls import RecordedCall
 
 _LONGEST_COMPARED = 2_000

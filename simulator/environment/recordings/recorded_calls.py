@@ -9,8 +9,8 @@ from typing import Any
 
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import Json, JsonObject, NotJsonError, taken
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.environment_value import Value
-from simulator.environment.expressions.json_paths import field_place, item_place
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
 

@@ -14,7 +14,7 @@ from google.adk.evaluation.eval_case import (
 )
 from google.genai import types
 
-from evalset.verify.results import Step
+from evalset.golden_trace.steps import Step
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import content_text

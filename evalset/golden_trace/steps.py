@@ -1,0 +1,38 @@
+"""Says what the steps of a turn are, of a golden as of a run. Knows no ADK, whose import takes a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from simulator.base.json_values import Json
+from simulator.facts import Value
+
+
+class Step(Value):
+    """One step of a turn: what the user asks, a call, what it was answered, or the final text; behind the last turn, the state.
+
+    Attributes:
+        kind: Which of these.
+        author: Who made it, where that is told.
+        tool: The tool of a call or a response.
+        value: The arguments of a call, a response, or the state.
+        text: What was said, by the user or at last.
+    """
+
+    kind: Literal["query", "call", "response", "text", "state"]
+    author: str = ""
+    tool: str = ""
+    value: Json = None
+    text: str = ""
+
+
+def response_behind(steps: Sequence[Step], place: int) -> Step | None:
+    """Return the response to the call at a place among the steps of a turn; None where it has none."""
+    following = steps[place + 1] if place + 1 < len(steps) else None
+    return following if following is not None and following.kind == "response" else None
+
+
+def text_of(steps: Sequence[Step], kind: str) -> str:
+    """Return what the user asks, or what the agent says at last, among the steps of a turn."""
+    return next((step.text for step in steps if step.kind == kind), "")

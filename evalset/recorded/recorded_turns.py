@@ -1,0 +1,100 @@
+"""Reads what a recorded turn holds: which of its calls a model made and which a graph, what the user was asked for, and its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalset.recorded.recording import RecordedCall, RecordedInput, RecordedTurn
+from simulator.base.json_values import JsonObject, copied
+from simulator.runtime.turns.outcomes import as_tools_give
+from simulator.session.adk_event_fields import content_text, parts_of
+from simulator.session.fact_entries import calls_in, message_responses
+from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
+
+_UNKNOWN = "unknown"
+"""Whom ADK names as the agent of a call that a graph makes."""
+
+
+def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
+    """Return whether a tool that stands in a graph was called: by no model, and under an id of its own."""
+    if not call.id or call.within or call.agent != _UNKNOWN:
+        return False
+    return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
+
+
+def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
+    """Recognise a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
+    call = calls[place]
+    return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])
+
+
+def question_of(arguments: Mapping[str, Any]) -> JsonObject:
+    """Return what a question asks: its arguments without its id, and without those that are not given."""
+    return {
+        name: copied(value) for name, value in arguments.items() if name != INTERRUPT_ID and value is not None
+    }
+
+
+def inputs_of(turn: RecordedTurn) -> Sequence[RecordedInput]:
+    """Return a turn's inputs; those of a file of versions 1 to 3 from the user's replies, without the questions."""
+    if turn.inputs:
+        return turn.inputs
+    return [
+        RecordedInput(id=str(said.get("id") or ""), response=copied(said.get("response") or {}))
+        for message in turn.replies
+        for said in message_responses(message)
+        if said.get("name") == REQUEST_INPUT
+    ]
+
+
+class SeenCall(NamedTuple):
+    """A call of the agent itself that the recording holds: what was asked, and what it was answered (None where nothing ran)."""
+
+    tool: str
+    arguments: JsonObject
+    response: JsonObject | None
+
+
+class RecordedSteps(NamedTuple):
+    """What the recorded environment says of a turn, as far as a golden says it too; `text` is None where no model was recorded.
+
+    `questions` is what the user was asked for, as `question_of` gives it.
+    """
+
+    query: str
+    calls: tuple[SeenCall, ...]
+    text: str | None
+    questions: tuple[JsonObject, ...] = ()
+
+
+def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
+    """Return what was recorded of a turn, as far as a golden says it too."""
+    made = [
+        SeenCall(call.tool, call.arguments, _seen(call))
+        for place, call in enumerate(turn.calls)
+        if not (call.within or is_of_graph(call, turn) or only_asked(turn.calls, place))
+    ]
+    rejected = [SeenCall(call.tool, call.arguments, None) for call in turn.rejected if not call.within]
+    questions = tuple(each.arguments for each in inputs_of(turn) if each.arguments is not None)
+    return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn), questions)
+
+
+def _seen(call: RecordedCall) -> JsonObject | None:
+    """Return a tool's answer as ADK writes it into a response; None for an exception, which callbacks may have answered."""
+    if call.later is None and call.outcome.kind in {"raised", "deferred"}:
+        return None
+    given = as_tools_give(call.outcome) if call.later is None else call.later
+    return copied(given) if isinstance(given, dict) else {"result": copied(given)}
+
+
+def _last_text(turn: RecordedTurn) -> str | None:
+    """Return what the last model of a turn said, where that was text."""
+    said = [model for model in turn.models if not model.within and model.responses]
+    if not said:
+        return None
+    content = said[-1].responses[-1].get("content")
+    parts = parts_of(content)
+    if not parts or not all(isinstance(part.get("text"), str) for part in parts):
+        return None
+    return "\n".join(part["text"] for part in parts if not part.get("thought"))
