@@ -241,3 +241,15 @@ def test_every_test_states_its_claim_and_checks_it() -> None:
             if not ast.get_docstring(node) or not checks:
                 idle.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
     assert idle == []
+
+
+def test_each_module_that_calls_itself_pure_is_held_to_it() -> None:
+    """It is named, or a package that it is in, by a contract that forbids imports."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    held = [name for each in contracts if each["type"] == "forbidden" for name in each["source_modules"]]
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] != "tests" and re.search(
+            r"\bPure\b", ast.get_docstring(ast.parse(path.read_text())) or ""
+        ):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            assert any(f"{module}.".startswith(f"{name}.") for name in held), module
