@@ -10,6 +10,8 @@ INTEROP_PYTEST := 9.2.0
 INTEROP_PROGRAMS := agents-cli pipx
 AGENTS_CLI := google-agents-cli==1.11.0
 PIPX := pipx==1.8.0
+COSMIC_RAY := cosmic-ray==8.7.0
+MUTANTS_READY := .venv-mutants/.ready
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 CHECK_READY := $(VENV)/.check-ready
@@ -18,20 +20,26 @@ CHECK_READY := $(VENV)/.check-ready
 AGENTS_DIR ?=
 PORT ?=
 ARGS ?=
+# `make mutants` options: how many of each part, the seed, and the parts.
+MUTANTS ?=
 
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-interop lint style types suite bench lock browser postgres clean
+.PHONY: help run quick test test-interop lint style types suite bench census mutants lock release-check browser postgres clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 # Streamlit opens the browser by itself, and stays quiet where there is no display.
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
+
+# For the inner loop. What it leaves out is told by tests/quick.py: a file that starts anything, by itself or through its helpers.
+quick: $(CHECK_READY) ## Run the tests that start nothing: no process, server, browser or page, and nothing opened that plays
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --quick -n auto --dist loadfile --no-loadscope-reorder
 
 # What is found at once comes first; the types are checked beside the tests, which leave a core idle now and then.
 test: $(CHECK_READY) style browser postgres ## Run every check and every test
@@ -79,13 +87,31 @@ types: $(CHECK_READY)
 bench: $(CHECK_READY) browser ## Measure speed, each figure beside its peer's from the same run
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
 
+census: $(CHECK_READY) ## Count what the house is made of: folders, circles, imports that run up, long functions
+	@$(BIN)/python -m tests.census
+
+# What draws the mutants has an environment of its own, as nothing else here needs it.
+mutants: $(CHECK_READY) $(MUTANTS_READY) ## Change the pure parts in places, and count what their tests notice (MUTANTS="--each 25 --seed 0 session")
+	@nice $(BIN)/python -m tests.mutants.running $(MUTANTS)
+
+$(MUTANTS_READY): | $(BIN)/python
+	@echo "Installing what draws mutants"
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --disable-pip-version-check --quiet "$(COSMIC_RAY)" && touch $@
+
+# Builds as a release is built, the wheel out of the source file, with what the index has today.
+release-check: $(CHECK_READY) ## Build the source file and the wheel in dist/, and try both in empty environments
+	rm -rf dist
+	$(BIN)/uv build --quiet --out-dir dist
+	$(BIN)/pytest -q -p no:xdist -rs tests/interop/released.py
+
 # `make run` brings what `golden-trace eval` needs, so that the first command that the page shows passes as it is pasted.
 lock: $(CHECK_READY) ## Write the lock files anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	$(LOCK) $(LOCK_ARGS) --all-extras --group dev -o requirements-dev.lock
 	$(LOCK) $(LOCK_ARGS) --extra eval --group build -c requirements-dev.lock -o requirements.lock
 
 clean: ## Remove the environment and all caches
-	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) $(INTEROP) $(dir $(MUTANTS_READY)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
 
 $(BIN)/python:
 	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \

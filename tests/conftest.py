@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.quick import starts_nothing
+
 # Nothing is kept among the data of whoever runs the tests; those that keep sessions name a store of their own.
 os.environ["GOLDEN_TRACE_STORE"] = "none"
 _DATA = tempfile.TemporaryDirectory(prefix="golden-trace-data-")
@@ -29,6 +31,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 _SLOW = ("browser", "process")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer `--quick`."""
+    parser.addoption("--quick", action="store_true", help="only the files of tests that start nothing")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what starts something, where only the quick tests are wanted: such a file is not even imported."""
+    slow = collection_path.suffix == ".py" and not starts_nothing(collection_path)
+    return True if slow and config.getoption("quick") else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,11 +13,12 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-TOP_FOLDERS = {".ci", "app", "evalset", "simulator", "tests"}
+TOP_FOLDERS = {".ci", ".github", "app", "evalset", "simulator", "tests"}
 TOP_FILES = {
-    ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "golden_trace.py",
+    ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "golden_trace.py",
     "pyproject.toml",
     "requirements-dev.lock", "requirements.lock",
 }  # fmt: skip
@@ -191,6 +192,44 @@ def distributions(module: str) -> set[str]:
 def _homes() -> Mapping[str, list[str]]:
     """Return the distributions of all that is installed, which takes a second to find."""
     return packages_distributions()
+
+
+def targets() -> set[str]:
+    """Return what can be made."""
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def test_the_workflow_runs_what_a_contributor_runs() -> None:
+    """Each check is a target of the Makefile; actions are pinned, what they are given only reads, and every Python is tried."""
+    (workflow,) = (ROOT / ".github" / "workflows").glob("*.yml")
+    written = yaml.safe_load(workflow.read_text())
+    steps = [step for job in written["jobs"].values() for step in job["steps"]]
+    ran = {step["run"] for step in steps if "run" in step}
+    assert ran == {"make lint", "make quick", "make test", "make test-interop"}
+    assert {command.removeprefix("make ") for command in ran} <= targets()
+    assert all(re.search(r"@(v\d+|[0-9a-f]{40})$", step["uses"]) for step in steps if "uses" in step)
+    assert written["permissions"] == {"contents": "read"}
+    assert "secrets." not in workflow.read_text()
+    tried = [job["strategy"]["matrix"]["python"] for job in written["jobs"].values() if job.get("strategy")]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    supported = [each.rpartition(" ")[2] for each in project["classifiers"] if ":: 3." in each]
+    assert tried
+    assert all(versions == supported for versions in tried)
+
+
+def test_the_hooks_run_what_the_workflow_runs() -> None:
+    """They are of this repository alone, and nothing is fetched for them."""
+    (only,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert only["repo"] == "local"
+    assert [hook["entry"] for hook in only["hooks"]] == ["make lint", "make quick"]
+    assert {hook["language"] for hook in only["hooks"]} == {"system"}
+
+
+def test_the_version_has_its_notes() -> None:
+    """What is built has a section in the changelog, the first after what is not released."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    sections = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert sections[:2] == ["Unreleased", version]
 
 
 def test_functions_stay_small() -> None:

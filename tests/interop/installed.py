@@ -21,10 +21,11 @@ PIPX = REPOSITORY / ".venv-interop" / "pipx" / "bin" / "pipx"
 INSTALL_SECONDS = 900
 
 
-def run(*command: str | Path, **environment: str) -> None:
-    """Run a program; it has to succeed."""
+def run(*command: str | Path, folder: Path | None = None, **environment: str) -> str:
+    """Run a program, in a folder; it has to succeed. Returns what it says."""
     done = subprocess.run(
         [str(each) for each in command],
+        cwd=folder,
         env=quiet_environment(**environment),
         capture_output=True,
         text=True,
@@ -32,6 +33,7 @@ def run(*command: str | Path, **environment: str) -> None:
         timeout=INSTALL_SECONDS,
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -82,18 +84,14 @@ def by_pip(wheel: Path, folder: Path) -> Path:
     return folder / "empty" / "bin" / "golden-trace"
 
 
-@pytest.mark.parametrize("install", [by_uv, by_pipx, by_pip])
-def test_the_command_opens_the_studio_anywhere(
-    install: Callable[[Path, Path], Path], wheel: Path, tmp_path: Path
-) -> None:
-    """Also in a folder with a package `app` of its own that raises."""
-    command = install(wheel, tmp_path)
-    home = tmp_path / "project"
+def open_studio(command: Path, folder: Path) -> None:
+    """Open the studio in a folder with a package `app` of its own that raises; the page has to come, without an error."""
+    home = folder / "project"
     (home / "app").mkdir(parents=True)
     (home / "app" / "__init__.py").write_text("raise RuntimeError('the project was imported')\n")
     port = free_port()
     options = ("--port", str(port), "--no-browser")
-    environment = quiet_environment(GOLDEN_TRACE_STORE=str(tmp_path / "kept.db"))
+    environment = quiet_environment(GOLDEN_TRACE_STORE=str(folder / "kept.db"))
     with serve(
         [command, "studio", *options],
         url=f"http://localhost:{port}",
@@ -103,3 +101,13 @@ def test_the_command_opens_the_studio_anywhere(
     ) as served:
         assert "<title>" in httpx.get(served.url).text
         assert "Traceback" not in served.log.read_text()
+
+
+@pytest.mark.parametrize("install", [by_uv, by_pipx, by_pip])
+def test_the_command_opens_the_studio_anywhere(
+    install: Callable[[Path, Path], Path], wheel: Path, tmp_path: Path
+) -> None:
+    """Also in a folder with a package `app` of its own that raises."""
+    command = install(wheel, tmp_path)
+    assert command.is_file()
+    open_studio(command, tmp_path)
