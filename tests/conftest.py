@@ -1,7 +1,7 @@
 """Says how far the property tests search, and lets the longest tests begin first.
 
 The suite tries the same few examples in every run, so that it ends the same way twice. A wider search draws new
-ones: `HYPOTHESIS_PROFILE=thorough pytest tests/environment`.
+ones: `HYPOTHESIS_PROFILE=thorough pytest tests/simulator/environment`.
 """
 
 from __future__ import annotations

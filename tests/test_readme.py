@@ -199,7 +199,7 @@ def test_every_command_of_make_is_one_of_its_targets() -> None:
 LISTED = {
     "make run    # prepares everything, then opens the studio in your browser": "starts a server; its targets are compared below",
     "make run AGENTS_DIR=path/to/agents": "as above",
-    ". .venv/bin/activate": "starts a server; tests/cli starts one in another folder",
+    ". .venv/bin/activate": "starts a server; tests/evalset/cli starts one in another folder",
     "golden-trace studio --address 0.0.0.0": "starts a server for others",
     "golden-trace doctor evals --agents-dir agents": "has a test of its own here, which needs a flaw to find",
     "adk eval path/to/agents/order_desk orders.evalset.json": "runs the real tools, and says that it fails where they differ",

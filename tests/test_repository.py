@@ -68,6 +68,15 @@ def test_the_top_level_holds_what_it_shall_hold() -> None:
     assert {part[0] for part in parts if len(part) == 1} == TOP_FILES
 
 
+def test_the_tests_lie_as_the_house_does() -> None:
+    """The tests of a folder of the source are in the folder of the same name."""
+    mirrored = [path.parent for path in tracked() if path.relative_to(ROOT).parts[:1] == ("tests",)]
+    named = {folder.relative_to(ROOT / "tests") for folder in mirrored}
+    rooms = [name for name in named if name.parts[:1] in {("app",), ("evalset",), ("simulator",)}]
+    assert len(rooms) > len(TOP_FOLDERS)
+    assert [str(name) for name in rooms if not (ROOT / name).is_dir()] == []
+
+
 def test_no_file_names_a_registry_or_a_place_of_one_machine() -> None:
     """The lock files install from wherever pip is told to; no path of a developer's machine is left."""
     registries = re.compile("pypi" + r"\.org|files\.pythonhosted|--(extra-)?index" + "-url|--find" + "-links")

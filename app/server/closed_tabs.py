@@ -58,7 +58,7 @@ async def end_closed_tabs() -> None:
 def _waiting() -> Mapping[str, Page]:
     if not runtime.exists():
         return {}
-    manager: Any = runtime.get_instance()._session_mgr  # noqa: SLF001 - no other way; tests/app/test_page_access.py counts descriptors
+    manager: Any = runtime.get_instance()._session_mgr  # noqa: SLF001 - no other way; tests/app/server/test_page_access.py counts descriptors
     return {kept.session.id: kept.session for kept in manager._session_storage.list()}  # noqa: SLF001 - as above
 
 

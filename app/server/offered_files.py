@@ -116,7 +116,7 @@ def _files_of_pages() -> Mapping[str, frozenset[str]]:
     if not runtime.exists():
         return {}
     manager: Any = runtime.get_instance().media_file_mgr
-    with manager._lock:  # noqa: SLF001 - as above; tests/app/test_page_access.py fetches a file of a real server
+    with manager._lock:  # noqa: SLF001 - as above; tests/app/server/test_page_access.py fetches a file of a real server
         pages: dict[str, dict[str, str]] = manager._files_by_session_and_coord  # noqa: SLF001 - as above
         return {page: frozenset(files.values()) for page, files in pages.items()}
 

@@ -20,7 +20,7 @@ from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from simulator.agents import catalogue_for
 from simulator.base.user_data import DATA_DIR
 from simulator.store import JournalStore
-from tests.evalset.editing_sets import record_case, write_set
+from tests.evalset.editing.editing_sets import record_case, write_set
 
 _SETTINGS = Path(__file__).resolve().parents[2] / "app" / ".streamlit" / "config.toml"
 _DESK = (

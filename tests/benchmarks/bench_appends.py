@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from evalset import EvalSetWriter, case_json
 from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.outline_cache import KnownFiles
-from tests.evalset.examples import AGENT, a_case, held_ids
+from tests.evalset.files.examples import AGENT, a_case, held_ids
 
 TURNS = 4
 """Makes a case of about 5 KB."""

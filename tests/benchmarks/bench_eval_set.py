@@ -20,7 +20,7 @@ from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
 from evalset.files.case_text import new_eval_set, set_json
-from tests.evalset.examples import AGENT, a_case
+from tests.evalset.files.examples import AGENT, a_case
 from tests.harness.browser import Studio, chromium, studio_server
 from tests.harness.tiny_agent import write_tiny_agent
 

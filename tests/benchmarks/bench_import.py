@@ -6,7 +6,7 @@ import resource
 from pathlib import Path
 
 from evalset.recorded.recording_files import sidecar_of
-from tests.importing.test_memory import a_set, peak_of
+from tests.evalset.importing.test_memory import a_set, peak_of
 
 CASES = 100_000
 MOST_BYTES = 250 << 20

@@ -23,7 +23,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.kernel.spare_kernel import SPARE, Spare
 from simulator.seats.answers import called
-from tests.kernel.projects import DESK, PATIENCE, PERSON, begun, config_of, project
+from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, config_of, project
 
 STEPS = 40
 MOST_MS_MORE = 10.0

@@ -14,8 +14,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator.facts import Fact, SeatChanged
 from simulator.store import JournalStore, StoredJournal
-from tests.session.making import asked, call, ended, event, model, tool
-from tests.store.databases import begun
+from tests.simulator.session.making import asked, call, ended, event, model, tool
+from tests.simulator.store.databases import begun
 
 CALLS = 5
 ANSWER = {"status": "shipped", "lines": [{"sku": f"S-{number}", "count": number} for number in range(5)]}

@@ -11,10 +11,10 @@ from time import perf_counter
 import pytest
 
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from tests.evalset.replay.desk_agent import NAME, write_desk
+from tests.evalset.verify.desks import recorded_set
 from tests.harness.adk_process import ADK
 from tests.harness.processes import REPOSITORY, quiet_environment
-from tests.replay.desk_agent import NAME, write_desk
-from tests.verify.desks import recorded_set
 
 CASES = 300
 QUERIES = ("check A", "check B, check C", "note A", "check D; note D")

@@ -33,8 +33,8 @@ from simulator.base.documents import write_json, write_yaml
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.runtime.plugin import read_environment_config
-from tests.runtime.stage import agent_of, call
-from tests.runtime.standing import Form, Oracle, Stage, both, responses
+from tests.simulator.runtime.plugin.standing import Form, Oracle, Stage, both, responses
+from tests.simulator.runtime.stage import agent_of, call
 
 REALLY_RAN: list[str] = []
 NO_CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}

@@ -26,7 +26,7 @@ from simulator import (
 )
 from simulator.agent_config import AgentConfigError
 from simulator.session.history import FinalResponse, ToolCall, ToolError, ToolOutput, UserQuery
-from tests.runtime.stage import PATIENCE, agent_of, call, say
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say
 
 AT = 1_700_000_000.0
 CALLS = [call("get_weather", city="Rome")]

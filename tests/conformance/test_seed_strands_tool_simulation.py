@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 
 from simulator import StateRegistry, ToolSimulator, create_plugin
 from simulator.environment.world.tool_settings import DefaultToolResponse
-from tests.runtime.stage import agent_of, call
-from tests.runtime.standing import Oracle, Stage, responses
+from tests.simulator.runtime.plugin.standing import Oracle, Stage, responses
+from tests.simulator.runtime.stage import agent_of, call
 
 NO_CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
 

@@ -16,8 +16,8 @@ from evalset.eval_config.config_checks import check
 from simulator import SessionState
 from simulator.base.json_values import JsonObject
 from tests.harness.talking_agent import write_talking_agent
-from tests.runtime.speaking import desk, said, seat, speaker, status
-from tests.runtime.stage import PATIENCE
+from tests.simulator.runtime.speaking import desk, said, seat, speaker, status
+from tests.simulator.runtime.stage import PATIENCE
 
 ROLL: JsonObject = {
     "starting_prompt": "What can you do for me?",

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.harness.browser import Studio, studio_server
 from tests.harness.processes import Served
-from tests.kernel.projects import DESK, project
+from tests.simulator.kernel.projects import DESK, project
 
 BAD = {"sleeper": "sleep 12", "spinner": "spin", "leaver": "exit", "eater": "eat"}
 EATS = """

@@ -18,7 +18,7 @@ from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from tests.harness.browser import Studio, chromium, studio_server
 from tests.harness.processes import quiet_environment
-from tests.kernel.projects import PATIENCE, begun, config_of
+from tests.simulator.kernel.projects import PATIENCE, begun, config_of
 from tests.stories.reading import answer_of, calls_of, case_of
 
 HERE = Path(sys.executable).parent

@@ -19,7 +19,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ModelRequest, ToolRequest
-from tests.kernel.projects import PATIENCE, begun, config_of, project, until
+from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until
 
 ENVIRONMENTS = Path(__file__).parents[2] / ".venv-interop"
 AGENT = '''

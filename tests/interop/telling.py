@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from tests.runtime.playing import Mode, Play, played
-from tests.runtime.shapes import SHAPES
+from tests.simulator.runtime.playing import Mode, Play, played
+from tests.simulator.runtime.shapes import SHAPES
 
 MODES: tuple[Mode, ...] = ("held", "real")
 

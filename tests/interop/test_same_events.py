@@ -8,9 +8,9 @@ import pytest
 
 from simulator.journal import Journal
 from tests.interop.telling import MODES, told
-from tests.runtime.playing import Mode, facts_of, played, resumed
-from tests.runtime.shapes import SHAPES
-from tests.runtime.ways import Traces
+from tests.simulator.runtime.playing import Mode, facts_of, played, resumed
+from tests.simulator.runtime.shapes import SHAPES
+from tests.simulator.runtime.ways import Traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 

@@ -11,9 +11,9 @@ from evalset import GoldenTraceBuilder
 from evalset.verify import verify
 from simulator import Seats, Simulation, demo_agent
 from simulator.runtime.adk.adk_private import children_of
-from tests.replay.desk_agent import config, played, write_desk
-from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
-from tests.verify.desks import ANSWERS, agents, recorded_set
+from tests.evalset.replay.desk_agent import config, played, write_desk
+from tests.evalset.verify.desks import ANSWERS, agents, recorded_set
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 QUERIES = ("check A, check B; note A; advisor visas", "wipe C", "wait", "transfer refunds")
 LATER: dict[str, Any] = {**ANSWERS, "takes_long": {"status": "begun"}}

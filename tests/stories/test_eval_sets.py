@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.facts import Returned
-from tests.evalset.editing_sets import record_case, write_set
+from tests.evalset.editing.editing_sets import record_case, write_set
 from tests.harness.browser import NewTab, Studio
 from tests.stories.reading import calls_of, case_of
 

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from tests.harness.browser import Studio, studio_server
 from tests.harness.processes import Served
-from tests.kernel.projects import DESK, project
+from tests.simulator.kernel.projects import DESK, project
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

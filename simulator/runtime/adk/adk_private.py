@@ -1,4 +1,4 @@
-"""Every touch of what ADK does not promise, in one place; `tests/runtime/test_adk_private.py`, and `test_missing_a2a.py`, fail when it changes.
+"""Every touch of what ADK does not promise, in one place; `tests/simulator/runtime/adk/test_adk_private.py`, and `test_missing_a2a.py`, fail when it changes.
 
 Contexts keep their invocation and their actions in private attributes, the tools that steer the flow (rather than
 ask the world) have private classes, and static children are found by a private method. What a model is shown is put

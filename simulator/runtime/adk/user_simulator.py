@@ -1,4 +1,4 @@
-"""Every touch of ADK's user simulator, in one place; what it does not promise fails in `tests/runtime/test_adk_user.py`.
+"""Every touch of ADK's user simulator, in one place; what it does not promise fails in `tests/simulator/runtime/adk/test_adk_user.py`.
 
 google-adk 2.13: it counts its messages in a private attribute, makes its own model from a name, writes long retries into
 the configuration, and drops what was said beside its stop signal. Importing this module imports ADK's evaluation, which

@@ -1,0 +1,208 @@
+"""The user's seat on the page: who sits down, what is held, and what a person makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalset
+from app.live.live_sessions import registry
+from app.session.step_labels import step_words
+from simulator.agents.agent_directory import directory_of
+from simulator.runtime import Simulation
+from tests.app.page_driver import HOSTILE, Tab
+from tests.evalset.files.examples import AGENT, a_case
+from tests.harness.loopback import HANGS, loopback
+from tests.simulator.runtime.models.model_servers import gemini_at
+from tests.simulator.runtime.speaking import SCENARIO, desk, held, said, speaker, until
+from tests.simulator.runtime.stage import PATIENCE
+
+# google-genai's own client does so.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+
+@pytest.fixture
+def session() -> Simulation:
+    """A session that waits for its first query."""
+    simulation = desk()
+    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
+    return simulation
+
+
+def seats(session: Simulation, player: str) -> Tab:
+    """Open the seats and choose a player for the user."""
+    tab = Tab(session.session.session_id)
+    tab.choose("context_view", "Seats")
+    tab.app.selectbox(key="seat_user").set_value(player)
+    return tab.run()
+
+
+def write(tab: Tab, start: str, text: Any) -> None:
+    """Type into the input whose key starts like this."""
+    inputs: list[Any] = [*tab.app.text_area, *tab.app.text_input, *tab.app.number_input]
+    (found,) = [each for each in inputs if str(each.key).startswith(start)]
+    found.set_value(text)
+
+
+def editor(tab: Tab) -> Any:
+    """Return the editor of the query pane."""
+    (found,) = [each for each in tab.app.text_area if str(each.key).startswith("query_")]
+    return found
+
+
+def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(session: Simulation) -> None:
+    """Each is held in the query pane; who said it stands in the timeline."""
+    tab = seats(session, "script")
+    write(tab, "script_", "first\nsecond\nthird")
+    tab.click("seat_user_sit")
+    assert editor(tab).value == "first"
+    assert "A script: 3 of 3 messages left, each held for you" in tab.words
+    tab.click("query_send")
+    assert editor(tab).value == "second"
+    editor(tab).set_value("second, but better")
+    tab.click("query_send")
+    tab.click("held_another")
+    assert editor(tab).value == ""
+    editor(tab).set_value("my own")
+    tab.click("query_send")
+    assert said(session) == ["first", "second, but better", "my own"]
+    sources = [
+        turn.provenance.source
+        for _, turn in session.journal.path()
+        if turn.kind == "turn_started" and turn.provenance
+    ]
+    assert sources == ["written", "edited", "written"]
+    assert "All 3 messages were said." in tab.literal
+
+
+def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> None:
+    """The form makes ADK's scenario and configuration; a refresh keeps the held message and what was made of it."""
+    session._engine.user.models["speaker"] = speaker("one", "two")
+    tab = seats(session, "scenario")
+    tab.click("seat_user_sit")
+    assert "Starting prompt: what the user says first is missing." in tab.literal
+    write(tab, "starting_prompt_", "Where is it?")
+    write(tab, "conversation_plan_", "Ask twice.")
+    write(tab, "model_user", "speaker")
+    write(tab, "limit_", 4)
+    tab.app.selectbox(key=tab.key("persona_")).set_value("NOVICE")
+    tab.run().click("seat_user_sit")
+    seat = session.view().user.seat
+    assert seat.scenario == {
+        "starting_prompt": "Where is it?",
+        "conversation_plan": "Ask twice.",
+        "user_persona": "NOVICE",
+    }
+    assert seat.config == {"model": "speaker", "max_allowed_invocations": 4}
+    tab.click("query_send")
+    assert session.wait(PATIENCE)
+    tab.run()
+    assert editor(tab).value == "one"
+    editor(tab).set_value("one, edited")
+    tab.run()
+    again = Tab(session.session.session_id)
+    assert editor(again).value == "one, edited"
+    again.click("user_take_over")
+    assert session.view().user.seat.player == "person"
+    assert editor(again).value == ""
+    again.choose("context_view", "Seats")
+    assert again.app.selectbox(key="seat_user").value == "person"
+    again.click("open_export")
+    assert "The scenario is frozen: the case holds what was said, word by word" in again.words
+    again.click("export_back")
+    assert "swap of who speaks for the user" in again.app.button(key="undo_step").help
+
+
+def test_a_scenario_without_a_model_says_why_a_person_is_asked(session: Simulation) -> None:
+    """The words stand above the empty query, with the way to let it try again."""
+    assert session.set_user("scenario", scenario=SCENARIO, config={"model": ""}, hold=False, wait=PATIENCE)
+    tab = Tab(session.session.session_id)
+    assert "No model is set for the scenario" in tab.literal
+    assert tab.has("user_go_on")
+    editor(tab).set_value("I go on myself")
+    tab.click("query_send")
+    assert said(session)[-1] == "I go on myself"
+
+
+def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:
+    """The cases are listed, and the chosen one's messages are said; a text that is none is refused with words."""
+    tab = seats(session, "recording")
+    write(tab, "set_user", "{}")
+    tab.run()
+    assert "This cannot be read yet." in tab.words
+    write(tab, "set_user", evalset.case_document(AGENT, a_case("two turns", turns=2), at=1.0))
+    tab.run().click("seat_user_sit")
+    seat = session.view().user.seat
+    assert (seat.player, len(seat.script)) == ("recording", 2)
+    assert held(session) is not None
+
+
+def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
+    session: Simulation, tmp_path: Path
+) -> None:
+    """The file's scenario stands in the form, can be saved, and becomes a case with a session input; once."""
+    tab = seats(session, "scenario")
+    file = json.dumps({"scenarios": [SCENARIO]}).encode()
+    tab.app.file_uploader[0].set_value(("scenarios.json", file, "application/json"))
+    tab.run().click("scenario_use_0")
+    values = [each.value for each in tab.app.text_area]
+    assert SCENARIO["starting_prompt"] in values
+    path = tmp_path / "new" / "talk.evalset.json"
+    write(tab, "set_path_", str(path))
+    tab.run().click("scenario_add")
+    assert "holds it now" in tab.literal
+    tab.click("scenario_add")
+    assert "held it already" in tab.literal
+    (case,) = json.loads(path.read_text())["eval_cases"]
+    assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
+    assert case["session_input"]["app_name"] == "stage"
+
+
+def test_what_a_scenario_says_is_never_read_as_markdown(session: Simulation) -> None:
+    """Messages, reasons and names come from outside."""
+    model = speaker(HOSTILE, ValueError(HOSTILE))
+    assert session.set_user(
+        "scenario", scenario={**SCENARIO, "starting_prompt": HOSTILE}, model=model, wait=PATIENCE
+    )
+    tab = Tab(session.session.session_id)
+    for _ in range(3):
+        assert tab.live_marks() == []
+        if held(session) is not None:
+            assert session.accept(wait=PATIENCE)
+        tab.run()
+    assert tab.live_marks() == []
+    assert "the swap of who speaks for the user" in [step_words(fact) for _, fact in session.journal.path()]
+
+
+def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simulation) -> None:
+    """What goes on is told, and stopping leaves the person to speak."""
+    with loopback(HANGS) as server:
+        assert session.set_user("scenario", scenario=SCENARIO, model=gemini_at(server.url), wait=PATIENCE)
+        assert not session.accept(wait=0)
+        until(lambda: server.asked)
+        tab = Tab(session.session.session_id)
+        assert "**A scenario** speaks" in tab.words
+        assert "asking gemini-2.5-test" in tab.literal
+        tab.click("stop_running")
+        assert "You stopped it." in tab.literal
+        assert tab.has("user_go_on")
+    session.close()
+
+
+def test_a_person_says_that_the_conversation_is_over_and_goes_back_on_it(session: Simulation) -> None:
+    """Nothing can be asked meanwhile; the head says how it stands, and Undo names it."""
+    tab = Tab(session.session.session_id)
+    assert not tab.has("complete")
+    assert session.query("hello", wait=PATIENCE)
+    tab.run().click("complete")
+    assert "The conversation is over, after 1 turn. Export the trace." in tab.words
+    assert not tab.has("query_send")
+    assert "the end of the conversation" in tab.app.button(key="undo_step").help
+    assert not tab.app.button(key="open_export").disabled
+    tab.click("go_on_after_all")
+    assert tab.has("query_send")
+    tab.click("complete").click("undo_step")
+    assert tab.has("query_send")

@@ -1,0 +1,308 @@
+"""The decision pane while an agent's turn, its code, or an open call waits."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from google.adk.agents import LlmAgent
+from google.adk.code_executors import UnsafeLocalCodeExecutor
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from pydantic import BaseModel
+
+from simulator.facts import CodeAnswered, ModelAnswered
+from simulator.session import SessionState
+from tests.app.decision.deciding import HOSTILE, Deciding, answers, model_parts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, scripted
+
+
+class Line(BaseModel):
+    """A line of an order."""
+
+    sku: str
+    quantity: int = 1
+
+
+def book(  # noqa: PLR0917 - one parameter for each kind of field
+    guest: str,
+    nights: int,
+    price: float,
+    breakfast: bool,
+    room: Literal["single", "double"],
+    lines: list[Line],
+    note: str | None = None,
+) -> dict[str, Any]:
+    """Book a room."""
+    return {"booked": guest}
+
+
+def rest() -> dict[str, Any]:
+    """Rest."""
+    return {}
+
+
+def played(*turns: Any, agents: str = "person", **more: Any) -> Any:
+    """Open a session in which a person plays the agent, and ask it."""
+    more.setdefault("tools", [book, rest])
+    agent = more.pop("agent", None) or agent_of(*turns, **more)
+    simulation = opened(agent, agents=agents)
+    simulation.query("Book me a room", wait=PATIENCE)
+    return simulation
+
+
+def last_parts(simulation: Any) -> Any:
+    """Return what the agent said or called last."""
+    return model_parts(simulation)[-1]
+
+
+def test_a_person_says_something_as_the_agent() -> None:
+    """A text ends the turn, as it would from the model; an empty one is refused."""
+    with played() as simulation:
+        page = Deciding(simulation).press("accept_")
+        assert "nothing to say yet" in page.shown()
+        page.type("say_", "It is booked.").press("accept_")
+        assert simulation.session.state is SessionState.COMPLETED
+        assert last_parts(simulation) == [{"text": "It is booked."}]
+
+
+def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> None:
+    """String, integer, number, boolean, enum, array of objects and an optional one come out as JSON."""
+    with played() as simulation:
+        page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "book")
+        form = "form0:json:args0_book"
+        page.press("accept_")
+        assert "a whole number is needed" in page.shown()
+        page.type(f"{form}.guest", "Ada").type(f"{form}.nights", 3).type(f"{form}.price", 99.5)
+        page.type(f"{form}.breakfast_", True).choose(f"{form}.room", 1).press(f"{form}.lines:add")
+        page.type(f"{form}.lines:0.sku", "S-1").run().press("accept_")
+        args = {
+            "guest": "Ada",
+            "nights": 3,
+            "price": 99.5,
+            "breakfast": True,
+            "room": "double",
+            "lines": [{"sku": "S-1"}],
+        }
+        assert last_parts(simulation)[0]["function_call"]["args"] == args
+        assert simulation.pending[0].arguments == args
+
+
+def test_a_person_makes_several_calls_at_once_with_words_before() -> None:
+    """All calls of the turn wait together; a call that was removed is not made."""
+    with played() as simulation:
+        page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "rest").press("add_call")
+        page.choose("tool1_", "rest").press("add_call").press("remove2_").type("before_", "One moment.")
+        page.press("accept_")
+        said, *calls = last_parts(simulation)
+        assert said == {"text": "One moment."}
+        assert [part["function_call"]["name"] for part in calls] == ["rest", "rest"]
+        assert len(simulation.pending) == 2
+
+
+def test_a_call_can_be_written_as_json() -> None:
+    """JSON is the way out of any form, and what the form held is carried to it."""
+    with played() as simulation:
+        page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "book")
+        page.type("form0:json:args0_book.guest", "Ada").type("args0_book:as", True).run()
+        assert '"Ada"' in page.text("json:args0_book")
+        page.type("json:args0_book", '{"guest": 5}').press("accept_")
+        assert last_parts(simulation)[0]["function_call"]["args"] == {"guest": 5}
+
+
+def test_a_person_hands_over_to_another_agent() -> None:
+    """The targets are those that the framework offers to the model."""
+    other = LlmAgent(name="other", description="Another.", model=scripted([say("hello")]))
+    with played(agent=agent_of(sub_agents=[other])) as simulation:
+        page = Deciding(simulation).choose("kind_", "Transfer").choose("target_", "other").press("accept_")
+        assert simulation.pending[0].agent == "other"
+        page.type("say_", "I am the other.").press("accept_")
+        assert simulation.session.history[-1].agent == "other"
+
+
+class Verdict(BaseModel):
+    """What the judge says."""
+
+    fits: bool
+    reason: str
+
+
+def test_a_final_answer_is_a_form_where_there_is_an_output_schema() -> None:
+    """Without tools the form's value is the text of the turn."""
+    with played(tools=[], output_schema=Verdict) as simulation:
+        page = Deciding(simulation).type("form0:json:final.fits", True)
+        page.type("form0:json:final.reason", "well made").press("accept_")
+        assert simulation.session.history[-1].content == '{"fits": true, "reason": "well made"}'
+
+
+def test_a_final_answer_of_an_agent_with_tools_goes_through_the_tool_for_it() -> None:
+    """ADK gives such an agent a tool to answer with; the form stands for it."""
+    with played(tools=[rest], output_schema=Verdict) as simulation:
+        page = Deciding(simulation).choose("kind_", "Final").type("form0:json:final.reason", "so so")
+        page.press("accept_")
+        assert simulation.session.state is SessionState.COMPLETED
+        assert last_parts(simulation)[0]["function_call"]["name"] == "set_model_response"
+
+
+def test_any_parts_can_be_written_as_json() -> None:
+    """What no form has a field for is written as the framework writes it."""
+    with played() as simulation:
+        page = Deciding(simulation).choose("kind_", "JSON").type("response_parts", "{}").press("accept_")
+        assert "a JSON list of objects" in page.shown()
+        page.type("response_parts", '[{"text": "hm", "thought": true}, {"text": "Yes."}]').press("accept_")
+        assert last_parts(simulation)[0]["thought"] is True
+
+
+def test_a_person_sees_what_the_model_would_see() -> None:
+    """The instruction, the conversation and each declaration, word by word."""
+    with played(agent=agent_of(tools=[book], instruction=f"Be kind. {HOSTILE}")) as simulation:
+        page = Deciding(simulation).choose("view_", "Model sees")
+        request, shown = simulation.pending[0], page.shown()
+        assert request.system_instruction in shown
+        assert "Book me a room" in shown
+        assert "Book a room." in shown
+        assert '"nights"' in shown
+
+
+def test_the_agents_own_model_takes_one_turn() -> None:
+    """Only this one: the next turn is the person's again."""
+    with played([call("rest")]) as simulation:
+        Deciding(simulation).press("own_model").press("accept_")
+        assert [fact.provenance.source for fact in _turns(simulation)] == ["model"]
+        assert simulation.pending[0].kind == "model"
+
+
+def test_a_held_turn_is_accepted_as_it_is() -> None:
+    """One click lets the model's proposal through."""
+    with played([call("rest")], agents="held") as simulation:
+        Deciding(simulation).press("accept_proposal")
+        assert simulation.pending[0].tool_name == "rest"
+        assert _turns(simulation)[0].provenance.source == "generated"
+
+
+def test_a_held_turn_is_edited() -> None:
+    """The proposal's calls stand in their forms; what is changed is what the agent calls."""
+    proposal = [say("Wait."), call("book", guest="Ada", nights=1), call("rest")]
+    with played(proposal, agents="held") as simulation:
+        page = Deciding(simulation).press("edit_")
+        page.type("form0:json:args1_book.nights", 9).run().press("accept_")
+        said, booking, resting = last_parts(simulation)
+        assert said == {"text": "Wait."}
+        assert booking["function_call"]["args"] == {"guest": "Ada", "nights": 9}
+        assert resting["function_call"]["name"] == "rest"
+        assert _turns(simulation)[0].provenance.source == "edited"
+
+
+def test_a_held_turn_is_rejected_and_another_written() -> None:
+    """Nothing of the proposal reaches the agent; one can still go back to it before."""
+    with played([call("rest")], agents="held") as simulation:
+        page = Deciding(simulation).press("write_").press("back_").press("write_")
+        page.type("say_", "No.").press("accept_")
+        assert last_parts(simulation) == [{"text": "No."}]
+        assert _turns(simulation)[0].provenance.source == "written"
+
+
+def test_a_failed_model_is_shown_and_replaced() -> None:
+    """What it raised is shown as it is; the person makes the turn, or asks it again."""
+    with played(RuntimeError(HOSTILE), agents="held") as simulation:
+        page = Deciding(simulation)
+        assert HOSTILE in page.shown()
+        page.press("own_model")
+        assert simulation.pending[0].proposal is not None
+        page.press("accept_proposal")
+        assert simulation.session.state is SessionState.COMPLETED
+
+
+def _turns(simulation: Any) -> list[ModelAnswered]:
+    return [fact for _, fact in simulation.journal.path() if isinstance(fact, ModelAnswered)]
+
+
+def _coder() -> Any:
+    code = types.Part(executable_code=types.ExecutableCode(code="print(6 * 7)", language="PYTHON"))
+    return agent_of([code], [say("done")], code_executor=UnsafeLocalCodeExecutor())
+
+
+def _code_facts(simulation: Any) -> list[CodeAnswered]:
+    return [fact for _, fact in simulation.journal.path() if isinstance(fact, CodeAnswered)]
+
+
+def test_a_person_says_what_code_prints() -> None:
+    """The code is shown, and does not run."""
+    with played(agent=_coder(), agents="model") as simulation:
+        page = Deciding(simulation)
+        assert "print(6 * 7)" in page.shown()
+        page.type("response_stdout", "43").type("response_stderr", "odd").press("accept_")
+        (fact,) = _code_facts(simulation)
+        assert fact.result is not None
+        assert (fact.result["stdout"], fact.result["stderr"]) == ("43", "odd")
+
+
+def test_code_can_run_for_real() -> None:
+    """Behind a second click."""
+    with played(agent=_coder(), agents="model") as simulation:
+        Deciding(simulation).press("real_")
+        (fact,) = _code_facts(simulation)
+        assert fact.provenance.source == "real"
+
+
+WIPED: list[str] = []
+
+
+def wipe(what: str, tool_context: ToolContext) -> dict[str, Any]:
+    """Wipe something, once somebody has said how often."""
+    WIPED.append(what)
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint=HOSTILE, payload={"times": 1})
+        return {"status": "asked"}
+    return {"status": "wiped", "payload": tool_context.tool_confirmation.payload}
+
+
+def plain_wipe(what: str) -> dict[str, Any]:
+    """Wipe something."""
+    return {"wiped": what}
+
+
+def _confirmed(tool: Any, tool_name: str) -> Any:
+    return played([call(tool_name, what="disk")], agents="model", tools=[tool])
+
+
+def test_a_confirmation_is_given() -> None:
+    """The call that it is about is shown; after a yes the call waits for its answer as any other."""
+    with _confirmed(FunctionTool(plain_wipe, require_confirmation=True), "plain_wipe") as simulation:
+        page = Deciding(simulation)
+        assert '{"what": "disk"}' in page.shown()
+        page.press("confirm_")
+        assert simulation.pending[0].tool_name == "plain_wipe"
+
+
+def test_a_confirmation_is_refused() -> None:
+    """After a no the tool is not called."""
+    with _confirmed(FunctionTool(plain_wipe, require_confirmation=True), "plain_wipe") as simulation:
+        Deciding(simulation).press("reject_")
+        assert simulation.pending == ()
+        assert simulation.session.state is SessionState.COMPLETED
+
+
+def test_a_confirmation_with_a_payload_asks_for_it() -> None:
+    """What the tool wants to know is JSON to fill in; a mistake in it is said and nothing is sent."""
+    with _confirmed(wipe, "wipe") as simulation:
+        page = Deciding(simulation).press("real_")
+        assert HOSTILE in page.shown()
+        page.type("response_payload", "{").press("confirm_")
+        assert "The payload is not JSON yet" in page.shown()
+        page.type("response_payload", '{"times": 2}').press("confirm_").press("real_")
+        assert answers(simulation)[-1].outcome.model_dump()["value"] == {
+            "status": "wiped",
+            "payload": {"times": 2},
+        }
+
+
+def test_something_else_can_be_asked_while_a_call_is_open() -> None:
+    """The open call does not lock the session."""
+    with _confirmed(FunctionTool(plain_wipe, require_confirmation=True), "plain_wipe") as simulation:
+        page = Deciding(simulation).choose("waiting_", "query").type("again_text", "Never mind.")
+        page.press("accept_")
+        assert [entry.content for entry in simulation.session.history if entry.type == "user_query"] == [
+            "Book me a room",
+            "Never mind.",
+        ]

@@ -1,0 +1,169 @@
+"""The decision pane where a draft is a guess, is drawn, or comes from the tool's code: what is shown, and the ways to a better one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, JsonValue
+
+from app.decision.pasted_examples import read_example, take_example
+from app.forms.typed_json import JsonTextError
+from simulator.environment.schema.schema_checks import check
+from simulator.environment.world.tool_settings import EnvironmentSettings
+from tests.app.decision.deciding import Deciding, answers, first
+from tests.app.decision.test_decision_drafts import Drafter
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+
+
+class Customer(BaseModel):
+    """A customer: an address can be drawn, points are not known."""
+
+    email: str
+    points: int
+
+
+def find_customer(customer_id: str) -> Customer:
+    """Find a customer."""
+    return Customer.model_validate_json(Path(customer_id).read_text())
+
+
+def greet(whom: str) -> dict[str, str]:
+    """Greet somebody."""
+    if whom == "Ada":
+        return {"said": "Good day"}
+    return {"said": f"Hello, {whom}!"}
+
+
+def load(whom: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - nothing is to be known of it
+    """Load."""
+    return Path(whom).read_bytes().decode()
+
+
+def deciding(name: str, **more: Any) -> Deciding:
+    """Open a session in which one call of a tool waits, and show it."""
+    arguments = {"customer_id": "C-1"} if name == "find_customer" else {"whom": "Bo"}
+    simulation = opened(agent_of([call(name, **arguments)], tools=[find_customer, greet, load]), **more)
+    simulation.query("go", wait=PATIENCE)
+    return Deciding(simulation)
+
+
+def badges(page: Deciding) -> str:
+    """Return the text of the badges."""
+    return "\n".join(str(each.value) for each in page.tab.markdown)
+
+
+def test_a_draft_from_the_code_names_its_file_and_line() -> None:
+    """Nothing is blank, so there is nothing to ask for; the code's other outcome stands among the candidates."""
+    with deciding("greet").simulation as simulation:
+        page = Deciding(simulation)
+        line = 1 + Path(__file__).read_text().splitlines().index('    return {"said": f"Hello, {whom}!"}')
+        assert f"From the tool's code: decision/{Path(__file__).name}, line {line}" in page.shown()
+        assert "Guess" not in badges(page)
+        assert not [
+            name for name in page.names() if name.startswith(("ask_model", "paste_example", "draw_again"))
+        ]
+        assert any(one.title == "When whom == 'Ada'" for one in first(simulation).candidates)
+
+
+def test_blanks_are_listed_and_a_model_cannot_be_asked_where_none_is_set() -> None:
+    """The reason stands beside the button."""
+    with deciding("find_customer").simulation as simulation:
+        page = Deciding(simulation)
+        assert "points (integer)" in badges(page)
+        assert "No source for:" in page.shown()
+        assert page._one(page.tab.button, "ask_model").disabled
+        assert "No model is set yet" in page.shown()
+
+
+def test_a_model_fills_what_is_not_known() -> None:
+    """With a model the button asks it; its draft is no guess."""
+    said = {"email": "a@example.com", "points": 7}
+    with deciding("find_customer").simulation as simulation:
+        simulation.environment.use_model(Drafter(says=json.dumps(said)))
+        page = Deciding(simulation).press("ask_model")
+        wait_until(lambda: first(simulation).draft_by == "drafter", what="the draft", seconds=PATIENCE)
+        assert "Guess" not in badges(page.run())
+        assert json.loads(page.text("response_")) == said
+
+
+def test_another_one_draws_anew_and_an_untouched_editor_follows() -> None:
+    """What somebody typed stays, as with every draft that changes."""
+    with deciding("find_customer").simulation as simulation:
+        page = Deciding(simulation)
+        before = page.text("response_")
+        assert page.press("draw_again").text("response_") != before
+        assert page.refreshed().text("response_") == page.text("response_")
+        page.type("response_", '{"mine": 1}').press("draw_again")
+        assert page.text("response_") == '{"mine": 1}'
+
+
+def test_a_pasted_example_is_the_draft_and_the_shape_from_now_on() -> None:
+    """Text that begins as JSON and is none, and what breaks the schema, is refused with the place; nothing is lost."""
+    with deciding("find_customer").simulation as simulation:
+        page = Deciding(simulation).press("paste_example")
+        page.type("example_text", '{"email": ').press("use_example")
+        assert "The example is not JSON. Line 1" in page.shown()
+        page.type("example_text", '{"email": "a@b.c", "points": "many"}').press("use_example")
+        assert "does not fit the output schema" in page.shown()
+        assert "$.points" in page.shown()
+        page.type("example_text", '{"email": "a@b.c", "points": 3}').press("use_example")
+        assert not page.problems
+        assert json.loads(page.text("response_")) == {"email": "a@b.c", "points": 3}
+        assert "Guess" not in badges(page)
+        page.press("accept_")
+        assert answers(simulation)[0].outcome.model_dump()["value"] == {"email": "a@b.c", "points": 3}
+        assert simulation.undo(wait=PATIENCE)
+        assert simulation.undo(wait=PATIENCE)
+        assert first(simulation).draft_blanks
+
+
+def test_plain_text_is_an_example_too() -> None:
+    """Where nothing is declared, what is pasted says it all."""
+    with deciding("load").simulation as simulation:
+        page = Deciding(simulation).press("paste_example")
+        page.type("example_text", "It is done.").press("use_example")
+        assert first(simulation).draft == "It is done."
+
+
+SCHEMA: Any = {"type": "object", "properties": {"points": {"type": "integer"}}, "required": ["points"]}
+
+
+def test_a_declared_schema_stays_and_an_earlier_example_goes() -> None:
+    """The next example is held to what the tool declares, not to the shape of the example before."""
+    settings = EnvironmentSettings()
+    held = take_example(settings, "t", SCHEMA, {"points": 3}).fields["tools"]["t"].output_schema
+    assert held == {**SCHEMA, "examples": [{"points": 3}]}
+    assert read_example('{"points": "x"}', held).misfits
+    again = take_example(settings, "t", held, {"points": 4}).fields["tools"]["t"].output_schema
+    assert again == {**SCHEMA, "examples": [{"points": 4}]}
+    made = take_example(settings, "t", None, {"status": "a"}).fields["tools"]["t"].output_schema
+    assert check({"status": "b"}, made) == ()
+    assert check({"other": 1}, made)
+    assert not read_example('["another shape"]', made).misfits
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("done", "done"),
+        (" 12 ", 12),
+        ("null", None),
+        ("12 pieces", "12 pieces"),
+        ('"a"', "a"),
+        ("<b>x", "<b>x"),
+    ],
+)
+def test_what_is_no_json_is_a_text(text: str, value: JsonValue) -> None:
+    """A tool may answer with a text, which nobody puts in quotes."""
+    assert read_example(text, None).value == value
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{", '{"a": 1,}', "[1", '"open'])
+def test_half_json_is_refused(text: str) -> None:
+    """It was meant as JSON: a text would hide the mistake."""
+    with pytest.raises(JsonTextError):
+        read_example(text, None)

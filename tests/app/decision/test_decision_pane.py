@@ -1,0 +1,113 @@
+"""The decision pane as a whole: what is at work, what comes first, and what is handed to the simulation."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+
+from app.decision.decisions import (
+    AnswerCode,
+    AnswerModel,
+    AnswerTool,
+    AnswerTools,
+    Confirm,
+    Reply,
+    RunReal,
+    SubmitQuery,
+)
+from app.session.commands import Command, StopTurn, hand
+from simulator.base.json_values import JsonObject
+from simulator.runtime import SimulationError
+from simulator.seats.answers import CodeAnswer, returned, said
+from simulator.session import SessionState
+from tests.app.decision.deciding import Deciding
+from tests.app.fakes import FakeSimulation
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+
+
+async def slow(word: str) -> JsonObject:
+    """Never end by itself."""
+    await asyncio.Event().wait()
+    return {"word": word}
+
+
+def ship(order_id: str) -> None:
+    """Ship an order, some day."""
+
+
+def asked_for(*calls: Any) -> Any:
+    """Open a session whose agent makes these calls at once, and ask it."""
+    simulation = opened(agent_of(list(calls), tools=[slow, LongRunningFunctionTool(ship)]))
+    simulation.query("go", wait=PATIENCE)
+    return simulation
+
+
+def test_what_runs_is_shown_beside_what_waits_and_can_be_stopped() -> None:
+    """One call runs for real, the other waits: both are on the screen, and Stop ends the turn."""
+    with asked_for(call("slow", word="a"), call("slow", word="b")) as simulation:
+        simulation.run_real(simulation.pending[0], wait=0)
+        page = Deciding(simulation)
+        assert "The real tool **slow** is at work" in str([one.value for one in page.tab.markdown])
+        assert any(name.startswith("response_") for name in page.names())
+        page.press("stop_running")
+        assert simulation.session.turns[-1].stopped
+
+
+def test_nothing_to_decide_is_an_empty_pane() -> None:
+    """Before the first query nothing waits, and the pane says so."""
+    with opened(agent_of()) as simulation:
+        assert "Nothing waits for you" in Deciding(simulation).shown()
+
+
+def test_a_call_that_was_answered_once_does_not_stand_in_the_way_of_the_next_query() -> None:
+    """A late result may be given again; what comes first is the answer of the agent and the next query."""
+    with asked_for(call("ship", order_id="A")) as simulation:
+        simulation.answer(simulation.pending[0], {"status": "pending"}, wait=PATIENCE)
+        assert simulation.session.state is SessionState.COMPLETED
+        page = Deciding(simulation)
+        assert "done" in page.shown()
+        late = f"open {simulation.session.open_calls[0].call_id}"
+        page.choose("waiting_", late).press("accept_")
+        assert simulation.session.turns[-1].purpose == "reply"
+
+
+def test_after_an_undo_the_text_is_still_there() -> None:
+    """A call that is asked again after an undo shows what was typed for it."""
+    with asked_for(call("slow", word="a")) as simulation:
+        page = Deciding(simulation).type("response_", '{"typed": 1}').press("accept_")
+        simulation.undo()
+        assert page.run().text("response_") == '{"typed": 1}'
+
+
+_TOOL = AnswerTool(key="k", answer=returned({"a": 1}))
+
+_CASES: list[tuple[Command, list[tuple[str, Any]]]] = [
+    (_TOOL, [("answer", ("k", _TOOL.answer))]),
+    (AnswerTools(answers=(_TOOL, _TOOL)), [("answer", ("k", _TOOL.answer))] * 2),
+    (AnswerModel(key="m", answer=said("hi")), [("answer", ("m", said("hi")))]),
+    (AnswerCode(key="c", answer=CodeAnswer(stdout="1")), [("answer", ("c", CodeAnswer(stdout="1")))]),
+    (RunReal(key="k"), [("run_real", "k")]),
+    (Confirm(call_id="i", confirmed=False, payload=1), [("confirm", ("i", False, 1))]),
+    (Reply(call_id="i", response=[1]), [("reply", ("i", [1]))]),
+    (SubmitQuery(message="hi"), [("query", "hi")]),
+    (StopTurn(), [("stop", None)]),
+]
+
+
+@pytest.mark.parametrize(("decision", "asked"), _CASES, ids=[type(case[0]).__name__ for case in _CASES])
+def test_each_decision_is_handed_to_the_simulation(decision: Command, asked: list[tuple[str, Any]]) -> None:
+    """Each decision is one command, or one for each answer, with nothing added."""
+    simulation = FakeSimulation()
+    hand(simulation, decision)
+    assert simulation.asked == asked
+
+
+def test_a_decision_that_does_not_fit_is_an_error_of_the_simulation() -> None:
+    """What the simulation refuses is raised as it said it."""
+    simulation = FakeSimulation()
+    simulation.fails_with = "k has been answered already"
+    with pytest.raises(SimulationError, match="answered already"):
+        hand(simulation, _TOOL)

@@ -1,0 +1,96 @@
+"""The line of what waits: whatever a reader could not tell apart is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.decision.queue_panel import MOST_PILLS, Waiting, numbers
+from app.forms.safe_labels import safe_label
+from simulator.base.json_values import JsonObject
+from tests.app.decision.deciding import Deciding, answers
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+
+WORDS = st.sampled_from(
+    ["find", "find ", "fi\u200bnd", "find \u00b7 A-1", "Turn of clerk", "x" * 40, "x" * 50]
+)
+
+
+def line_of(words: list[str]) -> list[Waiting]:
+    """A line of things with these words."""
+    return [Waiting(key=f"key {place}", words=each) for place, each in enumerate(words)]
+
+
+@given(st.lists(WORDS, max_size=30))
+def test_no_two_things_look_alike(words: list[str]) -> None:
+    """Label and number together are different for each thing; what is alone with its label has no number."""
+    line = line_of(words)
+    found = numbers(line)
+    shown = {each.key: safe_label(each.words, 40) for each in line}
+    assert len({(shown[each.key], found.get(each.key)) for each in line}) == len(line)
+    often = Counter(shown.values())
+    assert set(found) == {key for key, label in shown.items() if often[label] > 1}
+
+
+def test_the_numbers_count_from_one_in_the_order_of_the_line() -> None:
+    """Each kind is counted for itself, the oldest first."""
+    found = numbers(line_of(["a", "b", "a", "c", "b", "a"]))
+    assert found == {"key 0": 1, "key 2": 2, "key 5": 3, "key 1": 1, "key 4": 2}
+
+
+def echo(word: str, times: int = 1) -> JsonObject:
+    """Echo a word."""
+    return {"word": word, "times": times}
+
+
+def asked_for(*calls: Any) -> Any:
+    """Open a session whose agent makes these calls at once, and ask it."""
+    simulation = opened(agent_of(list(calls), tools=[echo]))
+    simulation.query("go", wait=PATIENCE)
+    return simulation
+
+
+def options(page: Deciding) -> list[str]:
+    """Return the words of the line as they reach the browser."""
+    (shown,) = [
+        one
+        for one in (*page.tab.selectbox, *page.tab.button_group)
+        if one.key and one.key.startswith("waiting_")
+    ]
+    return [option if isinstance(option, str) else option.content for option in shown.options]
+
+
+def test_like_calls_side_by_side_have_numbers() -> None:
+    """Of three calls with one tool and one first argument each has its number; another call has none."""
+    calls = [call("echo", word="x", times=number) for number in (1, 2, 3)]
+    with asked_for(*calls, call("echo", word="y")) as simulation:
+        page = Deciding(simulation)
+        found = [each.replace("\\", "") for each in options(page)]
+        assert found == ["echo \u00b7 x #1", "echo \u00b7 x #2", "echo \u00b7 x #3", "echo \u00b7 y"]
+        page.choose("waiting_", simulation.pending[1].key)
+        assert '"times": 2' in page.shown()
+        page.type("response_", '{"second": 2}').press("accept_0")
+        (fact,) = answers(simulation)
+        assert fact.arguments == {"word": "x", "times": 2}
+
+
+def test_twenty_like_calls_in_a_list_have_numbers() -> None:
+    """In the list, too, no two of them read alike beyond their place in it."""
+    calls = [call("echo", word="x", times=number) for number in range(20)]
+    assert len(calls) > MOST_PILLS
+    with asked_for(*calls) as simulation:
+        page = Deciding(simulation)
+        assert options(page) == [f"{number}. echo \u00b7 x #{number}" for number in range(1, 21)]
+        page.choose("waiting_", simulation.pending[16].key)
+        assert '"times": 16' in page.shown()
+
+
+def test_a_number_is_a_place_in_the_line_as_it_is_now() -> None:
+    """Once one of two is answered, the other stands alone and needs no number."""
+    calls = [call("echo", word="x", times=number) for number in (1, 2)]
+    with asked_for(*calls, call("echo", word="y")) as simulation:
+        page = Deciding(simulation).press("accept_0")
+        assert options(page) == ["echo \u00b7 x", "echo \u00b7 y"]

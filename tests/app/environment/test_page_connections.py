@@ -1,0 +1,130 @@
+"""The connections on the page of the environment: the graph, the table that can be edited, and the model that can be asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import Field
+
+from simulator.environment.declared_tools import DeclaredTool
+from tests.app.environment.shaped import CANCEL, Shaped
+from tests.app.page_driver import HOSTILE, Tab
+from tests.harness.processes import wait_until
+
+
+@pytest.fixture
+def shaped() -> Shaped:
+    """A session whose first call waits."""
+    shaped = Shaped(CANCEL)
+    shaped.open("Connections")
+    return shaped
+
+
+def _graph(tab: Tab) -> str:
+    (chart,) = tab.app.get("graphviz_chart")
+    return str(chart.proto.spec)
+
+
+def test_the_graph_shows_tools_and_things(shaped: Shaped) -> None:
+    """Each tool is a box and each kind an ellipse, with the uses in words; the filter leaves the chosen ones."""
+    drawn = _graph(shaped.tab)
+    assert 'label="cancel_order", shape="box"' in drawn
+    assert 'label="order", shape="ellipse"' in drawn
+    assert 'label="changes order_id"' in drawn
+    shaped.tab.app.multiselect(key="connections_only").set_value(["find_order"])
+    drawn = _graph(shaped.tab.run())
+    assert "find_order" in drawn
+    assert "cancel_order" not in drawn
+
+
+def test_a_connection_is_edited_and_put_back(shaped: Shaped) -> None:
+    """A changed use counts at once, says that a person said it, and can be taken back to what was found."""
+    table = shaped.tab.app.data_editor[0].value
+    place = table.index[(table["tool"] == "cancel_order") & (table["part"] == "parameter")][0]
+    shaped.edit("connections_", edited_rows={int(place): {"use": "deletes"}})
+    assert 'label="deletes order_id"' in _graph(shaped.tab)
+    assert "you" in shaped.tab.app.data_editor[0].value.loc[place, "said_by"]
+    shaped.tab.click("connections_reset")
+    assert "deletes" not in _graph(shaped.tab)
+
+
+def test_what_is_no_connection_is_said(shaped: Shaped) -> None:
+    """A row that makes no sense is named, and the page goes on."""
+    added = {"tool": "cancel_order", "part": "parameter", "place": "nothing", "kind": "order", "use": "reads"}
+    tab = shaped.edit("connections_", added_rows=[added])
+    assert "the tool has no such parameter; it has order_id" in tab.literal
+    assert not shaped.environment.settings.connections.uses
+
+
+def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a model the button is off; with one that lacks its key the reason stands there, and a failure is shown."""
+    for name in (
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+    ):  # the process's own variables, which are nobody's argument
+        monkeypatch.delenv(name, raising=False)
+    assert shaped.tab.app.button(key="analysis_ask").disabled
+    shaped.environment.change(simulation_model="gemini-2.5-flash")
+    tab = shaped.tab.run()
+    assert "gemini-2.5-flash cannot be asked from here" in tab.literal
+    tab.click("analysis_ask")
+    shaped.simulation.wait(5)
+    assert tab.run().app.button(key="analysis_ask")
+    assert shaped.environment.now.not_analysed in tab.literal
+    assert "what was found in names still counts" in tab.words
+
+
+class Analyst(BaseLlm):
+    """A model that says of one tool what it deletes."""
+
+    model: str = "analyst"
+    asked: list[str] = Field(default_factory=list)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Say it in JSON."""
+        self.asked.append(str(llm_request.contents))
+        use = {"tool_name": "cancel_order", "parameter": "order_id", "kind": "order", "use": "deletes"}
+        said = {"uses": [use], "produces": [], "roles": []}
+        yield LlmResponse(content=types.ModelContent(json.dumps(said)))
+
+
+def test_what_a_model_says_stands_in_the_graph(shaped: Shaped) -> None:
+    """A model that answers is named with what it said, and its word stands over what names tell."""
+    shaped.environment.use_model(Analyst())
+    shaped.tab.run().click("analysis_ask")
+    wait_until(lambda: bool(shaped.environment.now.by_model), what="the model's word", seconds=20)
+    tab = shaped.tab.run()
+    assert 'label="deletes order_id"' in _graph(tab)
+    assert "by **analyst**" in tab.words
+    assert "model analyst" in set(tab.app.data_editor[0].value["said_by"])
+
+
+def test_a_model_is_asked_once_for_all_sessions_and_again_where_a_person_wants_it(shaped: Shaped) -> None:
+    """Another session of the agent has the same word at no cost; "Ask again" really asks."""
+    model = Analyst(model="analyst of all")
+    other = Shaped("Please cancel order A-1001 and refund me.")
+    for each in (shaped, other):
+        each.environment.use_model(model)
+        each.open("Connections").click("analysis_ask")
+        now = each.environment
+        wait_until(lambda now=now: bool(now.now.by_model), what="the model's word", seconds=20)  # type: ignore[misc] # bound
+    assert len(model.asked) == 1
+    other.tab.run().click("analysis_ask")
+    wait_until(lambda: len(model.asked) == 2, what="the second question", seconds=20)
+
+
+def test_hostile_names_are_letters(shaped: Shaped) -> None:
+    """A description, a parameter and a model's name are shown as they are."""
+    fields = {"type": "object", "properties": {f"{HOSTILE}_id": {"type": "string", "description": HOSTILE}}}
+    shaped.environment.declare(DeclaredTool(name="create_x", description=HOSTILE, parameters=fields))
+    shaped.environment.change(simulation_model=HOSTILE)
+    tab = shaped.tab.run()
+    assert [mark for mark in tab.live_marks() if not mark.startswith("graphviz_chart")] == []

@@ -1,0 +1,237 @@
+"""The doctor's tab: findings as a table, mends and migrations that are shown before they are done, and copies that are kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from app.evalsets.checks import doctor_jobs
+from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.workspace import workspaces
+from app.live.agent_catalogue import catalogue
+from app.live.background_jobs import Job
+from app.server.owners import LOCAL
+from evalset.doctor import DroppedArgument, Migration, RenamedArgument, SetArgument
+from tests.app.evalsets.set_tabs import SetTab
+from tests.app.page_driver import HOSTILE, Tab
+from tests.harness.processes import wait_until
+from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
+
+TAB = "checks.doctor_tab"
+
+
+@pytest.fixture
+def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A set with one case in its agent's folder, which the studio is started with."""
+    folder = write_tiny_agent(tmp_path / "agents")
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    catalogue().refresh()
+    return write_tiny_eval_set(folder / "sums.evalset.json")
+
+
+def opened(eval_set: Path) -> SetTab:
+    """The tab, when the first examination is over."""
+    tab = SetTab(TAB, eval_set)
+    return settled(tab)
+
+
+def settled(tab: SetTab) -> SetTab:
+    """Wait until nothing is at work, and draw that."""
+    wait_until(lambda: not tab.workspace.is_at_work, what="the doctor is done")
+    tab.run()
+    return tab
+
+
+def findings(tab: SetTab) -> list[str]:
+    """What each finding means."""
+    tables = [each.value for each in tab.app.dataframe if "what it means" in each.value]
+    return [str(meaning) for table in tables for meaning in table["what it means"]]
+
+
+def test_a_sound_set_is_said_to_be_sound(eval_set: Path) -> None:
+    """The agent that the set belongs to is found by itself."""
+    tab = opened(eval_set)
+    assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
+    assert "Nothing is wrong with it" in tab.words
+    assert not any("byte order mark" in meaning for meaning in findings(tab))
+
+
+def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
+    """A byte order mark: the table names it, the difference is shown, nothing is written before it is agreed to."""
+    sound = eval_set.read_bytes()
+    eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
+    tab = opened(eval_set)
+    assert any("byte order mark" in meaning for meaning in findings(tab))
+    tab.click(tab.key("doctor_preview"))
+    settled(tab)
+    assert "One file would change." in tab.words
+    assert eval_set.read_bytes() != sound
+    tab.click(tab.key("doctor_write"))
+    settled(tab)
+    assert eval_set.read_bytes() == sound
+    (copy,) = eval_set.parent.glob("*.bak")
+    assert copy.read_bytes() == b"\xef\xbb\xbf" + sound
+    assert str(copy) in tab.literal
+    assert "Nothing is wrong with it" in settled(tab).words
+
+
+def test_what_was_changed_since_it_was_shown_is_left_alone(eval_set: Path) -> None:
+    """Somebody else writes the file between the look and the mend."""
+    eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
+    tab = opened(eval_set)
+    tab.click(tab.key("doctor_preview"))
+    settled(tab)
+    eval_set.write_bytes(eval_set.read_bytes() + b"\n")
+    theirs = eval_set.read_bytes()
+    tab.click(tab.key("doctor_write"))
+    settled(tab)
+    assert "was changed since this was shown" in tab.literal
+    assert eval_set.read_bytes() == theirs
+
+
+def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
+    """The doctor misses the tool; lines say what became of it; a line that says nothing is named."""
+    text = eval_set.read_text()
+    eval_set.write_text(text.replace('"add"', '"sum_up"'))
+    tab = opened(eval_set)
+    assert any("sum_up" in meaning for meaning in findings(tab))
+    tab.app.text_area(key=tab.key("doctor_lines")).input("tool sum_up = add")
+    tab.click(tab.key("doctor_migrate"))
+    assert "line 1" in tab.literal
+    tab.app.text_area(key=tab.key("doctor_lines")).input("tool sum_up -> add")
+    tab.click(tab.key("doctor_migrate"))
+    settled(tab)
+    tab.unfold("doctor_diff_0")
+    assert re.search(r'^\+ +"name": "add"', tab.literal, re.MULTILINE)
+    tab.click(tab.key("doctor_write"))
+    settled(tab)
+    assert json.loads(eval_set.read_text()) == json.loads(text)
+    assert "Nothing is wrong with it" in tab.words
+
+
+def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: Path) -> None:
+    """An id from outside is no live text anywhere."""
+    document = json.loads(eval_set.read_text())
+    document["eval_cases"].append({"eval_id": HOSTILE, "conversation": []})
+    document["eval_cases"].append({"eval_id": HOSTILE, "conversation": []})
+    eval_set.write_text(json.dumps(document))
+    tab = opened(eval_set)
+    found = findings(tab)
+    assert len(found) > 1
+    assert tab.live_marks() == []
+    tab.app.text_input(key=tab.key("doctor_find")).input("no such words")
+    tab.run()
+    assert "No finding is like this." in tab.words
+    tab.app.text_input(key=tab.key("doctor_find")).input("")
+    tab.app.selectbox(key=tab.key("doctor_severity")).select("warning")
+    tab.run()
+    assert 0 < len(findings(tab)) <= len(found)
+
+
+def test_migrations_are_read_from_lines() -> None:
+    """Each kind; comments and empty lines say nothing."""
+    assert migration_from(f"# renamed in May\n\n{EXAMPLE}") == Migration(
+        tools={"get_order": "find_order"},
+        agents={"clerk": "order_desk"},
+        renamed=(RenamedArgument(tool="find_refund", old="id", new="refund_id"),),
+        dropped=(DroppedArgument(tool="find_refund", name="verbose"),),
+        given=(SetArgument(tool="find_refund", name="currency", value="EUR"),),
+    )
+    assert migration_from("").is_empty
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("tool a", "line 1: it is none of"),
+        ("\ntool a -> b\ntool a -> c", "line 3: the tool a is renamed before"),
+        ("set a.b = EUR", "line 1: what stands behind = is no JSON"),
+        ("drop a.b\nset a.b = 1", "more than one thing shall be done to a.b"),
+    ],
+)
+def test_a_line_that_says_nothing_is_named(text: str, reason: str) -> None:
+    """By its number."""
+    with pytest.raises(MigrationLineError, match=reason):
+        migration_from(text)
+
+
+def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None:
+    """Its page says why, and has the doctor; after the mend the same address shows the cases."""
+    sound = eval_set.read_bytes()
+    eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
+    tab = Tab(page="sets", set=str(eval_set))
+    assert "byte order mark" in tab.literal
+    workspace = workspaces().of(LOCAL, eval_set)
+    wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
+    tab.run().click(tab.key("doctor_preview"))
+    wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
+    tab.run().click(tab.key("doctor_write"))
+    wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
+    tab.run()
+    assert eval_set.read_bytes() == sound
+    assert tab.has("set_tab")
+    edited_sets().clear()
+
+
+def test_large_files_and_folders_are_examined_when_somebody_asks(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking at them alone takes no time; a click examines them."""
+    monkeypatch.setattr(doctor_jobs, "MOST_AT_ONCE", 10)
+    tab = SetTab(TAB, eval_set)
+    assert "examined when you ask for it" in tab.words
+    assert not tab.workspace.jobs
+    tab.click(tab.key("doctor_examine"))
+    assert "Nothing is wrong with it" in settled(tab).words
+    tab.app.checkbox(key=tab.key("doctor_folder")).check()
+    tab.run()
+    assert "examined when you ask for it" in tab.words
+
+
+def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
+    """Whatever it still does is forgotten, and nothing of it is shown."""
+    go_on = Event()
+    job = Job(lambda *_: go_on.wait(30), "long", may_be_left=True)
+    assert job.state == "running"
+    tab = SetTab(TAB, eval_set)
+    settled(tab)
+    tab.workspace.jobs["examined"] = job
+    tab.run()
+    tab.click("stop_doctor_examination")
+    assert (job.state, job.result) == ("failed", None)
+    assert "It was stopped." in tab.literal
+    go_on.set()
+    assert job.wait(30)
+    assert job.result is None
+
+
+def test_findings_from_before_a_change_are_out_of_date(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small files are examined anew by themselves; of large ones, and where the agent changed, the findings stay and say so."""
+    monkeypatch.setattr("app.evalsets.checks.doctor_tab.is_quick", lambda _: False)
+    tab = SetTab(TAB, eval_set)
+    tab.click(tab.key("doctor_examine"))
+    settled(tab)
+    assert "Out of date" not in tab.literal
+    eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
+    tab.run()
+    assert "Out of date: the set changed." in tab.literal
+    assert "Nothing is wrong with it" in tab.words
+    tab.click(tab.key("doctor_again"))
+    settled(tab)
+    assert "Out of date" not in tab.literal
+    assert any("byte order mark" in meaning for meaning in findings(tab))
+    agent = eval_set.with_name("agent.py")
+    agent.write_text(
+        agent.read_text().replace("def add(", "def plus(").replace("tools=[add]", "tools=[plus]")
+    )
+    assert "Out of date: the agent changed." in tab.run().literal
+    tab.click(tab.key("doctor_again"))
+    assert any("add" in meaning for meaning in findings(settled(tab)))

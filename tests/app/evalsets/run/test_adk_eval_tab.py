@@ -1,0 +1,228 @@
+"""The tab that runs `adk eval`: criteria by form and by JSON, runs, and their results as tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.evalsets.run import adk_eval_tab as tab_module
+from app.evalsets.run.adk_eval_jobs import TOLERANT, Choice, spec_of
+from app.evalsets.workspace import workspaces
+from app.live.agent_catalogue import catalogue
+from app.server.owners import LOCAL
+from evalset.adk_runs.run_spec import EvalRunSpec
+from evalset.eval_config.config_checks import check
+from evalset.eval_config.config_edits import criteria_in, custom_metrics, option
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import environment_text, sidecar_of
+from tests.app.evalsets.set_tabs import SetTab
+from tests.app.page_driver import HOSTILE
+from tests.harness.forked import CAN_FORK, start_forked
+from tests.harness.processes import wait_until
+from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
+
+TAB = "run.adk_eval_tab"
+PATIENCE = 120.0
+
+
+@pytest.fixture
+def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A set with one case in its agent's folder, which the studio is started with."""
+    folder = write_tiny_agent(tmp_path / "agents")
+    write_tiny_agent(tmp_path / "agents", "abacus")
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    catalogue().refresh()
+    return write_tiny_eval_set(folder / "sums.evalset.json")
+
+
+def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
+    """A criterion comes on, gets its threshold and an option; what was switched off comes back as it was; it is saved."""
+    tab = SetTab(TAB, eval_set)
+    assert not tab.workspace.criteria.has_file
+    tab.app.toggle(key=tab.key("on_hallucinations_v1")).set_value(True)
+    tab.run()
+    tab.app.number_input(key=tab.key("least_hallucinations_v1")).set_value(0.5)
+    tab.run()
+    tab.app.text_input(key=tab.key("judge_model_hallucinations_v1")).input("openai/gpt-4o")
+    tab.run()
+    tab.app.selectbox(key=tab.key("match_tool_trajectory_avg_score")).select("ANY_ORDER")
+    tab.run()
+    wanted = {
+        "tool_trajectory_avg_score": {"threshold": 1.0, "match_type": "ANY_ORDER"},
+        "response_match_score": 0.8,
+        "hallucinations_v1": {"threshold": 0.5, "judge_model_options": {"judge_model": "openai/gpt-4o"}},
+    }
+    assert tab.workspace.criteria.document == {"criteria": wanted}
+    tab.choose("criteria_side", "JSON")
+    assert json.loads(tab.app.text_area(key=tab.key("criteria_json")).value or "") == {"criteria": wanted}
+    tab.choose("criteria_side", "Form")
+    tab.app.toggle(key=tab.key("on_hallucinations_v1")).set_value(False)
+    tab.run()
+    assert not tab.keys("least_hallucinations_v1")
+    tab.app.toggle(key=tab.key("on_hallucinations_v1")).set_value(True)
+    tab.run().click(tab.key("criteria_save"))
+    assert json.loads(eval_set.with_name("test_config.json").read_text()) == {"criteria": wanted}
+    assert tab.workspace.criteria.is_saved
+
+
+def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Path) -> None:
+    """Each in the place where ADK reads it; none of it is left when it is taken away."""
+    tab = SetTab(TAB, eval_set)
+    before, end = tab.workspace.criteria.document, tab.key("user_turns").rpartition("_")[2]
+    name = "rubric_based_final_response_quality_v1"
+    tab.app.toggle(key=tab.key(f"on_{name}")).set_value(True)
+    tab.run()
+    assert "there is none, so only cases with rubrics" in tab.literal
+    tab.app.text_area(key=tab.key(f"rubrics_{name}")).input("short: It is short.")
+    tab.run()
+    tab.app.text_input(key=tab.key("own_name")).input("counts")
+    tab.app.text_input(key=tab.key("own_path")).input("desk.metrics.counts")
+    tab.run().click(tab.key("own_add"))
+    tab.app.number_input(key=tab.key("user_turns")).set_value(4)
+    tab.run()
+    tab.app.checkbox(key=tab.key(f"live_{end}")).check()
+    tab.run()
+    document = tab.workspace.criteria.document
+    assert document is not None
+    assert document["custom_metrics"] == {"counts": {"code_config": {"name": "desk.metrics.counts"}}}
+    assert document["user_simulator_config"] == {"max_allowed_invocations": 4}
+    assert document["live_model_config"] == {"timeout_seconds": 300}
+    rubric = {"rubric_id": "short", "rubric_content": {"text_property": "It is short."}}
+    assert document["criteria"] == {
+        "tool_trajectory_avg_score": 1.0,
+        "response_match_score": 0.8,
+        name: {"threshold": 0.8, "rubrics": [rubric]},
+        "counts": 0.8,
+    }
+    tab.click(tab.key("own_gone_counts"))
+    tab.app.toggle(key=tab.key(f"on_{name}")).set_value(False)
+    tab.app.number_input(key=tab.key("user_turns")).set_value(20)
+    tab.run()
+    tab.app.checkbox(key=tab.key(f"live_{end}")).uncheck()
+    tab.run()
+    assert tab.workspace.criteria.document == before
+
+
+def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> None:
+    """A typing error in the JSON keeps the run back; a metric that nobody knows is named, literally."""
+    tab = SetTab(TAB, eval_set)
+    tab.choose("criteria_side", "JSON")
+    tab.app.text_area(key=tab.key("criteria_json")).input('{"criteria": \n3,}')
+    tab.run()
+    assert "line 2, column 3" in tab.literal
+    assert tab.app.button(key=tab.key("adk_run")).disabled
+    tab.app.text_area(key=tab.key("criteria_json")).input(json.dumps({"criteria": {HOSTILE: 1}}))
+    tab.run()
+    assert f"criteria.{HOSTILE}: ADK knows no metric of this name" in tab.literal
+    assert tab.live_marks() == []
+    tab.click(tab.key("adk_run"))
+    assert "The run did not begin." in tab.words
+    assert tab.workspace.run is None
+
+
+def test_a_file_that_somebody_else_has_changed_is_not_overwritten(eval_set: Path) -> None:
+    """It is said; loading it again shows theirs."""
+    tab = SetTab(TAB, eval_set)
+    file = eval_set.with_name("test_config.json")
+    file.write_text('{"criteria": {"safety_v1": 0.5}}')
+    tab.click(tab.key("criteria_save"))
+    assert "somebody else has changed it" in tab.literal
+    assert json.loads(file.read_text()) == {"criteria": {"safety_v1": 0.5}}
+    tab.click(tab.key("criteria_load"))
+    assert tab.app.toggle(key=tab.key("on_safety_v1")).value
+
+
+def test_where_it_is_not_installed_the_page_says_what_to_install(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command and what is missing; nothing can be run."""
+    monkeypatch.setattr(tab_module, "missing", lambda: ("rouge-score",))
+    tab = SetTab(TAB, eval_set)
+    assert 'pip install "google-adk[eval]"\n\nmissing: rouge-score' in tab.literal
+    assert tab.app.button(key=tab.key("adk_run")).disabled
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not CAN_FORK, reason="a process from its very beginning takes ten seconds")
+def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The set's own agent is chosen by itself, real tools are warned of; another tab shows the outcome, and so do the earlier results."""
+    monkeypatch.setattr(workspaces(), "starts", start_forked)
+    tab = SetTab(TAB, eval_set)
+    assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
+    assert "real tools run" in tab.words
+    tab.click(tab.key("adk_run"))
+    run = tab.workspace.run
+    assert run is not None
+    tab = SetTab(TAB, eval_set)
+    wait_until(lambda: run.view().is_over, what="the run is over", seconds=PATIENCE)
+    tab.run()
+    assert run.view().state == "passed", run.view().output
+    assert "1 passed" in tab.words
+    table = tab.app.dataframe[0].value
+    assert list(table["case"]) == ["adds"]
+    assert table["tool_trajectory_avg_score"][0] == "✓ 1"
+    tab.unfold("turn_adk_1")
+    assert "add(first=2, second=3)" in tab.literal
+    tab.choose("adk_side", "Output")
+    assert "/golden-trace eval " in tab.literal
+    tab.choose("adk_side", "Earlier results")
+    assert "1 passed" in tab.words
+    tab.choose("adk_side", "Results")
+    assert "Out of date" not in tab.literal
+    eval_set.write_text(eval_set.read_text() + "\n")
+    assert "Out of date: the set changed." in tab.run().literal
+    agent = eval_set.with_name("agent.py")
+    agent.write_text(agent.read_text() + "\n")
+    assert "Out of date: the set and the agent changed." in tab.run().literal
+    assert tab.has(tab.key("adk_again"))
+
+
+def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
+    """The studio's own metric takes the place of ADK's, as that was told to match; the criteria have no flaw."""
+    sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
+    tab = SetTab(TAB, eval_set)
+    tab.app.selectbox(key=tab.key("match_tool_trajectory_avg_score")).select("IN_ORDER")
+    tab.run().click(tab.key("own_tolerant"))
+    document = tab.workspace.criteria.document
+    assert document is not None
+    assert custom_metrics(document) == {"tolerant_trajectory": TOLERANT}
+    assert option(document, "tolerant_trajectory", ("match_type",)) == "IN_ORDER"
+    assert option(document, "tolerant_trajectory", ("environment",)) == str(sidecar_of(eval_set))
+    assert "tool_trajectory_avg_score" not in criteria_in(document)
+    assert check(document) == ()
+
+
+def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
+    """Where several people use the server a metric of one's own is refused; the studio's own for this set is not."""
+    sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
+    workspace = workspaces().of("browser-1", eval_set)
+    choice = Choice(agent="adder")
+    workspace.criteria.heed_tolerances(eval_set)
+    spec = spec_of(workspace, choice, catalogue())
+    assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
+    workspace.criteria.own_metric("mine", "os.system")
+    with pytest.raises(ValueError, match="nobody's own metrics run in it: mine"):
+        spec_of(workspace, choice, catalogue())
+    local = spec_of_local(eval_set)
+    assert local.config == workspace.criteria.document
+    assert local.history == eval_set.parent / ".adk" / "eval_history"
+
+
+def test_results_of_a_set_from_elsewhere_stay_with_their_run(eval_set: Path, tmp_path: Path) -> None:
+    """Nothing is written into the folder of an agent that the set does not lie with."""
+    elsewhere = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    workspace = workspaces().of(LOCAL, elsewhere)
+    assert spec_of(workspace, Choice(agent="adder", hermetic=False), catalogue()).history is None
+
+
+def spec_of_local(eval_set: Path) -> EvalRunSpec:
+    """What whose machine it is runs with the same criteria."""
+    workspace = workspaces().of(LOCAL, eval_set)
+    workspace.criteria.heed_tolerances(eval_set)
+    workspace.criteria.own_metric("mine", "os.system")
+    return spec_of(workspace, Choice(agent="adder"), catalogue())

@@ -1,0 +1,338 @@
+"""The tab of the verification: runs, the table of the cases, the first divergence with its action, tolerances."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.run.verify_jobs import VERIFIED
+from app.evalsets.workspace import Workspace, workspaces
+from app.server.owners import LOCAL
+from evalset.editing.case_edits import DeleteCase
+from evalset.recorded.recording_files import sidecar_of
+from evalset.recorded.tolerances import Ignore, OneOf
+from evalset.verify import tolerances_of
+from evalset.verify.report import junit
+from evalset.verify.results import Verification
+from tests.app.page_driver import Tab
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.harness.processes import wait_until
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set of two cases with its recorded environment, in its agent's folder."""
+    agents = tmp_path_factory.mktemp("agents")
+    eval_set = write_desk(agents) / "desk.evalset.json"
+    answers = {"check": {"status": "shipped"}, "note": {"noted": True}}
+    for eval_id, queries in {"one": ["check A; note A"], "two": ["check B", "note B"]}.items():
+        keep(played(config(agents), queries, answers), eval_set, eval_id)
+    return eval_set
+
+
+Changed = Callable[..., Path]
+
+
+@pytest.fixture
+def eval_set(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Changed]:
+    """Return a copy of the set with pieces of its text replaced, in a folder of agents that the studio is started with."""
+
+    def changed(*changes: tuple[str, str]) -> Path:
+        folder = write_desk(tmp_path / "agents")
+        text = recorded.read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        copy = folder / recorded.name
+        copy.write_text(text)
+        sidecar_of(copy).write_bytes(sidecar_of(recorded).read_bytes())
+        return copy
+
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    yield changed
+    edited_sets().clear()
+
+
+def opened(path: Path) -> Tab:
+    """Open the page of the set, and in it the tab."""
+    return Tab(page="sets", set=str(path)).choose("set_tab", "Verify")
+
+
+def bench_of(path: Path) -> Workspace:
+    """Return what is kept of the set on the server."""
+    return workspaces().of(LOCAL, path)
+
+
+def settled(tab: Tab, path: Path) -> Tab:
+    """Wait until nothing is at work, and draw that."""
+    wait_until(lambda: not bench_of(path).is_at_work, what="the work is over", seconds=PATIENCE)
+    return tab.run()
+
+
+def verified(tab: Tab, path: Path) -> Verification:
+    """Verify, wait until it is over, and draw the page."""
+    settled(tab.click(tab.key("verify_go")), path)
+    return result_of(path)
+
+
+def result_of(path: Path) -> Verification:
+    """Return the result on the workspace."""
+    job = bench_of(path).jobs[VERIFIED]
+    assert job.result is not None, job.problem
+    result: Verification = job.result
+    return result
+
+
+def table(tab: Tab) -> dict[str, tuple[str, str]]:
+    """What the table says of each case: its verdict, and where it first goes another way."""
+    rows = tab.app.dataframe[0].value
+    return dict(zip(rows["case"], zip(rows["verdict"], rows["first divergence"], strict=True), strict=True))
+
+
+def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
+    """Two runs of each case: pass^2 is told, another tab shows the same, and the files to download are of it."""
+    path = eval_set()
+    tab = opened(path)
+    assert tab.app.selectbox(key=tab.key("agent_")).value == "desk"
+    tab.app.number_input(key=tab.key("verify_runs")).set_value(2)
+    tab.run()
+    verification = verified(tab, path)
+    assert verification.status == "passed"
+    again = opened(path)
+    assert table(again) == {"one": ("✓ passed", ""), "two": ("✓ passed", "")}
+    assert list(again.app.dataframe[0].value["pass^2"]) == ["1.00", "1.00"]
+    again.click(again.key("propose-tolerances"))
+    assert "None: everything that is compared has to be as it was recorded." in again.words
+    assert b'tests="2"' in junit(verification)
+    assert json.loads(verification.model_dump_json())["runs"] == 2
+
+
+def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Changed) -> None:
+    """A golden that says other arguments: the place, both calls, what differs; its one action is an edit, and saved it passes."""
+    path = eval_set(('"order": "A"', '"order": "Z"'))
+    before, tab = path.read_bytes(), opened(path)
+    (case,) = [each for each in verified(tab, path).cases if each.status == "failed"]
+    divergence = case.divergence
+    assert divergence is not None
+    assert table(tab)["one"][1].startswith("turn 1, step 2: ")
+    assert table(tab)["two"] == ("✓ passed", "")
+    assert 'check({\n  "order": "Z"\n})' in tab.literal
+    assert 'check({\n  "order": "A"\n})' in tab.literal
+    assert divergence.sentence in tab.literal
+    settled(tab.click(tab.key(f"divergence_{divergence.action}")), path)
+    assert "Save the set, and verify again" in tab.words
+    assert path.read_bytes() == before
+    tab.click("set_save").click("save_set")
+    assert path.read_bytes() != before
+    assert verified(tab, path).status == "passed"
+
+
+def test_a_case_is_opened_in_a_session_at_the_step(eval_set: Changed) -> None:
+    """What comes before the step is played, and the step itself waits for a person."""
+    path = eval_set(('"order": "A"', '"order": "Z"'))
+    tab = opened(path)
+    assert verified(tab, path).status == "failed"
+    tab.click(tab.key("divergence_open"))
+    assert tab.session_id is not None
+    assert "check A; note A" in tab.literal
+
+
+def test_only_chosen_cases_are_verified_and_found_by_id(eval_set: Changed) -> None:
+    """The filter finds none where none is like it."""
+    path = eval_set()
+    tab = opened(path)
+    tab.app.multiselect(key=tab.key("cases_")).set_value(["two"])
+    tab.run()
+    assert [case.eval_id for case in verified(tab, path).cases] == ["two"]
+    tab.app.text_input(key=tab.key("verify_find")).input("one")
+    tab.run()
+    assert "No case is like this." in tab.words
+
+
+def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) -> None:
+    """A row at a time; what says none is named and stays; saved, the golden passes with other arguments."""
+    path = eval_set(('"order": "A"', '"order": "Z"'))
+    tab = opened(path)
+    assert verified(tab, path).status == "failed"
+    tab.click(tab.key("add-tolerances-one"))
+    tab.app.text_input(key=tab.key("tool-0")).input("check")
+    tab.app.text_input(key=tab.key("path-0")).input("order")
+    tab.app.selectbox(key=tab.key("kind-0")).select("one_of")
+    tab.run()
+    tab.app.text_input(key=tab.key("more-0")).input("A")
+    tab.run().click(tab.key("save-tolerances-one"))
+    assert "row 1: " in tab.literal
+    assert tolerances_of(path, "one") == ()
+    tab.app.text_input(key=tab.key("more-0")).input('["A"]')
+    tab.run().click(tab.key("save-tolerances-one"))
+    assert tolerances_of(path, "one") == (OneOf(tool="check", path="order", values=("A",)),)
+    assert verified(tab, path).status == "passed"
+    tab.app.selectbox(key=tab.key("kind-0")).select("ignore")
+    tab.run().click(tab.key("save-tolerances-one"))
+    assert tolerances_of(path, "one") == (Ignore(tool="check", path="order"),)
+
+
+CLOCK = """
+
+import time
+
+
+def stamp(callback_context):
+    callback_context.state["last_seen"] = time.time()
+
+
+root_agent.before_agent_callback = stamp
+"""
+
+
+def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) -> None:
+    """Its verdict says what varies, and nobody says that the agent changed; the tolerance stands in the editor then."""
+    path = eval_set()
+    source = path.with_name("agent.py")
+    source.write_text(source.read_text() + CLOCK)
+    record_again(path)
+    tab = opened(path)
+    (one, two) = verified(tab, path).cases
+    assert one.divergence is not None
+    assert (one.divergence.verdict, two.status) == ("varies", "failed")
+    assert "The state holds a time" in tab.literal
+    assert "Differs in each run" in table(tab)["one"][1]
+    tab.click(tab.key("divergence_tolerate"))
+    assert tolerances_of(path, "one") == (Ignore(of="state", path="last_seen"),)
+    assert tab.app.selectbox(key=tab.key("of-0")).value == "state"
+    assert verified(tab, path).count("passed") == 1
+
+
+def record_again(path: Path) -> None:
+    """Record the cases anew, with the agent as it is."""
+    answers = {"check": {"status": "shipped"}, "note": {"noted": True}}
+    path.unlink()
+    for eval_id, queries in {"one": ["check A; note A"], "two": ["check B", "note B"]}.items():
+        keep(played(config(path.parent.parent), queries, answers), path, eval_id)
+
+
+def test_without_a_recording_there_is_nothing_to_replay(eval_set: Changed) -> None:
+    """It is said, and nothing can be begun."""
+    path = eval_set()
+    sidecar_of(path).unlink()
+    tab = opened(path)
+    assert "nothing to replay" in tab.words
+    assert tab.app.button(key=tab.key("verify_go")).disabled
+
+
+def test_a_damaged_recording_cannot_be_replayed(eval_set: Changed) -> None:
+    """Why is said beside the button, which does nothing until the recording is whole again."""
+    path = eval_set()
+    whole = sidecar_of(path).read_bytes()
+    sidecar_of(path).write_bytes(whole[: len(whole) // 2])
+    tab = opened(path)
+    assert "cannot be used, so there is nothing to replay" in tab.words
+    assert any("it is no JSON" in each.value for each in tab.app.text)
+    assert tab.app.button(key=tab.key("verify_go")).disabled
+    sidecar_of(path).write_bytes(whole)
+    again = opened(path)
+    assert "nothing to replay" not in again.words
+    assert not again.app.button(key=again.key("verify_go")).disabled
+
+
+def test_a_verification_is_stopped(eval_set: Changed) -> None:
+    """Fifty runs of each case; what was done by then is shown."""
+    path = eval_set()
+    tab = opened(path)
+    tab.app.number_input(key=tab.key("verify_runs")).set_value(50)
+    tab.run().click(tab.key("verify_go"))
+    if tab.has("stop_verify"):
+        tab.click("stop_verify")
+    settled(tab, path)
+    assert "could not" not in tab.words
+    assert set(table(tab)) == {"one", "two"}
+
+
+def test_a_case_that_was_deleted_meanwhile_is_said_to_be_gone(eval_set: Changed) -> None:
+    """What was verified is the file; the edits have no such case any more, and the page stays."""
+    path = eval_set(('"order": "A"', '"order": "Z"'))
+    tab = opened(path)
+    assert verified(tab, path).status == "failed"
+    edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="one"))
+    for action in ("repair", "open"):
+        tab.click(tab.key(f"divergence_{action}"))
+        assert "'one'" in tab.literal
+        assert "That was not done." in tab.words
+
+
+def test_the_lines_for_a_replay_elsewhere_are_there_to_be_copied(eval_set: Changed) -> None:
+    """They name the app and the file beside the agent's module; where nothing is recorded, there are none."""
+    path = eval_set()
+    wanted = "app = App(name='desk', root_agent=root_agent, plugins=[HermeticEnvironment('desk.environment.json')])"
+    assert wanted in opened(path).literal
+    sidecar_of(path).unlink()
+    assert "HermeticEnvironment" not in opened(path).literal
+
+
+def test_a_result_from_before_an_edit_is_out_of_date(eval_set: Changed) -> None:
+    """While the edit is not saved, and after; run again, it is of now."""
+    path = eval_set()
+    tab = opened(path)
+    assert verified(tab, path).status == "passed"
+    assert "Out of date" not in tab.literal
+    work = edited_sets().of(LOCAL, path).work
+    work.apply(DeleteCase(case=work.state.order[1]))
+    assert "Out of date: the set has edits that are not saved." in tab.run().literal
+    assert not tab.keys("verify_again")
+    tab.click("set_save").click("save_set")
+    assert "Out of date: the set and the recording changed." in tab.literal
+    settled(tab.click(tab.key("verify_again")), path)
+    assert "Out of date" not in tab.literal
+    assert [case.eval_id for case in result_of(path).cases] == ["one"]
+
+
+def test_a_result_from_before_another_process_changed_a_file_is_out_of_date(eval_set: Changed) -> None:
+    """The set, the recording or the agent, each by name; run again, the agent is the one that its files say now."""
+    path = eval_set()
+    tab = opened(path)
+    assert verified(tab, path).status == "passed"
+    path.write_text(path.read_text() + "\n")
+    assert "Out of date: the set changed." in tab.run().literal
+    sidecar_of(path).write_text(sidecar_of(path).read_text() + "\n")
+    assert "Out of date: the set and the recording changed." in tab.run().literal
+    settled(tab.click(tab.key("verify_again")), path)
+    assert "Out of date" not in tab.literal
+    agent = path.with_name("agent.py")
+    agent.write_text(agent.read_text().replace("calls(tool, order=order)", "calls(tool, order=f'{order}!')"))
+    assert "Out of date: the agent changed." in tab.run().literal
+    settled(tab.click(tab.key("verify_again")), path)
+    assert "Out of date" not in tab.literal
+    result = result_of(path)
+    assert result.status == "failed"
+    assert result.measured is not None
+    assert result.measured.changes() == ()
+
+
+def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Changed) -> None:
+    """The page names the one agent with the same tools; the doctor's tab renames it in the files."""
+    path = eval_set()
+    agents = path.parents[1]
+    renamed = path.parent.rename(agents / "clerk")
+    agent = renamed / "agent.py"
+    agent.write_text(agent.read_text().replace('name="desk"', 'name="clerk"'))
+    path = renamed / path.name
+    tab = opened(path)
+    tab.app.selectbox(key=tab.key("verify_models")).set_value("recorded")
+    tab.run()
+    assert verified(tab, path).status == "failed"
+    assert "No agent is called desk, and clerk alone declares the same tools." in tab.literal
+    settled(tab.click(tab.key("verify_new_name")), path)
+    assert result_of(path).status == "passed"
+    assert "No agent is called desk" not in tab.literal
+    settled(tab.choose("set_tab", "Doctor"), path)
+    assert "No agent is called desk, and clerk alone declares the same tools." in tab.literal
+    settled(tab.click(tab.key("doctor_rename_desk")), path)
+    settled(tab.click(tab.key("doctor_write")), path)
+    assert '"app_name": "clerk"' in path.read_text()

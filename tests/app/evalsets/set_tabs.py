@@ -1,0 +1,41 @@
+"""Draws one tab of an eval set alone, as the page of the set does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from app.evalsets.workspace import Workspace, workspaces
+from app.server.owners import LOCAL
+from tests.app.page_driver import Tab
+
+_PAGE = """
+from importlib import import_module
+from pathlib import Path
+from app.forms.widget_sync import acknowledge
+from app.evalsets.workspace import workspaces
+from app.evalsets.set_facts import facts_of
+
+path = Path({path!r})
+draw = getattr(import_module({module!r}), {name!r})
+draw(workspaces().of({owner!r}, path), facts_of(path))
+acknowledge()
+"""
+
+
+class SetTab(Tab):
+    """A tab on an eval set; `name` is that of its module in `app.evalsets`, and of the function in it."""
+
+    def __init__(self, name: str, path: Path, owner: str = LOCAL) -> None:
+        folder, _, function = name.rpartition(".")
+        module = ".".join(filter(None, ("app.evalsets", folder, function)))
+        page = _PAGE.format(path=str(path), module=module, name=function, owner=owner)
+        self.app = AppTest.from_string(page, default_timeout=60)
+        self.path, self.owner = path, owner
+        self.run()
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace that is drawn."""
+        return workspaces().of(self.owner, self.path)

@@ -1,0 +1,178 @@
+"""The tab of imports and exports: what files hold is shown before it is taken in, and cases leave in each form with its losses."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.workspace import Workspace, workspaces
+from app.server.owners import LOCAL
+from evalset.exporting.export_forms import Exported, ExportForm
+from tests.app.page_driver import HOSTILE, Tab
+from tests.harness.processes import wait_until
+
+
+@pytest.fixture
+def path(desk_set: Path) -> Path:
+    """A set of three cases in an agent's folder; of the first the environment is recorded."""
+    return desk_set
+
+
+def opened(path: Path) -> Tab:
+    """Open the tab."""
+    return Tab(page="sets", set=str(path)).choose("set_tab", "Import & export")
+
+
+def workspace(path: Path) -> Workspace:
+    """Return what is kept of the tab."""
+    return workspaces().of(LOCAL, path)
+
+
+def settled(tab: Tab, path: Path) -> Tab:
+    """Wait until nothing is at work, and draw that."""
+    wait_until(lambda: not workspace(path).is_at_work, what="the work is done")
+    return tab.run()
+
+
+def chat(folder: Path, name: str, query: str) -> Path:
+    """Write a session of ADK's."""
+    said = [("user", query), ("desk", "Good morning.")]
+    events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in said]
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.session.json"
+    path.write_text(json.dumps({"id": name, "appName": "desk", "events": events}))
+    return path
+
+
+def looked_at(tab: Tab, path: Path, where: Path) -> Tab:
+    """Look into a file or folder of the server."""
+    tab.app.text_input(key=tab.key("import_path")).set_value(str(where))
+    tab.run().click(tab.key("import_look"))
+    return settled(tab, path)
+
+
+def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> None:
+    """As an edit of the set, which can be undone; an id that is taken there becomes another; nothing is written before it is saved."""
+    before = path.read_bytes()
+    chats = tmp_path / "chats"
+    chat(chats, "one", "Hello.")
+    chat(chats, "new", HOSTILE)
+    (chats / "damaged.session.json").write_text("{")
+    tab = looked_at(opened(path), path, chats)
+    assert "damaged.session.json: it is no JSON" in tab.literal
+    assert HOSTILE in tab.literal
+    assert tab.live_marks() == []
+    tab.click(tab.key("import_add"))
+    tab.choose("set_tab", "Cases")
+    assert "5 cases" in tab.words
+    assert "one_2" in tab.literal
+    work = edited_sets().of(LOCAL, path).work
+    assert work.is_recorded(work.state.order[-1])
+    assert path.read_bytes() == before
+    tab.click("set_undo").click("set_undo")
+    assert "3 cases" in tab.words
+
+
+def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
+    """The button says how many they are."""
+    chat(tmp_path / "chats", "first", "Hello.")
+    chat(tmp_path / "chats", "second", "Hello.")
+    tab = looked_at(opened(path), path, tmp_path / "chats")
+    assert tab.app.button(key=tab.key("import_add")).label == "Add 2 cases to this set"
+    tab.app.multiselect(key=tab.key("import_cases")).set_value(["second"])
+    assert tab.run().app.button(key=tab.key("import_add")).label == "Add 1 case to this set"
+    tab.click(tab.key("import_add"))
+    assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["second"]
+
+
+def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
+    """A path where nothing is; a file that holds no case."""
+    tab = looked_at(opened(path), path, tmp_path / "none")
+    assert "cannot be read: No such file" in tab.literal
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    looked_at(tab, path, other)
+    assert "There is no case in it." in tab.words
+    assert "it is neither an eval set" in tab.literal
+
+
+def test_uploads_are_read_together_whatever_they_are_called(tmp_path: Path) -> None:
+    """Two of one name, and names that lead elsewhere."""
+    content = chat(tmp_path / "chats", "chat", "Hello.").read_bytes()
+    names = ("a.json", "a.json", "../../b.json", "c:\\d.json")
+    job = looked_into([Upload(name=name, content=content) for name in names])
+    assert job.wait(60)
+    assert job.result is not None
+    assert [case.eval_id for case in job.result.cases] == ["chat", "chat_2", "chat_3", "chat_4"]
+    assert not (tmp_path.parent / "b.json").exists()
+    assert IMPORTED != EXPORTED
+
+
+def exported(tab: Tab, path: Path, form: str) -> Exported | None:
+    """Prepare an export in a form."""
+    tab.app.selectbox(key=tab.key("export_form")).set_value(form)
+    tab.run().click(tab.key("export_prepare"))
+    settled(tab, path)
+    result: Any = workspace(path).jobs[EXPORTED].result
+    return result if isinstance(result, Exported) else None
+
+
+def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
+    """As the set is on the screen; what a form cannot hold at all is said in its place."""
+    assert set(FORM_NAMES) == set(get_args(ExportForm))
+    tab = opened(path)
+    made = exported(tab, path, "evalset")
+    assert made is not None
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        assert archive.namelist() == ["orders.evalset.json", "orders.environment.json"]
+    assert "orders.environment.json" in tab.literal
+    made = exported(tab, path, "adk_test")
+    assert made is not None
+    assert "has no recorded environment" in tab.literal
+    assert exported(tab, path, "simulation_python") is not None
+    assert "ADK runs the real tool for every call" in tab.literal
+    made = exported(tab, path, "pytest")
+    assert made is not None
+    assert "test_orders.py" in tab.literal
+
+
+def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None:
+    """Who changes the choice has to prepare it anew; chosen cases alone are exported."""
+    tab = opened(path)
+    exported(tab, path, "evalset")
+    assert tab.keys("export_prepare")
+    tab.app.multiselect(key=tab.key("export_cases")).set_value(["two"])
+    tab.run()
+    assert "orders.evalset.json\n" not in tab.literal
+    made = exported(tab, path, "evalset")
+    assert made is not None
+    assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
+
+
+_OTHER = """
+from pathlib import Path
+from app.evalsets.workspace import workspaces
+from app.evalsets.exchange_tab import exchange_tab
+from app.evalsets.set_context import SetContext
+from app.evalsets.open_sets import edited_sets
+
+path = Path({path!r})
+desk = edited_sets().of("somebody", path)
+exchange_tab(workspaces().of("somebody", path), SetContext(path, desk.work, desk.drafts, "somebody"))
+"""
+
+
+def test_where_others_use_the_server_no_path_of_it_can_be_given(path: Path) -> None:
+    """They upload what they want to take in."""
+    app = AppTest.from_string(_OTHER.format(path=str(path)), default_timeout=60).run()
+    assert not app.exception
+    assert [each.label for each in app.text_input] == []
+    assert [each.label for each in app.selectbox] == ["Form"]

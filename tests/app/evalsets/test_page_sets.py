@@ -1,0 +1,355 @@
+"""The pages of the eval sets: sets are found, looked through, edited and saved, by whom they are for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.evalsets.open_sets import edited_sets
+from app.evalsets.set_discovery import check_set, found_sets, take_upload
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_store, server_store
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
+from simulator.seats.requests import ModelRequest, ToolRequest
+from simulator.session.history import ToolError
+from simulator.store import JournalStore
+from tests.app.page_driver import HOSTILE, Tab
+from tests.evalset.doctor.test_importable import importable
+from tests.evalset.editing.editing_sets import a_raw_case, write_set
+
+
+@pytest.fixture
+def path(desk_set: Path) -> Path:
+    """A set of three cases in an agent's folder; of the first the environment is recorded."""
+    return desk_set
+
+
+def on_set(path: Path, case: str | None = None) -> Tab:
+    """Open the page of a set, or of a case of it."""
+    return Tab(page="sets", set=str(path), case=case) if case else Tab(page="sets", set=str(path))
+
+
+def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
+    """The list names the set and its agent; a click opens its cases, with what is known of each."""
+    tab = Tab().click("open_sets")
+    assert "orders.evalset.json" in tab.literal
+    tab.click(tab.key("open_set_"))
+    assert str(path) in tab.app.query_params["set"]
+    assert "3 cases" in tab.words
+    for word in ("one", "Where is A-1?", "find_order, track", "recorded, 2 rubrics", "smoke"):
+        assert word in tab.literal
+    tab.click("set_back")
+    assert "set" not in tab.app.query_params
+
+
+def test_the_cases_are_searched_and_filtered(path: Path) -> None:
+    """Words, tools, tags and kinds narrow the table, and nothing that fits is said so."""
+    tab = on_set(path)
+    tab.app.text_input(key="case_search").input("tw")
+    assert "1 of 3 cases" in tab.run().words
+    tab.app.text_input(key="case_search").input("")
+    tab.app.multiselect(key="case_tags").set_value(["smoke"])
+    assert "1 of 3 cases" in tab.run().words
+    tab.app.multiselect(key="case_tools").set_value(["track"])
+    tab.app.multiselect(key="case_kinds").set_value(["Scenarios"])
+    assert "No case fits" in tab.run().words
+
+
+def test_a_case_is_shown_step_by_step(path: Path) -> None:
+    """Its turns, calls, answers and states stand there in either form, and nothing in them comes alive."""
+    path.write_text(path.read_text().replace("Where is A-1?", HOSTILE).replace('"shipped"', f'"{HOSTILE}"'))
+    tab = on_set(path, "one")
+    assert tab.live_marks() == []
+    steps = tab.keys("case_step_one_")
+    assert len(steps) == 12
+    for step in steps:
+        tab.app.session_state[step] = True
+    tab.run()
+    assert HOSTILE in tab.literal
+    assert '"at": "Oslo"' in tab.literal
+    assert tab.live_marks() == []
+
+
+def test_a_path_that_is_no_set_is_refused_with_the_reason(path: Path) -> None:
+    """The list stands there with the error."""
+    path.write_text("{")
+    tab = on_set(path)
+    assert "was not opened" in tab.words
+    assert "is not valid JSON" in tab.literal
+
+
+def test_others_open_only_what_is_theirs(path: Path, tmp_path: Path) -> None:
+    """Where several people use the server they open what lies in an agent's folder, or what they have uploaded."""
+    elsewhere = write_set(tmp_path / "mine.evalset.json")
+    homes = {path.parent: "desk"}
+    assert check_set(str(path), "browser-a", homes) == path
+    link = path.with_name("link.evalset.json")
+    link.symlink_to(elsewhere)
+    for wanted in (elsewhere, path.parent / ".." / ".." / elsewhere.name, link):
+        with pytest.raises(ValueError, match="Several people"):
+            check_set(str(wanted), "browser-a", homes)
+        assert check_set(str(wanted), "local", homes)
+    taken = take_upload("browser-a", "../up.evalset.json", path.read_bytes())
+    assert check_set(str(taken), "browser-a", homes) == taken
+    with pytest.raises(ValueError, match="Several people"):
+        check_set(str(taken), "browser-b", homes)
+    assert [line.name for line in found_sets({}, "browser-a")] == ["up"]
+    assert found_sets({}, "browser-b") == []
+
+
+def edit_step(tab: Tab, step: str) -> Tab:
+    """Open a step of the case's timeline, and its editor."""
+    tab.unfold(f"case_step_{step}")
+    return tab.click(f"edit_{step}")
+
+
+def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
+    """The change is shown before it is saved; then the file has it and nothing else, and what is recorded has it too."""
+    before = path.read_bytes()
+    tab = edit_step(on_set(path, "one"), "one_0_2")
+    area = tab.app.text_area(key=tab.key("json_part-one"))
+    assert '"shipped"' in (area.value or "")
+    area.input('{"status": "lost"')
+    assert "It was not taken over." in tab.click("part_accept").words
+    area = tab.app.text_area(key=tab.key("json_part-one"))
+    assert area.value == '{"status": "lost"'
+    area.input('{"status": "lost"}')
+    tab.click("part_accept")
+    assert "Not saved" in tab.words
+    tab.click("set_save")
+    assert "1 case will be different" in tab.words
+    lines = [line.split(maxsplit=1) for line in tab.literal.splitlines()]
+    assert ["-", '"status": "shipped",'] in lines
+    assert ["+", '"status": "lost"'] in lines
+    assert path.read_bytes() == before
+    tab.click("save_set")
+    assert "The eval set was saved." in tab.words
+    assert json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"][0] == {
+        "id": "c1", "name": "find_order", "response": {"status": "lost"},
+    }  # fmt: skip
+    call = read_environment(sidecar_of(path)).cases["one"].turns[0].calls[0]
+    assert call.outcome == Returned(value={"status": "lost"})
+    tab.click("set_undo").click("set_save").click("save_set")
+    assert path.read_bytes() == before
+
+
+def test_a_refresh_loses_neither_an_edit_nor_what_is_being_typed(path: Path) -> None:
+    """Another tab at the same address has the edit that was not saved, and the editor with its text."""
+    tab = edit_step(on_set(path, "one"), "one_0_0")
+    tab.app.text_area(key=tab.key("text_part-one")).input("Where is it?")
+    tab.click("part_accept")
+    edit_step(tab, "one_0_6")
+    tab.app.text_area(key=tab.key("text_part-one")).input("half a sen")
+    tab.run()
+    again = on_set(path, "one")
+    assert not again.app.button(key="set_save").disabled
+    assert "Where is it?" in str(again.app.expander)
+    assert again.app.text_area(key=again.key("text_part-one")).value == "half a sen"
+    assert "Final response of turn 1" in again.words
+
+
+def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path: Path) -> None:
+    """Each is a click, and undo takes them back one by one."""
+    tab = on_set(path, "one").click("case_duplicate")
+    assert tab.app.query_params["case"] in ("one_copy", ["one_copy"])
+    tab.unfold("turn_menu_1").click("turn_split_1")
+    tab.click("case_rename")
+    tab.app.text_input(key=tab.key("name_part-one_copy")).input("start")
+    tab.click("part_accept")
+    tab.click("note_edit")
+    tab.app.text_input(key=tab.key("tags_part-one_copy")).input("smoke, new ,smoke")
+    tab.click("part_accept")
+    tab.click("case_down")
+    work = edited_sets().of("local", path).work
+    assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "start", "two", "three"]
+    assert work.note("one_copy").tags == ("smoke", "new")
+    tab.app.text_input(key="merge_with").input("three")
+    tab.run().click("case_merge")
+    assert work.row("one_copy").turns == 3
+    tab.click("case_delete")
+    assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "two"]
+    for _ in range(7):
+        tab.click("set_undo")
+    assert not work.edits
+    assert [row.eval_id for row in work.rows()] == ["one", "two", "three"]
+
+
+def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
+    """A call gets another tool and moves, a turn goes, the state and the rubrics are JSON; a refusal names why."""
+    tab = edit_step(on_set(path, "two"), "two_0_1")
+    tab.app.text_input(key=tab.key("name_part-two")).input("look_up")
+    tab.click("part_accept").unfold("case_step_two_0_1").click("down_two_0_1")
+    tab.unfold("turn_menu_1").click("turn_remove_1")
+    tab.unfold("turn_menu_0").click("turn_add_0")
+    tab.app.text_input(key=tab.key("name_part-two")).input("close")
+    tab.click("part_accept")
+    work = edited_sets().of("local", path).work
+    assert work.row("two").tools == ("track", "look_up", "close")
+    assert work.row("two").turns == 1
+    for part, text in (("session_input_state", '{"tier": "new"}'), ("rubrics", "{}")):
+        tab.unfold(f"case_value_{part}").click(f"edit_value_{part}")
+        tab.app.text_area(key=tab.key("json_part-two")).input(text)
+        tab.click("part_accept")
+    assert "a JSON list is needed" in tab.literal
+    assert work.case("two")["session_input"]["state"] == {"tier": "new"}
+
+
+def test_what_adk_would_refuse_is_not_saved(path: Path) -> None:
+    """The page names the case and the place, and the file is as it was."""
+    before = path.read_bytes()
+    tab = on_set(path, "two").click("case_json")
+    area = tab.app.text_area(key=tab.key("json_part-two"))
+    area.input((area.value or "").replace('"user_content"', '"user_says"'))
+    tab.click("part_accept").click("set_save").click("save_set")
+    assert "The eval set was not saved." in tab.words
+    assert "case 'two': conversation[0]" in tab.literal
+    assert path.read_bytes() == before
+
+
+def test_a_set_that_changed_meanwhile_is_brought_together(path: Path) -> None:
+    """Of a case that both changed the author says whose it shall be; the others go together by themselves."""
+    tab = edit_step(on_set(path, "one"), "one_0_0")
+    tab.app.text_area(key=tab.key("text_part-one")).input("Mine?")
+    tab.click("part_accept")
+    whole = json.loads(path.read_bytes())
+    whole["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"] = "Theirs?"
+    whole["eval_cases"][2]["eval_id"] = "drei"
+    path.write_text(json.dumps(whole))
+    tab.run()
+    assert "changed by somebody else" in tab.words
+    tab.choose("whose_one", "Mine").click("conflict_merge").click("set_save").click("save_set")
+    cases = json.loads(path.read_bytes())["eval_cases"]
+    assert [case["eval_id"] for case in cases] == ["one", "two", "drei"]
+    assert cases[0]["conversation"][0]["user_content"]["parts"][0]["text"] == "Mine?"
+
+
+def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
+    """Who has edited nothing sees the file as it is; who drops their edits does, too."""
+    tab = on_set(path, "one")
+    path.write_text(path.read_text().replace("Where is A-1?", "Where now?", 1))
+    assert "Where now?" in str(tab.run().app.expander)
+    tab.click("case_duplicate")
+    path.write_text(path.read_text().replace("Where now?", "And where now?", 1))
+    tab.run().click("conflict_reload")
+    assert not edited_sets().of("local", path).work.is_changed
+    assert "And where now?" in str(on_set(path, "one").app.expander)
+
+
+def write_played(path: Path) -> Path:
+    """Write a set with a case of a demo agent; beside it its one call failed, and changed the state."""
+    turn = {
+        "user_content": {"parts": [{"text": "Where is order A-1002?"}]},
+        "final_response": {"parts": [{"text": "On its way."}], "role": "model"},
+        "intermediate_data": {
+            "tool_uses": [{"id": "c1", "args": {"order_id": "A-1"}, "name": "find_order"}],
+            "tool_responses": [{"id": "c1", "name": "find_order", "response": {"status": "shipped"}}],
+        },
+    }
+    path.write_text(json.dumps({"eval_set_id": "x", "eval_cases": [a_raw_case("played", turn)]}))
+    call = RecordedCall(
+        id="c1",
+        tool="find_order",
+        arguments={"order_id": "A-1"},
+        outcome=Failed(error_code=503, error_message="busy"),
+        effects=ToolEffects(state_delta={"looked": True}),
+        author=Author(source="written"),
+    )
+    turns = (RecordedTurn(query=turn["user_content"], calls=(call,)),)
+    recorded = RecordedCase(agent="order_desk", app_name="order_desk", turns=turns)
+    put_cases(sidecar_of(path), {"played": recorded})
+    return path
+
+
+def test_a_case_is_played_to_a_step_and_goes_on_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session of the agent opens in which the recorded answers are given, and what comes after the step is asked."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json")
+    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
+    live = registry().of("local", tab.session_id or "")
+    assert live is not None
+    assert live.simulation.wait(10)
+    session = live.simulation.session
+    assert session.initial_state == {"tier": "gold"}
+    (answer,) = [entry for entry in session.history if isinstance(entry, ToolError)]
+    assert answer.error_message == "busy"
+    facts = [fact for _, fact in live.simulation.journal.path()]
+    (answered,) = [fact for fact in facts if isinstance(fact, ToolAnswered)]
+    assert answered.effects.state_delta == {"looked": True}
+    assert session.is_running
+    (asked,) = live.simulation.view().pending
+    assert isinstance(asked, ModelRequest)
+    assert "Script waits for you" in tab.run().words
+    edited_sets().clear()
+
+
+def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opens a session at a call finds the answer that was recorded for it, an error here, in the draft."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json")
+    tab = on_set(path, "played").unfold("case_step_played_0_1").click("play_played_0_1")
+    live = registry().of("local", tab.session_id or "")
+    assert live is not None
+    assert live.simulation.wait(10)
+    (asked,) = live.simulation.view().pending
+    assert isinstance(asked, ToolRequest)
+    assert asked.draft == {"error_code": 503, "error_message": "busy"}
+    assert "recorded" in " ".join(asked.draft_from)
+    edited_sets().clear()
+
+
+def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
+    """Nobody has looked at the start page since the server began, and the store is opened beside the page."""
+    form = StartForm(agent="order_desk", query="Where is order A-1002?", seed="one")
+    made = open_session(form, catalogue().config("order_desk")).session_id
+    registry().close_all()
+    assert store.record(made)
+    close_store()
+    tab = Tab(page="sets")
+    assert server_store().store is not None
+    assert tab.run().has(f"recent_{made}")
+
+
+@pytest.mark.parametrize("name", ["journal", "archive"])
+def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path, name: str) -> None:
+    """A session or an archive in the place of an eval set: one sentence, one button, and the new set is open."""
+    named, content = importable(name)
+    given = tmp_path / named
+    given.write_bytes(content)
+    tab = on_set(given)
+    assert "not an eval set. Its cases can be imported into one." in tab.words
+    tab.click("import_as_set")
+    made = tmp_path / f"{given.name.partition('.')[0]}_imported.evalset.json"
+    assert str(made) in tab.app.query_params["set"]
+    assert "go" in tab.literal
+    assert "recorded" in tab.literal
+    assert sidecar_of(made).is_file()
+    assert given.read_bytes() == content
+
+
+def test_an_archive_without_a_case_says_so(tmp_path: Path) -> None:
+    """The reason stands where the import was asked for, and nothing is written."""
+    (tmp_path / "empty.zip").write_bytes(b"PK\x03\x04 and no more")
+    tab = on_set(tmp_path / "empty.zip").click("import_as_set")
+    assert "It cannot be imported." in tab.words
+    assert "it is no ZIP archive that can be read" in tab.literal
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.zip"]
+
+
+def test_an_uploaded_archive_keeps_its_ending_and_is_its_owners(tmp_path: Path) -> None:
+    """What is no eval set is not named as one; nobody else opens it."""
+    taken = take_upload("browser-a", "../mine.zip", b"PK\x03\x04 and no more")
+    assert taken.name == "mine.zip"
+    assert check_set(str(taken), "browser-a", [tmp_path]) == taken
+    with pytest.raises(ValueError, match="Several people use this server"):
+        check_set(str(taken), "browser-b", [tmp_path])

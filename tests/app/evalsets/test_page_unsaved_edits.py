@@ -1,0 +1,175 @@
+"""Unsaved edits of an eval set outlive the server: they are there again, merged where the file changed, and dropped with a click."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.evalsets.open_sets import EditedSets, edited_sets
+from app.live.session_store import STORE_VARIABLE, close_store, server_store
+from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
+from evalset.editing.opened_set import open_set
+from evalset.editing.set_saving import save
+from simulator.store import JournalStore
+from tests.app.page_driver import Tab
+
+QUERY = ("conversation", 0, "user_content")
+
+
+@pytest.fixture
+def path(desk_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A set of three cases, and a store."""
+    close_store()
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "kept" / "sessions.db"))
+    assert server_store().store is not None
+    edited_sets().clear()
+    yield desk_set
+    edited_sets().clear()
+    close_store()
+
+
+def on_set(path: Path) -> Tab:
+    """Open the page of a set."""
+    return Tab(page="sets", set=str(path))
+
+
+def killed() -> None:
+    """Let the server end without a word: what it has in memory is gone."""
+    edited_sets().clear()
+
+
+def edited(path: Path, text: str = "Edited?") -> Tab:
+    """Edit a case, and let the page be drawn."""
+    tab = on_set(path)
+    edited_sets().of("local", path).work.apply(SetText(case="one", where=QUERY, text=text))
+    return tab.run()
+
+
+def test_unsaved_edits_are_there_again(path: Path) -> None:
+    """All that was drawn with them is in the store, undone edits too; the page says since when, and a save ends it."""
+    tab = edited(path)
+    edited_sets().of("local", path).work.apply(DeleteCase(case="two"))
+    tab.run().click("set_undo")
+    before = edited_sets().of("local", path).work
+    killed()
+    tab = on_set(path)
+    work = edited_sets().of("local", path).work
+    assert work is not before
+    assert (work.edits, work.undone, work.state.order) == (before.edits, before.undone, before.state.order)
+    assert work.case("one") == before.case("one")
+    assert "Unsaved edits from" in tab.words
+    assert tab.has("set_discard")
+    assert not tab.has("conflict_merge")
+    tab.click("set_redo").click("set_save").click("save_set")
+    assert [row.eval_id for row in open_set(path).rows] == ["one", "three"]
+    killed()
+    tab = on_set(path)
+    assert "Unsaved edits" not in tab.words
+    assert not edited_sets().of("local", path).work.is_changed
+
+
+def test_edits_are_in_the_file_before_they_are_drawn(path: Path, tmp_path: Path) -> None:
+    """Another process finds them as soon as the page is there."""
+    edited(path)
+    other = JournalStore.open(tmp_path / "kept" / "sessions.db")
+    left = other.unsaved("local", str(path))
+    other.close()
+    assert left is not None
+    assert "Edited?" in left.body
+    assert left.base == path.read_bytes()
+
+
+def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
+    """The edits are those since the save, on the cases as they are called now."""
+    tab = on_set(path)
+    work = edited_sets().of("local", path).work
+    work.apply(RenameCase(case="one", eval_id="first"))
+    work.apply(DuplicateCase(case="two", eval_id="copy"))
+    save(work)
+    work.apply(SetText(case="one", where=QUERY, text="Later?"))
+    work.apply(SetText(case="copy", where=QUERY, text="Copied?"))
+    tab.run()
+    killed()
+    tab = on_set(path)
+    found = edited_sets().of("local", path).work
+    assert "Unsaved edits from" in tab.words
+    assert not tab.has("conflict_merge")
+    assert [row.eval_id for row in found.rows()] == ["first", "two", "copy", "three"]
+    save(found)
+    texts = path.read_text(encoding="utf-8")
+    assert "Later?" in texts
+    assert "Copied?" in texts
+
+
+def test_what_was_undone_behind_a_save_is_there_again(path: Path) -> None:
+    """A save can be undone and gone another way from; that is what was not saved then."""
+    tab = on_set(path)
+    work = edited_sets().of("local", path).work
+    work.apply(SetText(case="one", where=QUERY, text="Saved?"))
+    save(work)
+    work.undo()
+    work.apply(SetText(case="two", where=QUERY, text="Another way?"))
+    tab.run()
+    killed()
+    on_set(path)
+    found = edited_sets().of("local", path).work
+    assert found.is_changed
+    save(found)
+    text = path.read_text(encoding="utf-8")
+    assert ("Saved?" in text, "Another way?" in text) == (False, True)
+
+
+def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
+    """The page offers what it offers of any file that somebody else has changed."""
+    edited(path, "Mine?")
+    killed()
+    path.write_text(path.read_text(encoding="utf-8").replace("Where is A-1?", "Theirs?"), encoding="utf-8")
+    tab = on_set(path)
+    assert "Unsaved edits from" in tab.words
+    assert "changed by somebody else" in tab.words
+    tab.app.segmented_control(key="whose_one").set_value("Mine")
+    tab.run().click("conflict_merge")
+    work = edited_sets().of("local", path).work
+    assert work.row("one").query == "Mine?"
+    killed()
+    tab = on_set(path)
+    assert edited_sets().of("local", path).work.row("one").query == "Mine?"
+    assert not tab.has("conflict_merge")
+
+
+def test_restored_edits_are_dropped_with_a_click(path: Path) -> None:
+    """They are gone for good, and the file is as it was."""
+    before = path.read_bytes()
+    edited(path)
+    killed()
+    tab = on_set(path).click("set_discard")
+    assert "Unsaved edits" not in tab.words
+    assert not edited_sets().of("local", path).work.is_changed
+    killed()
+    assert "Unsaved edits" not in on_set(path).words
+    assert path.read_bytes() == before
+
+
+def test_edits_are_their_authors_alone(path: Path) -> None:
+    """Somebody else finds the file as it is."""
+    edited(path)
+    killed()
+    assert not EditedSets().of("somebody else", path).work.is_changed
+    assert edited_sets().of("local", path).work.is_changed
+
+
+def test_edits_that_cannot_be_read_are_shown_and_stay(path: Path) -> None:
+    """The page says why, gives them as a file, and drops them only when it is asked to."""
+    store = server_store().store
+    assert store is not None
+    store.put_unsaved("local", str(path), '{"version": 9}', path.read_bytes())
+    for _ in range(2):
+        tab = on_set(path)
+        assert "cannot be restored" in tab.words
+        assert "its unsaved edits cannot be restored" in tab.literal
+        killed()
+    tab = on_set(path).click("set_discard")
+    assert "cannot be restored" not in tab.words
+    assert store.unsaved("local", str(path)) is None

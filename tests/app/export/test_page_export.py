@@ -1,0 +1,415 @@
+"""The export page: the case is shown, checked, and leaves as a file that ADK reads."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any, Literal
+from unittest import mock
+
+import pytest
+from google.adk.evaluation.eval_case import get_all_tool_calls
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from google.adk.runners import InMemoryRunner
+
+from app.export.export_case import exportable
+from app.live.live_sessions import registry
+from app.session.shell_commands import words_of
+from evalset import import_cases
+from evalset.adk_runs.process_agents import agent_folder
+from evalset.cli.shell_lines import AgentWords
+from evalset.recorded.recording_files import read_environment
+from evalset.verify import Criteria, Verification
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
+from simulator.agents.agent_directory import directory_of
+from simulator.runtime import Simulation
+from tests.app.page_driver import HOSTILE, Tab
+
+
+@pytest.fixture(autouse=True)
+def studio_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The studio was started without options."""
+    monkeypatch.setattr(sys, "argv", ["app"])
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """The eval set that the session's agent names."""
+    return tmp_path / "order_desk_evals.evalset.json"
+
+
+@pytest.fixture
+def tab(target: Path) -> Tab:
+    """The export page of a session in which a tool was answered and the agent has spoken."""
+    demo = demo_agent("order_desk")
+    config = SimulatedAgentConfig(
+        name="order_desk", agent=demo.agent, eval_set_path=target, app_name="order_desk"
+    )
+    simulation = Simulation.open(config)
+    simulation.query("Where is order A-1002?")
+    (request,) = simulation.pending
+    order = {"order_id": "A-1002", "status": "shipped", "tracking": HOSTILE, "items": [], "total": 1.0}
+    simulation.answer(request, order)
+    registry().add(simulation, config, directory_of(config.root_agent))
+    return Tab(simulation.session.session_id).click("open_export")
+
+
+def test_the_case_is_shown_and_checked(tab: Tab) -> None:
+    """The outline names query, call and answer; ADK's loader has read the case back; nothing comes alive."""
+    assert "ADK loads this case unchanged" in tab.words
+    assert "Where is order A-1002?" in tab.literal
+    assert "find_order" in tab.literal
+    assert "adk eval runs the real tools" in tab.literal
+    assert tab.live_marks() == []
+    tab.choose("export_view", "Case JSON")
+    assert '"eval_id": "order_desk_' in tab.literal
+    assert tab.live_marks() == []
+
+
+def test_the_case_is_written_into_the_agents_eval_set(tab: Tab, target: Path) -> None:
+    """By default the agent's own file gets the case, and the page shows the path and the command to run it."""
+    tab.click("export_write")
+    eval_set = load_eval_set_from_file(str(target), "order_desk_evals")
+    (case,) = eval_set.eval_cases
+    assert case.conversation is not None
+    assert [call.name for call in get_all_tool_calls(case.conversation[0].intermediate_data)] == [
+        "find_order"
+    ]
+    assert "A new eval set was written." in tab.words
+    assert str(target) in tab.literal
+    assert f"golden-trace eval order_desk {target} --case {case.eval_id}" in tab.literal
+    assert tab.app.button(key="export_write").disabled
+
+
+def test_the_written_case_is_opened_in_its_eval_set(tab: Tab, target: Path) -> None:
+    """A click leads from the export to the case on the page of its set, with what is recorded beside it."""
+    tab.click("export_write").click("export_open_set")
+    assert "Open in the simulator" in tab.words
+    assert "Recorded" in tab.words
+    (case,) = json.loads(target.read_bytes())["eval_cases"]
+    assert case["eval_id"] in tab.literal
+    assert tab.session_id is None
+    tab.click("case_back")
+    assert "1 cases" not in tab.words
+    assert "1 case" in tab.words
+
+
+def test_what_the_world_answered_lies_beside_it_and_the_page_shows_how_to_replay_it(
+    tab: Tab, target: Path
+) -> None:
+    """The lines that the page shows make an app in which the recorded order is answered, whoever asks."""
+    tab.click("export_write")
+    sidecar = target.with_name("order_desk_evals.environment.json")
+    assert str(sidecar) in tab.literal
+    (case,) = read_environment(sidecar).cases.values()
+    (call,) = case.turns[0].calls
+    assert (call.tool, call.arguments, call.author.source) == (
+        "find_order",
+        {"order_id": "A-1002"},
+        "written",
+    )
+    assert set(case.tools) >= {"find_order", "cancel_order"}
+    (lines,) = [code.value for code in tab.app.code if "HermeticEnvironment" in code.value]
+    names: dict[str, Any] = {"root_agent": demo_agent("order_desk").agent}
+    exec(lines, names)  # noqa: S102 - what a person is told to copy is to run
+    events = asyncio.run(InMemoryRunner(app=names["app"]).run_debug("Where is order A-1002?", quiet=True))
+    (answer,) = [said.response for event in events for said in event.get_function_responses()]
+    assert answer is not None
+    assert answer["tracking"] == HOSTILE
+
+
+def test_a_case_is_written_where_its_environment_cannot_be(tab: Tab, target: Path) -> None:
+    """The page says which file is in the way, and leaves it as it is."""
+    sidecar = target.with_name("order_desk_evals.environment.json")
+    sidecar.write_text("[]")
+    tab.click("export_write")
+    assert "A new eval set was written." in tab.words
+    assert "What the world answered was not kept beside it." in tab.words
+    assert f"{sidecar}: it is no JSON object" in tab.literal
+    assert sidecar.read_text() == "[]"
+
+
+def test_another_file_and_another_form_can_be_chosen(tab: Tab, tmp_path: Path, target: Path) -> None:
+    """Path, eval id and form of the trace are those of the fields."""
+    other = tmp_path / "other" / "set.evalset.json"
+    tab.choose("export_form_export", "invocation_events")
+    tab.app.text_input(key="export_path_export").input(str(other))
+    tab.app.text_input(key="export_eval_id_export").input("my_case")
+    tab.click("export_write")
+    (case,) = load_eval_set_from_file(str(other), "set").eval_cases
+    assert case.eval_id == "my_case"
+    assert type(case.conversation[0].intermediate_data).__name__ == "InvocationEvents"  # type: ignore[index] # it has one
+    assert not target.exists()
+
+
+def test_a_second_export_gets_an_id_of_its_own(tab: Tab, target: Path) -> None:
+    """Exported again from another tab, the case is offered under the next free id, and both are in the file."""
+    tab.click("export_write")
+    again = Tab(tab.session_id).click("open_export")
+    again.click("export_write")
+    first, second = load_eval_set_from_file(str(target), "order_desk_evals").eval_cases
+    assert second.eval_id == f"{first.eval_id}_2"
+    assert "The case was added to the eval set." in again.words
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "complaint"),
+    [
+        ("export_path_export", "", "There is no file to write to"),
+        ("export_path_export", "/proc/nowhere/set.evalset.json", "/proc/nowhere/set.evalset.json"),
+        ("export_eval_id_export", "a:b", "holds ':'"),
+    ],
+)
+def test_what_cannot_be_written_is_told(tab: Tab, target: Path, key: str, text: str, complaint: str) -> None:
+    """The reason stands on the page, no file is written, and the fields keep what was typed."""
+    tab.app.text_input(key=key).input(text)
+    tab.run()
+    if not tab.app.button(key="export_write").disabled:
+        tab.click("export_write")
+        assert "The case was not written." in tab.words
+    assert complaint in tab.literal
+    assert tab.app.text_input(key=key).value == text
+    assert not target.exists()
+
+
+def test_a_failed_write_takes_the_place_of_the_good_one_before(tab: Tab, target: Path) -> None:
+    """After a case was written, the failure of a second write stands alone on the page."""
+    tab.click("export_write")
+    assert tab.keys("export_done")
+    tab.app.text_input(key="export_path_export").input(str(target.parent))
+    tab.run().click("export_write")
+    assert "The case was not written." in tab.words
+    assert "A new eval set was written." not in tab.words
+    assert tab.keys("export_done") == []
+
+
+def test_what_turns_the_direction_of_a_text_is_shown_as_an_escape() -> None:
+    """The outline and the tables name such a character, so that nothing in them reads other than it is."""
+    demo = demo_agent("order_desk")
+    simulation = Simulation.open(demo)
+    simulation.query("Where is \u202eorder A-1002?")
+    (request,) = simulation.pending
+    simulation.answer(request, {"status": "\u2067shipped", "total": 1.0, "order_id": "A-1002", "items": []})
+    registry().add(simulation, demo, directory_of(demo.root_agent))
+    session_page = Tab(simulation.session.session_id)
+    page = Tab(simulation.session.session_id).click("open_export")
+    assert "Where is \\u202eorder A-1002?" in session_page.literal
+    assert "Where is \\u202eorder A-1002?" in page.literal
+    assert "\\u2067shipped" in page.literal
+    for each in (session_page, page):
+        assert not set("\u202e\u2067") & set(each.literal)
+
+
+def test_a_broken_file_is_left_as_it_is(tab: Tab, target: Path) -> None:
+    """A file that is no eval set is named, and not a byte of it is changed."""
+    target.write_text("{ broken")
+    tab.click("export_write")
+    assert "The case was not written." in tab.words
+    assert str(target) in tab.literal
+    assert target.read_text() == "{ broken"
+
+
+def test_a_file_that_adk_cannot_read_is_left_as_it_is(tab: Tab, target: Path) -> None:
+    """Where another case in the file would keep ADK's loader from reading it, nothing is written."""
+    tab.click("export_write")
+    text = target.read_text().replace('"conversation"', '"conversations"')
+    target.write_text(text)
+    again = Tab(tab.session_id).click("open_export")
+    again.app.text_input(key="export_eval_id_export").input("another")
+    again.run().click("export_write")
+    assert "The case was not written." in again.words
+    assert "ADK's loader cannot read the eval set" in again.literal
+    assert target.read_text() == text
+
+
+def test_a_long_file_is_not_read_in_whole(tab: Tab, target: Path) -> None:
+    """In a file of a thousand cases ADK's loader reads none but the new one, so the write takes no seconds."""
+    tab.click("export_write")
+    whole = json.loads(target.read_text())
+    (case,) = whole["eval_cases"]
+    others = [{**case, "eval_id": f"case_{number}"} for number in range(1000)]
+    target.write_text(json.dumps({**whole, "eval_cases": others}))
+    again = Tab(tab.session_id).click("open_export")
+    loads: list[int] = []
+    # How many cases the loader was given, nothing on the page can show.
+    with mock.patch("evalset.files.case_text.load_eval_set_from_file", side_effect=_noting(loads)):
+        again.click("export_write")
+    assert "The case was added to the eval set." in again.words
+    assert loads[0] == 1  # the replay reads the file in the background, once it is written
+    assert len(load_eval_set_from_file(str(target), "order_desk_evals").eval_cases) == 1001
+
+
+def _noting(loads: list[int]) -> Callable[[str, str], EvalSet]:
+    def load(path: str, eval_set_id: str) -> EvalSet:
+        found = load_eval_set_from_file(path, eval_set_id)
+        loads.append(len(found.eval_cases))
+        return found
+
+    return load
+
+
+def test_the_way_back_leads_to_the_session(tab: Tab) -> None:
+    """Back shows the session again, and it can go on."""
+    tab.click("export_back")
+    assert tab.has("query_send")
+    assert not tab.has("export_write")
+
+
+def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
+    """A refresh shows the export again, and the browser's way back shows the session, without a failed write's words."""
+    assert tab.app.query_params["view"] in ("export", ["export"])
+    refreshed = Tab(tab.session_id)
+    assert refreshed.has("query_send")
+    refreshed.app.query_params["view"] = "export"
+    refreshed.run()
+    assert refreshed.has("export_write")
+    target.write_text("{ broken")
+    assert "The case was not written." in refreshed.click("export_write").words
+    del refreshed.app.query_params["view"]
+    refreshed.run()
+    assert refreshed.has("query_send")
+    assert "did not work" not in refreshed.words
+    tab.click("export_back")
+    assert "view" not in tab.app.query_params
+
+
+def test_the_case_leaves_with_its_world(tab: Tab, tmp_path: Path) -> None:
+    """In one archive, as they lie side by side; what is replayed from it is what was answered."""
+    assert not tab.app.get("download_button")[1].proto.disabled
+    live = registry().get(str(tab.session_id))
+    assert live is not None
+    facts = [fact for _, fact in live.simulation.journal.path()]
+    made = exportable(live.simulation.journal.session(), "invocation_events", "a.case", facts, live.config)
+    with zipfile.ZipFile(io.BytesIO(made.archive)) as archive:
+        assert archive.namelist() == ["a_case.evalset.json", "a_case.environment.json"]
+        archive.extractall(tmp_path)
+    imported = import_cases(tmp_path / "a_case.evalset.json")
+    assert [case.eval_id for case in imported.cases] == ["a.case"]
+    (turn,) = imported.environments["a.case"].turns
+    assert [call.tool for call in turn.calls] == ["find_order"]
+    assert imported.environments["a.case"].tools["find_order"].schema_digest
+
+
+def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
+    """Before the first query there is nothing to export; before the final response the script of the session so far."""
+    config = demo_agent("order_desk")
+    simulation = Simulation.open(config)
+    registry().add(simulation, config, directory_of(config.root_agent))
+    tab = Tab(simulation.session.session_id)
+    assert tab.app.button(key="open_export").disabled
+    simulation.query("Where is order A-1002?")
+    tab.run().click("open_export")
+    assert "There is no golden trace yet" in tab.words
+    assert not tab.has("export_write")
+    assert not tab.has("export_download")
+    assert tab.has("download_script")
+    assert list(tmp_path.iterdir()) == []
+    tab.click("export_back")
+    assert not tab.app.button(key="open_export").disabled
+    assert "Decision" in tab.words
+
+
+def replayed(tab: Tab) -> Tab:
+    """Wait until the case that was written is replayed, and draw the page."""
+    live = registry().get(str(tab.session_id))
+    assert live is not None
+    assert live.replay is not None
+    assert live.replay[1].wait(60)
+    return tab.run()
+
+
+def test_what_was_written_is_replayed_at_once_and_verified(tab: Tab) -> None:
+    """No tool and no model is asked again; the commands come in their order, the hermetic one first, each with its whole paths."""
+    replayed(tab.click("export_write"))
+    assert "**Verified**" in tab.words
+    shown = [code.value for code in tab.app.code if "order_desk_evals" in code.value]
+    evaluate, pytest_file, lines, plain, real = shown[1:]
+    assert "/golden-trace eval order_desk /" in evaluate
+    assert "/golden-trace export /" in pytest_file
+    assert "-m pytest '/" in pytest_file
+    assert lines.startswith("from evalset import HermeticEnvironment")
+    assert plain == real
+    assert f"/adk eval {DEMOS_DIR / 'order_desk'} " in plain
+    assert tab.live_marks() == []
+
+
+def test_a_replay_is_out_of_date_when_the_file_has_changed(tab: Tab, target: Path) -> None:
+    """The page says what changed, and replays again on a click: then it shows the first divergence with its verdict."""
+    replayed(tab.click("export_write"))
+    golden = json.loads(target.read_text())
+    golden["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_uses"][0]["args"] = {
+        "order_id": "B-2"
+    }
+    target.write_text(json.dumps(golden))
+    assert "Out of date: the set changed since the replay." in tab.run().words
+    assert "Verified" not in tab.words
+    replayed(tab.click("export_replay_again"))
+    assert "the case does not give the same again" in tab.words
+    assert "First divergence: turn 1, step 2" in tab.words
+    assert "B-2" in tab.literal
+
+
+def test_a_replay_can_be_stopped(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it runs the page shows how far it is, with a way to stop it; then it can be made again."""
+    began, ends = Event(), Event()
+
+    def slow(*_: Any, stop: Event, **__: Any) -> Verification:
+        began.set()
+        assert stop.wait(60)
+        ends.set()
+        return Verification(eval_set=Path("x"), environment=Path("y"), runs=1, criteria=Criteria())
+
+    monkeypatch.setattr(
+        "evalset.verify.verify", slow, raising=False
+    )  # a replay that takes as long as it likes
+    tab.click("export_write")
+    assert began.wait(60)
+    assert "Verified" not in tab.words
+    tab.click("stop_export_replay")
+    assert ends.wait(60)
+    assert "The replay was stopped." in replayed(tab).words
+    assert tab.has("export_replay_again")
+
+
+def entry(name: str, source: Literal["folder", "file", "demo"], location: Path | str = "") -> AgentEntry:
+    """An agent of the list."""
+    return AgentEntry(name=name, source=source, location=str(location))
+
+
+def test_each_kind_of_agent_has_words_for_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demo by its name, a folder by its path, a single file and a file of configs with the name behind it, a module from here."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("whole", "bare"):
+        (tmp_path / "agents" / name).mkdir(parents=True)
+    (tmp_path / "agents" / "whole" / "__init__.py").touch()
+    (tmp_path / "agents" / "whole" / "agent.py").touch()
+    (tmp_path / "agents" / "bare" / "__init__.py").touch()
+    (tmp_path / "configs.py").touch()
+    folder = AgentSettings(agents_dir=Path("agents"))
+    agents = tmp_path / "agents"
+    demo = words_of(entry("order_desk", "demo"), folder)
+    assert demo == AgentWords(words="order_desk", folder=DEMOS_DIR / "order_desk")
+    whole = words_of(entry("whole", "folder", agents / "whole"), folder)
+    assert whole == AgentWords(words=str(agents / "whole"), folder=agents / "whole")
+    bare = words_of(entry("bare", "folder", agents / "bare"), folder)
+    assert bare == AgentWords(words=f"{agents}#bare", folder=agents / "bare")
+    single = words_of(entry("one", "folder", agents / "one.py"), folder)
+    assert single == AgentWords(words=f"{agents}#one")
+    file = AgentSettings(agents_file="configs.py")
+    twice = words_of(entry("order_desk (file)", "file"), file, ["order_desk"])
+    assert twice == AgentWords(words=f"{tmp_path / 'configs.py'}#order_desk")
+    module = words_of(entry("one", "file"), AgentSettings(agents_file="my.agents"))
+    assert module == AgentWords(words="my.agents#one", start_in=tmp_path)
+
+
+def test_a_demo_lies_in_a_folder_that_adk_loads() -> None:
+    """So `adk eval` takes it."""
+    assert agent_folder(demo_agent("order_desk")) == DEMOS_DIR / "order_desk"

@@ -1,0 +1,148 @@
+"""A text and a form side by side say the same, whichever was changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import Phase, given, settings
+from streamlit.testing.v1 import AppTest
+
+from app.forms.schema_form_widgets import path_of
+from app.forms.typed_json import parse_json
+from app.live.unsent_texts import Drafts
+from simulator.base.json_values import same
+from tests.app.forms.test_forms_values import ANY_JSON, PAIRS, Pair
+
+_FEW = settings(
+    max_examples=settings().max_examples // 4,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # each example draws pages: shrinking takes minutes
+)
+
+
+def _page(schema: "Any", value: "Any", drafts: "Any", given_up: "Any") -> None:  # noqa: UP037 - the script has no imports
+    import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
+
+    from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
+    from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
+
+    gather(drafts)
+    kept = Kept(drafts, "owner")
+    form = SchemaForm(kept, "text", schema, value)
+    lost = form.sync()
+    if lost is not None:
+        given_up.append(lost)
+    st.text_area("Text", key=kept.widget("text", form.initial_text()))
+    form.draw(tried=False, live=True)
+    st.code(str(form.shows_text))
+
+
+class Both:
+    """A page with a text and a form for one value."""
+
+    def __init__(self, schema: Any, value: Any, drafts: Drafts | None = None) -> None:
+        self.drafts = drafts or Drafts()
+        self.given_up: list[str] = []
+        given_ = {"schema": schema, "value": value, "drafts": self.drafts, "given_up": self.given_up}
+        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
+        assert not self.tab.exception
+
+    @property
+    def text(self) -> str:
+        """What stands in the text."""
+        return str(self.tab.text_area(key="text_owner").value)
+
+    def type(self, text: str) -> Both:
+        """Put another text there, and leave it."""
+        self.tab.text_area(key="text_owner").set_value(text).run()
+        assert not self.tab.exception
+        return self
+
+    def input(self, end: str) -> Any:
+        """Find an input of the form by the end of its name."""
+        groups: list[Any] = [self.tab.text_input, self.tab.number_input, self.tab.toggle]
+        return next(one for group in groups for one in group if str(one.key).endswith(f"{end}_owner"))
+
+    def fill(self, end: str, value: Any) -> Both:
+        """Fill an input of the form, and leave it."""
+        self.input(end).set_value(value).run()
+        assert not self.tab.exception
+        return self
+
+
+ORDER: Any = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "total": {"type": "number"},
+        "lines": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"sku": {"type": "string"}}, "required": ["sku"]},
+        },
+    },
+    "required": ["name", "lines"],
+}
+FIRST: Any = {"name": "Ada", "total": 45, "lines": [{"sku": "a"}, {"sku": "b"}]}
+
+
+@_FEW
+@given(PAIRS, ANY_JSON)
+def test_what_is_typed_is_in_the_form_and_stays_as_it_was_typed(pair: Pair, value: Any) -> None:
+    """For any schema and any two values: the text is kept to the letter, and the form never undoes it."""
+    import json  # noqa: PLC0415 - only here
+
+    page = Both(pair[0], pair[1])
+    assert pair[1] is None or same(parse_json(page.text), pair[1])
+    typed = json.dumps(value)
+    for _ in range(2):
+        page.type(typed)
+        assert page.text == typed
+    page.tab.run()
+    assert page.text == typed
+    assert page.given_up == []
+
+
+def test_an_input_of_the_form_is_in_the_text_at_once() -> None:
+    """Only what was filled in is another value; a whole number stays written as one."""
+    page = Both(ORDER, FIRST).fill("name", "Bob").fill("sku", "c")
+    assert parse_json(page.text) == {**FIRST, "name": "Bob", "lines": [{"sku": "c"}, {"sku": "b"}]}
+    assert '"total": 45,' in page.text
+    assert parse_json(Both(ORDER, FIRST, page.drafts).text)["name"] == "Bob"  # type: ignore[index, call-overload] # an order
+
+
+def test_inputs_stay_where_they_are_while_the_text_changes() -> None:
+    """Whoever is in an input of the form stays in it, as long as the value has the same parts."""
+    page = Both(ORDER, FIRST)
+    before = page.input("name").key
+    page.type('{"name": "Eve", "total": 1.5, "lines": [{"sku": "x"}, {"sku": "y"}]}')
+    assert page.input("name").key == before
+    assert page.input("name").value == "Eve"
+    assert page.input("total").value == 1.5
+    page.type('{"name": "Eve", "lines": []}')
+    assert page.input("name").value == "Eve"
+
+
+def test_a_broken_text_stays_until_the_form_is_changed_and_is_handed_back_then() -> None:
+    """The form says that it shows what was JSON last; filling it gives up the broken text, which is not lost."""
+    page = Both(ORDER, FIRST).type('{"name": ')
+    assert page.text == '{"name": '
+    assert page.tab.code[0].value == "False"
+    assert page.input("name").value == "Ada"
+    page.fill("name", "Bob")
+    assert page.given_up == ['{"name": ']
+    assert parse_json(page.text) == {**FIRST, "name": "Bob"}
+
+
+def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
+    """The row that stays keeps its own value, also after the text was changed meanwhile."""
+    page = Both(ORDER, FIRST)
+    next(one for one in page.tab.button if "remove" in str(one.key)).click().run()
+    assert parse_json(page.text) == {**FIRST, "lines": [{"sku": "b"}]}
+    page.type(page.text.replace("Ada", "Eve"))
+    assert parse_json(page.fill("total", 3.5).text) == {"name": "Eve", "total": 3.5, "lines": [{"sku": "b"}]}
+
+
+def test_places_of_schema_problems_lead_to_fields() -> None:
+    """However the name is written, the place is found again."""
+    assert path_of("$") == ()
+    assert path_of("$.items[0].price") == ("items", 0, "price")
+    assert path_of("$['a b'][2]") == ("a b", 2)

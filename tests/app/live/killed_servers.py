@@ -1,0 +1,279 @@
+"""Kills one server after the other while people answer and type, and compares what was shown before with what is there after.
+
+`python -m tests.app.live.killed_servers DATABASE FOLDER KILLS SEED` prints, as JSON, what was lost, and how much was looked at.
+Each server is a fork of one process that has imported what a server needs, which takes longer than all the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+
+import httpx
+from sqlalchemy import Engine, event
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import WebSocketException
+
+from simulator import Simulation
+from simulator.facts import EVERY, ToolPlayer
+from simulator.journal import Journal
+from simulator.session import Seats
+from simulator.store import JournalStore
+from tests.harness.page_client import PageClient
+from tests.harness.processes import REPOSITORY, free_port, quiet_environment
+from tests.harness.stepping_agent import NAME, write_stepping_agent
+
+PLAYERS: tuple[ToolPlayer, ...] = ("person", "person", "offline")
+"""Who answers the tools of each session: two people answer and type, and one looks on."""
+
+LONGEST_SECONDS = 1.5
+"""A server is killed within so long after all pages were there."""
+
+SLOWEST_SECONDS = 0.1
+"""So long each commit of a server's database takes at most: what is not waited for shows, as on a slow disk."""
+
+_NEEDED = ("streamlit.web.cli", "app.pages.session_page", "simulator.runtime", "uvicorn", "pandas")
+_PATIENCE = 60.0
+_STEP = re.compile(r"\[step (\d+)\]")
+_LINE_LOST = (WebSocketException, OSError)
+
+
+class LostError(AssertionError):
+    """Something that was shown before is not there any more; the text says what."""
+
+
+@dataclass
+class Report:
+    """What all kills came to; `seen` counts what was compared."""
+
+    lost: list[str] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=lambda: {"steps": 0, "drafts": 0})
+    kills: int = 0
+
+
+class Person(PageClient):
+    """One session's only visitor, who remembers beyond the end of a server what they saw.
+
+    Args:
+        session_id: Whose page it looks at.
+        random: What it does next.
+    """
+
+    def __init__(self, session_id: str, random: Random) -> None:
+        super().__init__("", f"session={session_id}")
+        self.session_id, self._random = session_id, random
+        self.news = asyncio.Event()
+        self.most = self.before = 0
+        """The number of steps that were shown: by this server, and by the one before."""
+        self.typed: dict[str, list[str]] = {}
+        """What may stand in each input: what stood there when a page was last drawn to its end, and what was typed since."""
+        self._texts_typed = self._typed_at = 0
+
+    def _note(self, said: ForwardMsg) -> None:
+        super()._note(said)
+        counted = max((int(each) for text in self.texts[-1:] for each in _STEP.findall(text)), default=0)
+        if counted > self.most:
+            self.most = counted
+            self.news.set()
+
+    async def come_back(self, url: str, report: Report) -> None:
+        """Open the page on another server, and compare."""
+        self._at(url)
+        await self.open()
+        await self.run()
+        end = monotonic() + _PATIENCE
+        # The session is being brought back, or its agent is at work.
+        while not self._rests and monotonic() < end:
+            await self.run()
+        if lost := [*self._lost_steps(), *self._lost_texts(report)]:
+            report.lost += [f"session {self.session_id}: {each}" for each in lost]
+        report.seen["steps"] += self.before
+        self.typed = {}
+
+    @property
+    def _rests(self) -> bool:
+        return self._count >= 0 and bool(self.key("response_") or self.key("query_send"))
+
+    @property
+    def _count(self) -> int:
+        return max((int(each) for text in self.texts for each in _STEP.findall(text)), default=-1)
+
+    def _lost_steps(self) -> list[str]:
+        if self._count < self.before:
+            return [f"{self.before} steps were shown, and {self._count} are there"]
+        return []
+
+    def _lost_texts(self, report: Report) -> list[str]:
+        lost = []
+        for name, texts in self.typed.items():
+            if (
+                self._count > self._typed_at
+            ):  # it was sent, and the server was gone before its page was drawn to the end
+                continue
+            report.seen["drafts"] += 1
+            if (found := self.inputs.get(name)) not in texts:
+                lost.append(f"{texts!r} was typed in {name}, and {found!r} is there")
+        return lost
+
+    def _at(self, url: str) -> None:
+        self.before, self.most, self.inputs = self.most, 0, {}
+        self.news = asyncio.Event()
+        self.go_to(url)
+
+    async def live(self) -> None:
+        """Answer and type until the server is gone."""
+        while True:
+            await self._act()
+
+    async def _act(self) -> None:
+        if self.key("response_"):
+            name = self.key("response_")
+            if self._random.random() < 0.6:
+                await self._type(name)
+            else:
+                await self.click("accept_")
+                self.typed.clear()
+        elif self.key("query_send"):
+            await self._type(self.key("query_text"))
+            if self._random.random() < 0.5:
+                await self._type(self.key("query_text"))
+            steps = self._random.randint(2, 12)
+            await self._type(self.key("query_text"), f"go {steps}")
+            await self.click("query_send")
+            self.typed.clear()
+        else:
+            await self.run()
+
+    async def _type(self, name: str, text: str = "") -> None:
+        self._texts_typed += 1
+        self._typed_at = self.most
+        text = text or json.dumps({"typed": self._texts_typed, "by": self.session_id})
+        self.typed.setdefault(name, [self.inputs.get(name, "")]).append(text)
+        await self.type(name, text)
+        self.typed[name] = [text]
+        self.news.set()
+
+
+def start_server(database: str, agents: Path, port: int, log: Path) -> int:
+    """Start a server as a fork; return its process."""
+    if process := os.fork():
+        return process
+    os.setsid()
+    os.chdir(REPOSITORY)
+    os.environ.clear()
+    os.environ.update(quiet_environment(GOLDEN_TRACE_STORE=database))
+    written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for stream in (1, 2):
+        os.dup2(written, stream)
+    event.listen(Engine, "commit", lambda _: sleep(Random().uniform(0, SLOWEST_SECONDS)))  # noqa: S311 - a slow disk
+    options = ["--server.port", str(port), "--server.headless", "true", "--", "--agents-dir", str(agents)]
+    sys.argv = ["streamlit", "run", "app", *options]
+    from streamlit.web.cli import main  # noqa: PLC0415 - only a server's process needs it
+
+    main()
+    os._exit(0)
+
+
+def wait_for(url: str, log: Path) -> None:
+    """Wait until a server answers."""
+    end = monotonic() + _PATIENCE
+    with httpx.Client(timeout=5, trust_env=False) as client:
+        while monotonic() < end:
+            with suppress(httpx.TransportError):
+                if client.get(f"{url}/_stcore/health").status_code == httpx.codes.OK:
+                    return
+            sleep(0.02)
+    raise LostError(f"no server answers\n{log.read_text(errors='replace')[-3000:]}")
+
+
+async def until_killed(people: list[Person], kill: Callable[[], None], random: Random) -> None:
+    """Let all act, and kill their server: at any moment, or as soon as one of them has been shown something new."""
+    tasks = [asyncio.create_task(person.live()) for person in people]
+    for person in people:
+        person.news.clear()
+    await asyncio.sleep(random.uniform(0, LONGEST_SECONDS))
+    if random.random() < 0.7:
+        one = random.choice(people)
+        one.news.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(one.news.wait(), LONGEST_SECONDS)
+    kill()
+    for ended in await asyncio.gather(*tasks, return_exceptions=True):
+        if not isinstance(ended, (*_LINE_LOST, AssertionError)) or (
+            isinstance(ended, AssertionError) and "closed the line" not in str(ended)
+        ):
+            raise LostError(f"{type(ended).__name__}: {ended}")
+
+
+def in_a_fork(work: Callable[[], list[str]], answer: Path) -> list[str]:
+    """Do something whose threads must not be here when a server is forked."""
+    if process := os.fork():
+        os.waitpid(process, 0)
+        found: list[str] = json.loads(answer.read_text(encoding="utf-8"))
+        return found
+    answer.write_text(json.dumps(work()), encoding="utf-8")
+    os._exit(0)
+
+
+def sessions(database: str, folder: Path) -> list[str]:
+    """Keep a new session for each visitor; return their ids."""
+    config = write_stepping_agent(folder / "agents", remembers=False)
+    store = JournalStore.open(database)
+
+    def keep(journal: Journal) -> Journal:
+        return store.begin(journal, owner="local", agent_key=NAME)
+
+    made = []
+    for player in PLAYERS:
+        with Simulation.open(config, seats=Seats(tools={EVERY: player}), keep=keep) as simulation:
+            made.append(simulation.session.session_id)
+    store.close()
+    return made
+
+
+def killed(database: str, folder: Path, kills: int, seed: str) -> Report:
+    """Kill so many servers."""
+    for name in _NEEDED:
+        importlib.import_module(name)
+    random, report = Random(seed), Report()  # noqa: S311 - to act by chance, not to keep a secret
+    names = in_a_fork(lambda: sessions(database, folder), folder / "sessions.json")
+    people = [Person(name, Random(f"{seed} {name}")) for name in names]  # noqa: S311 - as above
+    for number in range(kills + 1):
+        log, port = folder / f"server-{number}.log", free_port()
+        process = start_server(database, folder / "agents", port, log)
+        url = f"http://localhost:{port}"
+
+        def kill(process: int = process) -> None:
+            os.killpg(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+        async def round_(url: str = url, kill: Callable[[], None] = kill) -> None:
+            await asyncio.gather(*(person.come_back(url, report) for person in people))
+            await until_killed(people, kill, random)
+
+        try:
+            wait_for(url, log)
+            asyncio.run(round_())
+        except BaseException:
+            print(log.read_text(errors="replace")[-3000:], file=sys.stderr)  # noqa: T201 - for whoever reads the failure
+            with suppress(ProcessLookupError, ChildProcessError):
+                kill()
+            raise
+        report.kills += number < kills
+    return report
+
+
+if __name__ == "__main__":
+    told = killed(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    print(json.dumps(asdict(told)))  # noqa: T201 - what it is run for

@@ -1,0 +1,204 @@
+"""An agent whose project has an environment of its own plays, exports and verifies on the page as any other does."""
+
+from __future__ import annotations
+
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.live import agent_catalogue, new_code
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.pages import start_page
+from app.server.owners import Visitor
+from simulator.kernel.interpreters import chosen_python, project_python
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.seats.answers import called
+from tests.app.page_driver import Tab
+from tests.simulator.kernel.projects import PATIENCE, project, until
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tab]:
+    """The start page with one agent, in a project that is called `app` as Google's own are."""
+    home = project(tmp_path / "agents", name="app")
+    monkeypatch.setattr(
+        "sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos", "--python", sys.executable]
+    )
+    catalogue().load_all()
+    yield Tab()
+    config = catalogue().config("app")
+    assert isinstance(config, KernelAgentConfig)
+    config.kernels.end()
+
+
+def test_a_session_is_opened_and_played(start: Tab) -> None:
+    """The tool's answer is drafted from the agent's own code, which the studio never imports."""
+    start.app.text_area(key="start_query").set_value("Where is A1?")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    assert isinstance(live.simulation, RemoteSimulation)
+    until(live.simulation, lambda: bool(live.simulation.view().pending))
+    start.run()
+    assert not start.app.exception
+    assert "app.agent" not in sys.modules
+    assert live.simulation.wait(PATIENCE)
+
+
+def test_an_import_that_takes_long_is_stopped_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says when it is given up; stopped, it stands with its error, and can be loaded again."""
+    home = project(tmp_path / "agents", "import threading\nthreading.Event().wait()\n", "hangs")
+    monkeypatch.setattr(agent_catalogue, "LOADS_NONE_HERE", True)
+    monkeypatch.setattr(start_page, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    tab = Tab()
+    for _ in range(int(PATIENCE)):
+        tab.run()
+        if tab.has("stop_loading_hangs"):
+            break
+    assert any("given up 60 seconds after" in caption.value for caption in tab.app.caption)
+    tab.click("stop_loading_hangs")
+    agent_catalogue._threads[catalogue(), ""].join(PATIENCE)
+    tab.run()
+    assert catalogue().entries()[0].error == "loading the agent was stopped"
+    assert tab.has("agents_again")
+
+
+def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -> None:
+    """The page goes to the session, and says what has ended and what can be done."""
+    start.app.text_area(key="start_query").set_value("exit")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    until(live.simulation, lambda: bool(live.simulation.view().problems) and not live.simulation.view().busy)
+    start.run()
+    assert [error.value for error in start.app.error] == [
+        "The turn cannot go on. Undo a step, or stop the turn."
+    ]
+    assert any("exit code 3" in code.value for code in start.app.code)
+
+
+def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path) -> None:
+    """The offer comes once the files have changed, and goes once they are loaded; the session says where it fits no more."""
+    start.app.text_area(key="start_query").set_value("Where is A1?")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    assert isinstance(live.config, KernelAgentConfig)
+    simulation = live.simulation
+    until(simulation, lambda: bool(simulation.view().pending))
+    assert simulation.answer(
+        simulation.view().pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE
+    )
+    start.run()
+    assert not start.has("restart_with_new_code")
+    before = len(simulation.journal.path())
+    code = tmp_path / "agents" / "app" / "agent.py"
+    code.write_text(
+        code.read_text().replace(
+            "    words = ", "    return types.Content(role='model', parts=[])\n    words = "
+        )
+    )
+    code.write_text(f"from google.genai import types\n{code.read_text()}")
+    _looks_again(live)
+    start.run()
+    first = live.config.kernels.kernel().process_id
+    start.click("restart_with_new_code")
+    assert live.config.kernels.kernel().process_id != first
+    until(simulation, lambda: simulation.view().divergence is not None)
+    start.run()
+    assert not start.has("restart_with_new_code")
+    assert any("no longer does what was recorded" in error.value for error in start.app.error)
+    assert len(simulation.journal.path()) == before
+
+
+def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path) -> None:
+    """The offer stays, so that it can be taken once the code is right."""
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    (tmp_path / "agents" / "app" / "agent.py").write_text("root_agent = missing")
+    _looks_again(live)
+    start.run()
+    start.click("restart_with_new_code")
+    assert any("missing" in code.value for code in start.app.code)
+    _looks_again(live)
+    start.run()
+    assert start.has("restart_with_new_code")
+
+
+def _looks_again(live: LiveSession) -> None:
+    """Let the last look at the agent's files count no more."""
+    assert isinstance(live.config, KernelAgentConfig)
+    new_code._looked.pop(live.config.kernels, None)
+
+
+def test_new_tools_stand_in_the_lists_once_the_new_code_is_taken(start: Tab, tmp_path: Path) -> None:
+    """In those of the session, and the agent's new description on the start page."""
+    start.app.text_area(key="start_query").set_value("Where is A1?")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    assert isinstance(live.config, KernelAgentConfig)
+    code = tmp_path / "agents" / "app" / "agent.py"
+    code.write_text(
+        code.read_text()
+        .replace("tools=[find_order]", "tools=[find_order, cancel_order]")
+        .replace("Looks after orders.", "Cancels orders, too.")
+        .replace("def before(", "def cancel_order(order_id: str) -> dict:\n    return {}\n\n\ndef before(")
+    )
+    _looks_again(live)
+    start.run()
+    start.click("restart_with_new_code")
+    assert {tool.name for tool in live.directory.tools} == {"find_order", "cancel_order"}
+    assert catalogue().entries()[0].description == "Cancels orders, too."
+
+
+def test_another_python_is_chosen_kept_and_given_up(start: Tab, tmp_path: Path) -> None:
+    """The agent is loaded with it, and again with that of its project; a path of nothing is said."""
+    home = tmp_path / "elsewhere"
+    venv.create(home, with_pip=False)
+    (installed,) = home.glob("lib/python*/site-packages")
+    (installed / "these.pth").write_text(
+        "\n".join(each for each in sys.path if each.endswith("site-packages")) + "\n"
+    )
+    agent = tmp_path / "agents" / "app"
+    start.unfold("python_of_app")
+    start.app.text_input(key="python_path_app").set_value(str(tmp_path / "nothing"))
+    start.run()
+    start.click("python_use_app")
+    assert any("there is no such interpreter" in code.value for code in start.app.code)
+    start.app.text_input(key="python_path_app").set_value(str(home))
+    start.run()
+    start.click("python_use_app")
+    assert chosen_python(agent) == home / "bin" / "python"
+    entry = catalogue().load("app")
+    assert isinstance(entry.config, KernelAgentConfig)
+    assert entry.config.kernels.python == home / "bin" / "python"
+    assert project_python(agent) == home / "bin" / "python"
+    start.unfold("python_of_app").click("python_own_app")
+    assert chosen_python(agent) is None
+    again = catalogue().load("app").config
+    assert isinstance(again, KernelAgentConfig)
+    assert again.kernels.python == Path(sys.executable)
+    for one in (entry.config, again):
+        one.kernels.end()
+
+
+def test_nobody_chooses_a_python_on_a_server_of_several_people(
+    start: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be any program of the machine."""
+    assert start.keys("python_of_app")
+    monkeypatch.setattr(start_page, "visitor", lambda: Visitor(owner="somebody"))
+    start.run()
+    assert not start.keys("python_of_app")

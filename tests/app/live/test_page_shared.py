@@ -1,0 +1,412 @@
+"""A session is shared read-only: whoever has the link sees it as it goes on, and nothing that they do changes it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.decision.decisions import AnswerTool
+from app.live import shared_sessions
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.read_only_simulation import GONE, NotSharedError, ReadOnly, ReadOnlyError
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_store, server_store
+from app.live.shared_sessions import shared_session
+from app.live.simulation_protocol import LiveSimulation
+from app.pages.session_list import ShareSession, carry_out
+from app.session import page_fragments
+from app.session.commands import Command, hand
+from simulator.environment.world.entities import EntityChange
+from simulator.runtime import SimulationError
+from simulator.scripts import read_script
+from simulator.seats.answers import returned
+from simulator.store import JournalStore, UnknownSessionError
+from tests.app.page_driver import Tab
+from tests.app.server.test_page_people import ANNE, BEN, WORDS, drawn, owner_of
+
+TYPED = '{"order_id": "A-1001", "status": "typed by Anne, not sent"}'
+
+
+@pytest.fixture
+def annes(store: JournalStore) -> Iterator[LiveSession]:
+    """A session of Anne's that waits for an answer, for which she has typed something."""
+    config = catalogue().config("order_desk")
+    live = open_session(StartForm(agent="order_desk", query=WORDS), config, owner_of(ANNE))
+    hers = Tab(live.session_id, user=ANNE)
+    (editor,) = [each for each in hers.app.text_area if str(each.key).startswith("response_")]
+    editor.set_value(TYPED)
+    hers.run()
+    live.simulation.journal.keep()
+    yield live
+    shared_sessions.forget_at_rest()
+
+
+@pytest.fixture
+def token(annes: LiveSession, store: JournalStore) -> str:
+    """What the link to it holds."""
+    return store.share(annes.session_id)
+
+
+def _rests(session_id: str) -> None:
+    """Nobody has the session open on this server any more."""
+    registry().close(session_id)
+
+
+def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore) -> None:
+    """A click gives the link, and another one ends it; the link holds neither the session's id nor its owner's."""
+    tab = Tab(annes.session_id, user=ANNE)
+    tab.in_menu("share", annes.session_id)
+    token = store.record(annes.session_id).shared_token
+    assert token is not None
+    assert len(token) >= 22
+    (link,) = [code.value for code in tab.app.code if "shared=" in code.value]
+    assert link.endswith(f"?shared={token}")
+    assert annes.session_id not in link
+    assert owner_of(ANNE) not in link
+    tab.in_menu("unshare", annes.session_id)
+    assert store.record(annes.session_id).shared_token is None
+    assert tab.has(f"share_{annes.session_id}")
+
+
+def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSession, token: str) -> None:
+    """The steps, what waits, the rules and the state are there; nothing to answer, undo, stop or shape it with."""
+    tab = Tab(shared=token, user=BEN)
+    assert "Read-only" in drawn(tab)
+    assert WORDS in tab.literal
+    assert "What its owner is asked" in tab.words
+    assert '"order_id": "A-1001"' in tab.literal
+    assert "typed by Anne" not in drawn(tab)
+    assert not tab.keys("response_")
+    assert not tab.keys("recent_")
+    pressed = {str(button.key) for button in tab.app.button}
+    assert pressed <= {"new_session", "open_sets", "open_world", "open_export", "copy_shared", "log_out"}
+    assert not tab.app.toggle
+    assert not tab.app.text_area
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, rests: bool) -> None:
+    """What its owner does is there at the next look; at rest, what another server has stored."""
+    tab = Tab(shared=token, user=BEN)
+    if rests:
+        _rests(annes.session_id)
+        tab.run()
+        assert "does not have it open on this server" in tab.words
+        assert WORDS in tab.literal
+        assert registry().get(annes.session_id) is None
+        store = server_store().store
+        assert store is not None
+        elsewhere = store.load(annes.session_id)
+        steps = len(elsewhere.session().history)
+        elsewhere.move_head(elsewhere.head - 1)
+        elsewhere.keep()
+        assert len(elsewhere.session().history) != steps
+        seen = shared_session(token)
+        assert seen is not None
+        assert seen.simulation.view().head == elsewhere.head
+        assert f"step {len(elsewhere.session().history)}" in drawn(tab.run())
+        return
+    hers = Tab(annes.session_id, user=ANNE)
+    hers.click(hers.key("accept_"))
+    assert f"step {len(annes.simulation.session.history)}" in drawn(tab.run())
+
+
+@pytest.mark.parametrize("rests", [False, True])
+@pytest.mark.parametrize(
+    ("view", "words"), [("environment", "World"), ("branches", "Branches"), ("export", "Export")]
+)
+def test_each_page_of_it_can_be_read(
+    annes: LiveSession, token: str, view: str, words: str, rests: bool
+) -> None:
+    """World, branches and export, live and at rest; with the way back."""
+    hers = Tab(annes.session_id, user=ANNE)
+    while not hers.has("query_send"):
+        hers.click(hers.key("accept_"))
+    annes.simulation.journal.keep()
+    if rests:
+        _rests(annes.session_id)
+    tab = Tab(shared=token, view=view, user=BEN)
+    assert words in tab.words
+    if view == "environment":
+        assert "A-1001" in tab.literal
+        assert not tab.app.get("data_editor")
+        tab.choose("world_to_read_part", "Connections")
+        assert "refund_order" in tab.literal
+        tab.choose("world_to_read_part", "Rules")
+        assert "There are no rules" in tab.words
+    if view == "export":
+        assert WORDS in tab.literal
+        assert not tab.has("export_write")
+        assert not tab.keys("export_path")
+        assert tab.has("export_download")
+    tab.click(f"{view}_back")
+    assert tab.app.query_params.get("view") is None
+    assert "The agent has answered" in tab.words
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str, rests: bool) -> None:
+    """Whoever looks at it may take it along as it is, live and at rest."""
+    if rests:
+        _rests(annes.session_id)
+    tab = Tab(shared=token, user=BEN).click("open_export")
+    assert "There is no golden trace yet" in tab.words
+    assert tab.has("download_script")
+    (script,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
+
+
+def test_the_way_that_is_not_shared_any_more_ends_at_once(
+    annes: LiveSession, token: str, store: JournalStore
+) -> None:
+    """The page that is open notices by itself, and the next look shows what an unknown link shows."""
+    tab = Tab(shared=token, user=BEN)
+    seen = shared_session(token)
+    assert seen is not None
+    version = seen.simulation.version
+    carry_out(store, ShareSession(session_id=annes.session_id, shared=False), owner_of(ANNE))
+    assert seen.simulation.version == GONE != version
+    tab.run()
+    assert WORDS not in drawn(tab)
+    assert "Nothing is shared under this link" in tab.words
+    unknown = Tab(shared="x" * 24, user=BEN)
+    assert drawn(tab).replace(token, "x" * 24) == drawn(unknown)
+    assert shared_session(token) is None
+
+
+def test_a_deleted_session_is_not_seen(annes: LiveSession, token: str, store: JournalStore) -> None:
+    """Until it is restored."""
+    store.delete(annes.session_id)
+    assert "Nothing is shared under this link" in Tab(shared=token, user=BEN).words
+    store.restore(annes.session_id)
+    assert WORDS in drawn(Tab(shared=token, user=BEN))
+
+
+def test_without_a_login_the_link_is_worth_nothing_where_one_is_demanded(
+    annes: LiveSession, token: str
+) -> None:
+    """Who is not logged in sees the way in, and nothing of what is shared."""
+    tab = Tab(shared=token, user={"is_logged_in": False}, secrets={"auth": {"client_id": "x"}})
+    assert "Log in to see your sessions" in tab.words
+    assert WORDS not in drawn(tab)
+
+
+def test_its_owner_is_led_to_the_session_itself(annes: LiveSession, token: str) -> None:
+    """With all that they can do there."""
+    tab = Tab(shared=token, user=ANNE)
+    assert tab.session_id == annes.session_id
+    assert tab.keys("accept_")
+
+
+def test_the_token_of_another_session_opens_nothing_else(annes: LiveSession, token: str) -> None:
+    """The session's id beside it, or as it, is still an id of somebody else's."""
+    for tab in (Tab(annes.session_id, shared=token, user=BEN), Tab(shared=annes.session_id, user=BEN)):
+        assert WORDS not in drawn(tab)
+
+
+def test_a_copy_is_ones_own(annes: LiveSession, token: str, store: JournalStore) -> None:
+    """It has the same steps and goes its own way; what was typed and not sent, and the notes, are not in it."""
+    store.note(annes.session_id, "Annes notes")
+    tab = Tab(shared=token, user=BEN)
+    tab.click("copy_shared")
+    made = tab.session_id
+    assert made not in {None, annes.session_id}
+    record = store.record(str(made))
+    assert (record.owner, record.notes, record.shared_token) == (owner_of(BEN), "", None)
+    assert "typed by Anne" not in drawn(tab)
+    length = len(annes.simulation.journal)
+    tab.click(tab.key("accept_"))
+    assert len(annes.simulation.journal) == length
+    assert "You have no session" in Tab(made, user=ANNE).words
+
+
+def _kinds(of: Any) -> Iterator[Any]:
+    """Return every command that a feature of the page knows."""
+    for kind in of.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+def _made(kind: Any) -> Command:
+    """Some command of a kind, whatever it says."""
+    said = dict.fromkeys(kind.model_fields, "x")
+    made: Command = kind.model_construct(**said | {"rules": (), "fields": {}, "answers": (_ANSWER,)})
+    return made
+
+
+_ANSWER = AnswerTool(key="x", answer=returned({}))
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) -> None:
+    """Whatever a page asks for, every command that there is ends where it would be carried out, and what it does to the session is refused too."""
+    if rests:
+        _rests(annes.session_id)
+    seen = shared_session(token)
+    assert seen is not None
+    before = seen.simulation.journal.to_json()
+    importlib.import_module("app.pages.session_page")  # it puts all features together
+    kinds = {kind.__name__: kind for kind in _kinds(Command)}
+    assert {"AnswerTool", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
+    for kind in kinds.values():
+        with pytest.raises(ValueError, match="shared with you to read"):
+            hand(seen.simulation, _made(kind))
+    direct = {"app.decision.decisions", "app.session.commands"}
+    for kind in (each for each in kinds.values() if each.__module__ in direct):
+        with pytest.raises(ValueError, match=r"shared with you to read|only be looked at"):
+            _made(kind).carry_out(seen.simulation)
+    assert seen.simulation.journal.to_json() == before
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_its_environment_cannot_be_shaped(annes: LiveSession, token: str, rests: bool) -> None:
+    """Not its world, data, recordings, tools, settings or models."""
+    if rests:
+        _rests(annes.session_id)
+    seen = shared_session(token)
+    assert seen is not None
+    environment, before = seen.simulation.environment, seen.simulation.journal.to_json()
+    for shape in (
+        lambda: environment.change(invariants=("stock >= 0",)),
+        lambda: environment.give_data('{"orders": []}'),
+        lambda: environment.edit(EntityChange(kind="order", id="A-1", op="delete")),
+        lambda: environment.rename("order", "A-1", "A-2"),
+        lambda: environment.clear_state("x"),
+        lambda: environment.give_recording("x", []),
+        lambda: environment.drop_recording("x"),
+        environment.declare,
+        lambda: environment.ask_for_draft("x"),
+        lambda: environment.stop_drafting("x"),
+        lambda: environment.use_model(""),
+        environment.analyse_connections,
+        environment.stop_analysing,
+    ):
+        with pytest.raises(SimulationError, match="only be looked at"):
+            shape()
+    assert seen.simulation.journal.to_json() == before
+
+
+def test_a_page_with_every_button_changes_nothing(
+    annes: LiveSession, token: str, store: JournalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Patched to draw the owner's own page, as if no button were hidden: each press is refused, with a word.
+
+    That is what a forged press comes to: the page carries out what it was not to ask for.
+    """
+    from app.pages import session_page  # noqa: PLC0415 - only to be patched
+
+    monkeypatch.setattr(session_page, "watching", session_page._draw)
+    length, record = len(annes.simulation.journal), store.record(annes.session_id)
+    for start in ("accept_", "undo_step", "stop_turn"):
+        tab = Tab(shared=token, user=BEN)
+        tab.click(tab.key(start))
+        assert "shared with you to read" in tab.literal, start
+    tab = Tab(shared=token, user=BEN)
+    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
+    assert "typed by Anne" not in str(editor.value)
+    editor.set_value('{"forged": true}')
+    tab.click(tab.key("accept_"))
+    tab = Tab(shared=token, user=BEN)
+    tab.app.toggle(key="auto_switch").set_value(True)
+    assert "shared with you to read" in tab.run().literal
+    assert len(annes.simulation.journal) == length
+    assert store.record(annes.session_id) == record
+    assert TYPED in "".join(annes.drafts.values()).replace('\\"', '"')
+
+
+def test_what_is_typed_beside_a_shared_session_is_not_its_owners(
+    annes: LiveSession, token: str, store: JournalStore
+) -> None:
+    """Neither while it is on the screen nor after it was left, live or at rest, does anything reach the owner's drafts."""
+    hers = Tab(annes.session_id, user=ANNE)
+    while not hers.has("query_send"):
+        hers.click(hers.key("accept_"))
+    annes.simulation.journal.keep()
+    for rests in (False, True):
+        if rests:
+            _rests(annes.session_id)
+        before = store.drafts(annes.session_id)
+        tab = Tab(shared=token, view="export", user=BEN)
+        tab.app.text_input(key=tab.key("export_eval_id_")).set_value("typed by Ben")
+        tab.run()
+        assert tab.app.text_input(key=tab.key("export_eval_id_")).value == "typed by Ben"
+        tab.click("new_session").run()
+        assert store.drafts(annes.session_id) == before
+        assert "typed by Ben" not in str(dict(annes.drafts))
+
+
+def test_nobody_but_the_owner_shares(annes: LiveSession, token: str, store: JournalStore) -> None:
+    """Neither a link nor its end can be asked for by somebody else."""
+    for shared in (True, False):
+        with pytest.raises(UnknownSessionError):
+            carry_out(store, ShareSession(session_id=annes.session_id, shared=shared), owner_of(BEN))
+    assert store.record(annes.session_id).shared_token == token
+
+
+def test_it_is_refused_by_the_name_of_each_command() -> None:
+    """Whatever command a simulation comes to have, one that is only looked at refuses it."""
+    from app.live.simulation_protocol import LiveSimulation  # noqa: PLC0415 - only to be read
+
+    looks = {"session", "journal", "version", "environment", "view", "model_view", "wait"}
+    names = {name for name in vars(LiveSimulation) if not name.startswith("_")} - looks
+    assert names
+    for name in names:
+        with pytest.raises(ReadOnlyError):
+            getattr(ReadOnly(), name)()
+
+
+def test_a_session_whose_agent_is_gone_can_be_read_through_its_link(
+    annes: LiveSession, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps are there, the journal is not handed out with all that is beside them."""
+    registry().close_all()
+    close_store()
+    monkeypatch.setattr("sys.argv", ["app", "--no-demos"])
+    tab = Tab(shared=token, user=BEN)
+    assert "cannot be shown in full" in tab.words
+    assert WORDS in tab.literal
+    assert not tab.app.get("download_button")
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_nothing_of_it_is_given_out_when_the_sharing_has_ended(
+    annes: LiveSession, token: str, store: JournalStore, rests: bool
+) -> None:
+    """Not to a page that was drawn before and is silent since: each thing that it holds asks again."""
+    if rests:
+        _rests(annes.session_id)
+    seen = shared_session(token)
+    assert seen is not None
+    asked: tuple[Callable[[LiveSimulation], object], ...] = (
+        lambda simulation: simulation.session,
+        lambda simulation: simulation.journal,
+        lambda simulation: simulation.environment,
+        lambda simulation: simulation.view(),
+        lambda simulation: simulation.model_view(),
+        lambda simulation: simulation.wait(0),
+    )
+    for ask in asked:
+        ask(seen.simulation)
+    store.unshare(annes.session_id)
+    for ask in asked:
+        with pytest.raises(NotSharedError, match="not shared with you any more"):
+            ask(seen.simulation)
+    assert seen.simulation.version == GONE
+    store.share(annes.session_id)
+    with pytest.raises(NotSharedError):
+        seen.simulation.view()
+
+
+def test_parts_of_pages_are_made_in_one_place() -> None:
+    """Streamlit's own fragment would draw what it was given at first, whoever may not see it any more."""
+    places = {
+        path.name
+        for path in Path(page_fragments.__file__).parent.rglob("*.py")
+        if "st.fragment" in path.read_text()
+    }
+    assert places == {"page_fragments.py"}

@@ -1,0 +1,124 @@
+"""What is kept of inputs may come from a file that somebody brought: whatever it says, the page is drawn, and the input can be used."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from app.forms.widget_store import Kept
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.live.session_opening import StartForm, open_session
+from tests.app.page_driver import Tab
+
+QUERIES = {
+    "order_desk": "Please cancel order A-1001 and refund me.",
+    "travel_planner": "Plan a weekend in Lisbon.",
+}
+STRANGE: tuple[Any, ...] = (
+    5,
+    -7.5,
+    True,
+    "",
+    "strange \ud83d",
+    [1],
+    ["a", ["b"]],
+    {"a": 1},
+    None,
+    [{"value": 1}],
+    10**400,
+)
+
+
+@pytest.fixture
+def asked_for(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str, str]]:
+    """Each input that the page asks for: its owner, what that is about, and its name."""
+    found: set[tuple[str, str, str]] = set()
+    value = Kept.value
+
+    def noted(self: Kept, name: str, initial: Any = None) -> Any:
+        found.add((self._owner, self._signature, name))
+        return value(self, name, initial)
+
+    monkeypatch.setattr(Kept, "value", noted)
+    return found
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("agent", list(QUERIES))
+@pytest.mark.parametrize("strange", STRANGE, ids=lambda value: repr(value)[:20])
+def test_a_page_is_drawn_whatever_is_kept(
+    agent: str, strange: Any, asked_for: set[tuple[str, str, str]]
+) -> None:
+    """Each input of the page keeps something that it can not hold."""
+    form = StartForm(agent=agent, query=QUERIES[agent], seed="one for all")
+    session_id = open_session(form, catalogue().config(agent)).session_id
+    for _ in range(3):
+        Tab(session_id)
+        live = registry().peek(session_id)
+        assert live is not None
+        owners: dict[tuple[str, str], dict[str, Any]] = {}
+        for owner, signature, name in asked_for:
+            owners.setdefault((owner, signature), {})[name] = strange
+        for (owner, signature), values in owners.items():
+            live.drafts[owner] = json.dumps({"of": signature, "values": values})
+        Tab(session_id)
+
+
+def _keep(session_id: str, strange: Any) -> tuple[str, str]:
+    """Let the editor of the response keep something; return its owner and the text that is kept."""
+    tab = Tab(session_id)
+    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
+    editor.set_value("mine")
+    tab.run()
+    live = registry().peek(session_id)
+    assert live is not None
+    ((owner, text),) = live.drafts.items()
+    kept = json.loads(text)
+    live.drafts[owner] = json.dumps({**kept, "values": {"response": strange}})
+    return owner, live.drafts[owner]
+
+
+def _opened() -> str:
+    form = StartForm(agent="order_desk", query=QUERIES["order_desk"], seed="one for all")
+    return open_session(form, catalogue().config("order_desk")).session_id
+
+
+@pytest.mark.usefixtures("store")
+def test_what_no_field_can_hold_is_shown_until_it_is_dropped() -> None:
+    """The field begins anew and can be used; the text is still there to be read and copied."""
+    session_id = _opened()
+    _, text = _keep(session_id, [{"order": 1}])
+    tab = Tab(session_id)
+    assert text in tab.literal
+    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
+    assert "A-1001" in str(editor.value)
+    editor.set_value('{"status": "mine"}')
+    tab.run()
+    again = Tab(session_id)
+    assert text in again.literal
+    assert '{"status": "mine"}' in [each.value for each in again.app.text_area]
+    again.click("drop_aside")
+    assert text not in again.literal
+    assert not again.has("drop_aside")
+
+
+@pytest.mark.usefixtures("store")
+def test_what_was_typed_stays_where_something_else_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is shown, and the draft is what it was."""
+    session_id = _opened()
+    owner, text = _keep(session_id, '{"status": "mine"}')
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("quite another trouble")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.pages.session_page.decision_panel", fail)
+        with pytest.raises(AssertionError, match="encountered an error"):
+            Tab(session_id)
+    live = registry().peek(session_id)
+    assert live is not None
+    assert dict(live.drafts) == {owner: text}
+    assert '{"status": "mine"}' in [each.value for each in Tab(session_id).app.text_area]

@@ -1,0 +1,115 @@
+"""What cannot be taken back is asked for twice: the end of a session, real calls for all that waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.live.live_sessions import registry
+from app.pages.sidebar_panel import SHOWN_SESSIONS
+from simulator.seats.requests import CodeRequest
+from tests.app.fakes import FakeSimulation, put_live, tool_request
+from tests.app.page_driver import Tab
+
+ID = "session-0031-abcdef"
+
+
+def waiting() -> FakeSimulation:
+    """Two calls of one tool, one of another and a block of code wait for a person."""
+    simulation = FakeSimulation(ID).ask("Refund both").call("c1").call("c2").call("c3", "refund_order")
+    simulation.pending = (
+        tool_request("c1"),
+        tool_request("c2"),
+        tool_request("c3", "refund_order"),
+        CodeRequest(key="code-1", turn=0, agent="order_desk", code="print(1)"),
+    )
+    put_live(simulation)
+    return simulation
+
+
+def seated(key: str, player: str) -> Tab:
+    """Choose who answers a tool."""
+    tab = Tab(ID).choose("context_view", "Seats")
+    tab.app.selectbox(key=key).set_value(player)
+    return tab.run()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("find_order", "2 calls that wait will"),
+        ("refund_order", "1 call that waits will"),
+        ("-", "4 calls that wait"),
+    ],
+)
+def test_real_calls_that_wait_are_asked_for_first(target: str, words: str) -> None:
+    """A choice that would set off waiting calls says how many, and runs none before the second click."""
+    simulation = waiting()
+    key = next(key for key in Tab(ID).choose("context_view", "Seats").keys(f"seat_tool_{target}"))
+    tab = seated(key, "real")
+    assert words in tab.words
+    assert simulation.asked == []
+    tab.click(f"sure_yes_{key}")
+    assert simulation.asked == [("set_player", ("tool", "real", "*" if target == "-" else target))]
+    assert "will run for real now" not in tab.words
+
+
+def test_the_choice_can_be_left() -> None:
+    """Who leaves it finds the seat as it was, and nothing was asked of the simulation."""
+    simulation = waiting()
+    tab = seated("seat_tool_find_order", "real").click("sure_no_seat_tool_find_order")
+    assert tab.app.selectbox(key="seat_tool_find_order").value == "person"
+    assert "will run for real now" not in tab.words
+    assert simulation.asked == []
+
+
+def test_what_sets_off_nothing_needs_no_second_click() -> None:
+    """Another player, or a tool of which nothing waits, is seated at once."""
+    simulation = waiting()
+    seated("seat_tool_find_order", "refuse")
+    simulation.pending = (tool_request("c3", "refund_order"),)
+    seated("seat_tool_find_order", "real")
+    assert [value for _, value in simulation.asked] == [
+        ("tool", "refuse", "find_order"),
+        ("tool", "real", "find_order"),
+    ]
+
+
+def test_all_other_tools_leaves_out_those_with_a_seat_of_their_own() -> None:
+    """What waits for the person in a named seat goes on waiting, so it is not counted."""
+    simulation = waiting()
+    simulation.set_player("tool", "person", "find_order")
+    key = next(key for key in Tab(ID).choose("context_view", "Seats").keys("seat_tool_-"))
+    assert "2 calls that wait will" in seated(key, "real").words
+
+
+def test_a_session_ends_on_the_second_click() -> None:
+    """The way to close a session says that it cannot be brought back; the button is behind it."""
+    simulation = FakeSimulation(ID)
+    put_live(simulation)
+    tab = Tab(ID)
+    assert not tab.has(f"close_{ID}")
+    tab.unfold(f"close_menu_{ID}")
+    assert "Close this session? It cannot be brought back." in tab.literal
+    button = tab.app.button(key=f"close_{ID}")
+    assert button.label == "Close"
+    assert any(f"close_menu_{ID}" in key for key in tab.keys("close_menu"))
+    assert not simulation.closed
+    tab.click(f"close_{ID}")
+    assert simulation.closed
+
+
+def test_every_session_can_be_reached() -> None:
+    """The newest are listed, those before them are one switch away, and open and close as the others do."""
+    names = [f"session-{number:04}-abcdef" for number in range(SHOWN_SESSIONS + 3)]
+    for name in names:
+        put_live(FakeSimulation(name))
+    tab = Tab(names[-1])
+    assert tab.app.toggle(key="older_sessions").label == "Show 3 older"
+    assert not tab.has(f"recent_{names[0]}")
+    tab.app.toggle(key="older_sessions").set_value(True)
+    tab.run()
+    assert all(tab.has(f"recent_{name}") for name in names)
+    assert tab.click(f"recent_{names[0]}").session_id == names[0]
+    tab.in_menu("close", names[1])
+    assert registry().get(names[1]) is None
+    assert registry().get(names[2]) is not None

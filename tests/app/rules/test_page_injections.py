@@ -1,0 +1,89 @@
+"""The injection rules beside a session: switched and explained while it runs, with the way to their own page."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.environment.injection.rules import Miss
+from simulator.facts import Provenance
+from tests.app.fakes import FakeSimulation, paused, rule, tool_request
+from tests.app.page_driver import Tab
+
+SESSION = "session-0001-abcdef"
+
+
+@pytest.fixture
+def simulation() -> FakeSimulation:
+    """A session that waits for an answer."""
+    return paused(SESSION)
+
+
+def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> None:
+    """The toggle switches the rule off once, and follows the session after that."""
+    simulation.set_rules([rule()])
+    simulation.asked.clear()
+    tab = Tab(SESSION)
+    tab.app.toggle(key="rule_on_find_order-1").set_value(False)
+    tab.run().run()
+    assert [name for name, _ in simulation.asked] == ["switch_rule", "set_rules"]
+    assert tab.app.toggle(key="rule_on_find_order-1").value is False
+    simulation.switch_rule("find_order-1", enabled=True)
+    assert tab.run().app.toggle(key="rule_on_find_order-1").value is True
+
+
+def test_the_rules_that_did_not_answer_say_why_nearest_first(simulation: FakeSimulation) -> None:
+    """The reasons for the call that waits stand above the rules, that of the nearest miss first, as plain text."""
+    simulation.set_rules([rule("far"), rule("near")])
+    simulation.pending = (
+        tool_request(
+            "c1",
+            misses=(
+                Miss(rule_id="far", reason="switched off", nearness=0.0),
+                Miss(rule_id="near", reason="drew 0.71, needed less than 0.3", nearness=0.9),
+            ),
+        ),
+    )
+    shown = Tab(SESSION).literal
+    assert shown.index("near: drew 0.71, needed less than 0.3") < shown.index("far: switched off")
+
+
+def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(simulation: FakeSimulation) -> None:
+    """Twenty stand there, and how many more there are; those that came while the call waits are told, too."""
+    misses = [Miss(rule_id=f"r{n}", reason="switched off", nearness=n / 100) for n in range(25)]
+    simulation.pending = (tool_request("c1", misses=tuple(misses)),)
+    simulation.set_rules([rule(miss.rule_id) for miss in misses])
+    tab = Tab(SESSION)
+    assert tab.literal.count("r24: switched off") == 2
+    assert tab.literal.count("r4: switched off") == 1
+    assert "and 5 more, listed beside the call" in tab.words
+    simulation.pending = (tool_request("c1"),)
+    simulation.set_rules([rule("late")])
+    assert "late: it came when this call was waiting already" in tab.run().literal
+
+
+def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:
+    """A line of words and a count; a rule that never fired has no count."""
+    simulation.set_rules([rule(match_args={"order_id": "A-1"}), rule("other")])
+    by = Provenance(source="injected", by="find_order-1", fired=("find_order-1",))
+    simulation.give("c1", provenance=by).call("c2").give("c2", provenance=by)
+    simulation.pending = ()
+    tab = Tab(SESSION)
+    assert 'find_order: error 503 \u201cbusy\u201d, when order_id is "A-1"' in tab.literal
+    assert tab.words.count("2\u00d7") == 1
+
+
+@pytest.mark.usefixtures("simulation")
+def test_a_rule_is_added_on_the_rules_own_page() -> None:
+    """The button leads to the editor of a new rule, which begins with the tool that waits."""
+    tab = Tab(SESSION).click("rule_add")
+    assert tab.has("rule_save")
+    assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
+
+
+def test_a_rule_is_edited_on_the_rules_own_page(simulation: FakeSimulation) -> None:
+    """The pencil of a rule leads to its editor."""
+    simulation.set_rules([rule(), rule("second")])
+    tab = Tab(SESSION).click("rule_edit_second")
+    assert tab.app.text_input(key=tab.key("name_rule")).value == "second"
+    assert tab.click("rule_cancel").has("environment_tab")
+    assert not tab.has("rule_save")

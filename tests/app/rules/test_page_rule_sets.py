@@ -1,0 +1,206 @@
+"""Rules in and out of a session: files and texts in every format, and sets that all agents share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.rules.rule_exchange import FORMS, appended, config_of, exported, missing_tools
+from app.rules.rule_exchange_panel import RULES_VARIABLE, folder_for
+from simulator.environment.injection.adk_injection_config import ReadConfig
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.rule_effects import DistortEffect
+from simulator.environment.injection.rule_set_folder import RuleSetFolder
+from simulator.environment.injection.rule_sets import RuleSet, read_rule_set
+from tests.app.environment.shaped import Shaped
+from tests.app.fakes import FakeSimulation, put_live, rule
+from tests.app.page_driver import HOSTILE, Tab
+
+SESSION = "session-0001-abcdef"
+ADK = {
+    "tool_simulation_configs": [
+        {"tool_name": "find_order", "injection_configs": [{"injected_response": {"status": "lost"}}]},
+        {"tool_name": "send_fax", "mock_strategy_type": 1},
+    ],
+    "environment_data": "{}",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleSetFolder:
+    """A folder of the test's own; set in the environment, because that is how a server is told."""
+    monkeypatch.setenv(RULES_VARIABLE, str(tmp_path / "sets"))
+    return RuleSetFolder(tmp_path / "sets")
+
+
+@pytest.fixture
+def simulation() -> FakeSimulation:
+    """A session without rules."""
+    fake = FakeSimulation(SESSION).ask("Where is order A-1?")
+    put_live(fake)
+    return fake
+
+
+def opened() -> Tab:
+    """The page with the sets and files."""
+    tab = Tab(SESSION).click("open_environment")
+    return tab.choose("rules_side", "Sets and files")
+
+
+def pasted(tab: Tab, text: str) -> Tab:
+    """Paste a text."""
+    tab.app.text_area(key=tab.key("paste_")).input(text)
+    return tab.run()
+
+
+def ids(simulation: FakeSimulation) -> list[str]:
+    """Return the ids of the rules in force."""
+    return [each.rule_id for each in simulation.session.rules]
+
+
+def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
+    """Its injections become rules behind those that are there; what is no rule is named, and stays out where it is not wanted."""
+    simulation.set_rules([rule("mine")])
+    tab = pasted(opened(), json.dumps(ADK))
+    assert "the environment's data; the model answers send_fax" in tab.literal
+    tab.app.checkbox(key=tab.key("beside_")).uncheck()
+    tab.run().click("append_incoming")
+    assert ids(simulation) == ["mine", "find_order[0]"]
+    tab.click("append_incoming")
+    assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
+
+
+def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
+    """Its data, recorded calls, model and mock tools are in force with its rules, and in the export again."""
+    config = {
+        **ADK,
+        "environment_data": '{"orders": [{"order_id": "A-7"}]}',
+        "simulation_model": "gemini-2.5-flash",
+        "tracing": "no trace",
+    }
+    shaped = Shaped()
+    tab = shaped.tab.choose("rules_side", "Sets and files")
+    pasted(tab, json.dumps(config))
+    assert "tracing: " in tab.literal
+    tab.click("append_incoming")
+    session = shaped.simulation.session
+    assert [each.rule_id for each in session.rules] == ["find_order[0]"]
+    assert session.environment.data == config["environment_data"]
+    assert session.seats.of_tool("send_fax") == "model"
+    again = read_rule_set(exported(config_of(session), "adk_yaml", "").text).adk
+    assert again is not None
+    assert (again.mock_tools, again.simulation_model) == (("send_fax",), "gemini-2.5-flash")
+    assert again.environment_data == config["environment_data"]
+
+
+def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation) -> None:
+    """A mistake in a text says where it is, and the text stays."""
+    broken = json.dumps(
+        {**ADK, "tool_simulation_configs": [{"tool_name": "a", "injection_configs": [{"x": 1}]}]}
+    )
+    tab = pasted(opened(), broken)
+    assert "The rules cannot be read." in tab.words
+    assert "tool 'a', injection 0" in tab.literal
+    assert tab.app.text_area(key=tab.key("paste_")).value == broken
+    assert ids(simulation) == []
+
+
+def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
+    """A file counts before the text; one that is no text says so."""
+    tab = pasted(opened(), "nothing of use")
+    upload = tab.app.file_uploader[0]
+    upload.set_value(("simulation.json", json.dumps(ADK).encode(), "application/json"))
+    tab.run().click("append_incoming")
+    assert ids(simulation) == ["find_order[0]"]
+    tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
+    tab.run()
+    assert "no UTF-8 text" in tab.literal
+
+
+def test_rules_that_were_replaced_come_back(simulation: FakeSimulation) -> None:
+    """Replacing all rules can be taken back in one click."""
+    simulation.set_rules([rule("mine")])
+    tab = pasted(opened(), json.dumps(ADK)).click("replace_incoming")
+    assert ids(simulation) == ["find_order[0]"]
+    tab.click("rules_put_back")
+    assert ids(simulation) == ["mine"]
+
+
+def test_a_set_is_saved_and_taken_in_by_another_agent(
+    simulation: FakeSimulation, folder: RuleSetFolder
+) -> None:
+    """A saved set is in the folder under its name; tools that this agent lacks are named before it is taken in."""
+    simulation.set_rules([rule("a"), rule("fax", tool_name="send_fax")])
+    tab = opened()
+    tab.app.text_input(key=tab.key("save_name_")).input("flaky / payments")
+    tab.run().click("rule_set_save")
+    assert [(each.name, each.rules) for each in folder.list()] == [("flaky / payments", 2)]
+    simulation.set_rules([])
+    tab.run()
+    assert "send_fax" in tab.literal
+    tab.click(tab.key("append_flaky"))
+    assert ids(simulation) == ["a", "fax"]
+
+
+def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSetFolder) -> None:
+    """A set gets another name, one that is taken is refused in words, and a deleted one is gone."""
+    for name in ("first", "second"):
+        folder.save(RuleSet(name=name, rules=(rule(),)))
+    tab = opened()
+    tab.app.text_input(key=tab.key("rename_to_first")).input("second")
+    tab.run().click(tab.key("rename_now_first"))
+    assert "called 'second' already" in tab.literal
+    tab.app.text_input(key=tab.key("rename_to_first")).input("third")
+    tab.run().click(tab.key("rename_now_first"))
+    assert [each.name for each in folder.list()] == ["second", "third"]
+    tab.click(tab.key("delete_now_second"))
+    assert [each.name for each in folder.list()] == ["third"]
+    assert ids(simulation) == []
+
+
+@pytest.mark.usefixtures("simulation")
+def test_a_damaged_set_is_listed_with_its_error(folder: RuleSetFolder) -> None:
+    """A file that cannot be read is named with what is wrong, letter for letter, and can be deleted."""
+    folder.save(RuleSet(name=HOSTILE, rules=(rule(HOSTILE, tool_name=HOSTILE),)))
+    (folder.path / "bad.rules.json").write_text('{"format": "' + HOSTILE.replace('"', "") + '"}')
+    tab = opened()
+    assert "Damaged: " in tab.literal
+    assert tab.live_marks() == []
+
+
+def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimulation) -> None:
+    """Our own format loses nothing; ADK's names each rule that it has no word for."""
+    effect = DistortEffect(distortions=(Distortion(kind="drop"),))
+    simulation.set_rules([rule("cut", effect=effect)])
+    tab = opened()
+    assert "cut" not in tab.literal.partition("They are in the folder")[2]
+    tab.app.selectbox(key=tab.key("form_")).set_value("adk_python")
+    tab.run()
+    assert "'cut'" in tab.literal
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_each_format_is_read_back(form: str) -> None:
+    """What is exported in any format is recognised and read as the same rules."""
+    rules = (rule("find_order[0]", random_seed=3),)
+    text = exported(ReadConfig(rules=rules), form, "Order desk").text  # type: ignore[arg-type] # one of the forms
+    assert read_rule_set(text).rule_set.rules == rules
+
+
+def test_rules_are_appended_without_two_of_one_id() -> None:
+    """Also where several of those that come have an id that is taken."""
+    more = appended((rule("a"), rule("a-1")), (rule("a"), rule("b")))
+    assert [each.rule_id for each in more] == ["a", "a-1", "a-2", "b"]
+    assert missing_tools((rule(tool_name="*"), rule(tool_name="x"), rule()), ("find_order",)) == ("x",)
+
+
+def test_the_folder_is_where_the_server_was_told() -> None:
+    """The variable wins; else the sets are beside the agents folder; else in the user's own state."""
+    assert folder_for([], {RULES_VARIABLE: "/srv/sets"}) == Path("/srv/sets")
+    assert folder_for(["--agents-dir", "/srv/agents"], {}) == Path("/srv/rule_sets")
+    assert folder_for([], {"XDG_STATE_HOME": "/srv/state"}) == Path(
+        "/srv/state/golden-trace-studio/rule_sets"
+    )
+    assert folder_for(["--unknown"], {}).is_relative_to(Path.home())

@@ -1,0 +1,281 @@
+"""The rules on their own page: listed, written, mended, tried and previewed while the session runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.environment.injection.conditions import AnyOf, ArgumentIs, CallNumber, Equals, Not
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.rule_effects import (
+    DistortEffect,
+    ErrorEffect,
+    LogNormalLatency,
+    ResponseEffect,
+    SequenceEffect,
+)
+from simulator.environment.injection.rules import InjectionRule
+from simulator.facts import Returned
+from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
+from tests.app.page_driver import HOSTILE, Tab
+
+SESSION = "session-0001-abcdef"
+
+
+@pytest.fixture
+def simulation() -> FakeSimulation:
+    """A session with a call that was answered and one that waits."""
+    fake = FakeSimulation(SESSION).ask("Where is order A-1?").call("c0", order_id="A-0")
+    fake.give("c0", Returned(value={"status": "shipped", "lines": [{"sku": "mug"}]})).call(
+        "c1", order_id="A-1"
+    )
+    fake.pending = (tool_request("c1"),)
+    put_live(fake)
+    return fake
+
+
+class Page(Tab):
+    """The page of the rules, with the editor's inputs by their names."""
+
+    def __init__(self) -> None:
+        super().__init__(SESSION)
+        self.click("open_environment")
+
+    def input_key(self, name: str) -> str:
+        """Return the key of the editor's input with this name."""
+        return self.key(f"{name}_rule-")
+
+    def choose_from(self, name: str, value: Any) -> Page:
+        """Choose an option."""
+        self.app.selectbox(key=self.input_key(name)).set_value(value)
+        self.run()
+        return self
+
+    def write(self, name: str, text: str) -> Page:
+        """Type into a text input."""
+        key = self.input_key(name)
+        boxes = [*self.app.text_input, *self.app.text_area]
+        next(box for box in boxes if box.key == key).input(text)
+        self.run()
+        return self
+
+    def number(self, name: str, value: float | None) -> Page:
+        """Type a number."""
+        self.app.number_input(key=self.input_key(name)).set_value(value)
+        self.run()
+        return self
+
+    def press(self, name: str) -> Page:
+        """Click a button of the editor."""
+        self.click(self.input_key(name))
+        return self
+
+    def menu(self, rule_id: str, item: str) -> Page:
+        """Choose from the menu of a rule."""
+        key = f"rule_menu_{rule_id}"
+        (menu,) = [node for node in self.nodes() if getattr(node, "key", None) == key]
+        menu.set_value(item)
+        self.run()
+        return self
+
+
+def the_rule(simulation: FakeSimulation) -> InjectionRule:
+    """Return the one rule in force."""
+    (only,) = simulation.session.rules
+    return only
+
+
+def test_a_rule_is_written_in_the_editor(simulation: FakeSimulation) -> None:
+    """What was chosen and typed is in force once it is saved, and the editor is closed."""
+    page = Page().click("rule_add")
+    assert isinstance(page, Page)
+    page.number("error.code", 429).write("error.message", "Too many").write("name", "busy")
+    page.click("rule_save")
+    assert the_rule(simulation) == rule("busy", effect=ErrorEffect(error_code=429, error_message="Too many"))
+    assert not page.has("rule_save")
+    assert "find_order: error 429" in page.literal
+
+
+def test_conditions_are_built_in_rows_and_groups(simulation: FakeSimulation) -> None:
+    """Rows are added, turned, nested and removed; the values are of the type that earlier calls had."""
+    page = Page()
+    page.click("rule_add")
+    page.press("c0:add").choose_from("c1.path", "order_id").choose_from("c1.value", "A-1")
+    page.app.checkbox(key=page.input_key("c1.not")).check()
+    page.press("c0:add_group").choose_from("c3.kind", "call_number").number("c3.n", 3)
+    page.press("c2:add").press("c2:add").choose_from("c4.path", "order_id").press("c5:remove")
+    page.press("c4:remove").choose_from("c0.kind", "any_of").click("rule_save")
+    first = Not(condition=ArgumentIs(path="order_id", test=Equals(value="A-1")))
+    group = AnyOf(conditions=(CallNumber(which="nth", n=3),))
+    assert the_rule(simulation).when == AnyOf(conditions=(first, group))
+
+
+def test_a_rule_that_cannot_be_read_stays_in_its_editor(simulation: FakeSimulation) -> None:
+    """Broken JSON is named at its input, nothing is saved, the text is still there, also after a refresh."""
+    page = Page()
+    page.click("rule_add")
+    page.choose_from("e.kind", "response").write("response.value", "{'order_id': 1}")
+    page.click("rule_save")
+    assert simulation.session.rules == ()
+    assert "The rule was not saved. One thing is to be mended below." in page.words
+    assert "Line 1, column 2" in page.literal
+    again = Page()
+    again.click("rule_add")
+    assert again.app.text_area(key=again.input_key("response.value")).value == "{'order_id': 1}"
+
+
+def test_what_is_missing_is_named_once_it_was_to_be_saved(simulation: FakeSimulation) -> None:
+    """A new row says nothing wrong; saved empty, it says what it needs."""
+    page = Page()
+    page.click("rule_add")
+    page.press("c0:add")
+    assert "Name the argument" not in page.literal
+    page.click("rule_save")
+    assert "Name the argument" in page.literal
+    assert simulation.session.rules == ()
+
+
+def test_nothing_typed_is_lost_where_saving_fails(simulation: FakeSimulation) -> None:
+    """The session refuses: the editor stays open with all that was typed, and the reason is shown."""
+    page = Page()
+    page.click("rule_add")
+    page.write("error.message", "mine")
+    simulation.fails_with = "the session is closed"
+    page.click("rule_save")
+    assert "the session is closed" in page.literal
+    assert page.app.text_input(key=page.input_key("error.message")).value == "mine"
+
+
+def test_a_rule_saved_as_it_was_is_no_change(simulation: FakeSimulation) -> None:
+    """The editor closes, and the session has no further step that says that nothing became of it."""
+    simulation.set_rules([rule()])
+    before = list(simulation.asked)
+    page = Page()
+    page.click("rule_edit_find_order-1").click("rule_save")
+    assert not page.has("rule_save")
+    assert simulation.asked == before
+    assert the_rule(simulation) == rule()
+
+
+def test_a_switch_in_the_list_loses_nothing_in_the_editor(simulation: FakeSimulation) -> None:
+    """The rule that is edited is switched off meanwhile: the text stays, and the saved rule stays off."""
+    simulation.set_rules([rule()])
+    page = Page()
+    page.click("rule_edit_find_order-1")
+    page.write("error.message", "mine")
+    page.app.toggle(key="rule_on_find_order-1").set_value(False)
+    page.run()
+    page.run().click("rule_save")
+    saved = the_rule(simulation)
+    assert (saved.enabled, saved.effect) == (False, ErrorEffect(error_code=503, error_message="mine"))
+
+
+@pytest.mark.parametrize(
+    ("effect", "shown"),
+    [
+        (
+            DistortEffect(distortions=(Distortion(kind="drop", at="status"),)),
+            "status: dropped",
+        ),
+        (ResponseEffect(value={"id": "{{ args.order_id }}"}, templated=True), '{"id": "A-1"}'),
+        (SequenceEffect(values=({"n": 1}, {"n": 2})), '{"n": 1}'),
+    ],
+)
+def test_the_editor_previews_what_the_agent_gets(simulation: FakeSimulation, effect: Any, shown: str) -> None:
+    """The call that waits shows what the rule would make of it: the draft before and after, or the answer filled in."""
+    simulation.set_rules([rule(effect=effect)])
+    page = Page()
+    page.click("rule_edit_find_order-1")
+    assert shown in page.literal
+
+
+def test_the_editor_tries_the_rule_as_it_stands(simulation: FakeSimulation) -> None:
+    """Before it is saved, a rule says of a past call whether it would have fired, and why not."""
+    simulation.set_rules([rule(match_args={"order_id": "A-0"})])
+    page = Page()
+    page.click("rule_edit_find_order-1")
+    assert "A-0" in page.literal
+    assert "would not" in page.words
+    page.write("match", "")
+    assert "would fire" in page.words
+    page.write("match", '{"order_id": "A-0"}').choose_from("try_call", "c0")
+    assert "would fire" in page.words
+    assert the_rule(simulation).match_args == {"order_id": "A-0"}
+
+
+def test_a_latency_is_drawn(simulation: FakeSimulation) -> None:
+    """A spread is shown as a curve with its quantiles, and saved."""
+    page = Page()
+    page.click("rule_add")
+    page.app.segmented_control(key=page.input_key("l.kind")).set_value("log_normal")
+    page.run()
+    page.number("l.median", 2.0)
+    assert "Half of the calls stay below 2 s" in page.words
+    page.click("rule_save")
+    assert the_rule(simulation).latency == LogNormalLatency(median=2.0)
+
+
+def test_rules_are_copied_moved_deleted_and_brought_back(simulation: FakeSimulation) -> None:
+    """The menu of a rule changes the list; what was deleted comes back to its place."""
+    simulation.set_rules([rule("a"), rule("b")])
+    page = Page().menu("a", "Duplicate").menu("b", "Move to the top").menu("b", "Delete")
+    assert [each.rule_id for each in simulation.session.rules] == ["a", "a-copy-1"]
+    page.click("rule_undelete")
+    assert [each.rule_id for each in simulation.session.rules] == ["b", "a", "a-copy-1"]
+
+
+def test_nothing_from_outside_comes_alive(simulation: FakeSimulation) -> None:
+    """Names, arguments, answers and rules are shown letter for letter, in the list and in the editor."""
+    simulation.call("c9", HOSTILE, **{HOSTILE: HOSTILE}).give(
+        "c9", Returned(value={HOSTILE: HOSTILE}), HOSTILE
+    )
+    condition = ArgumentIs(path="order_id", test=Equals(value=HOSTILE))
+    effect = DistortEffect(distortions=(Distortion(kind="hostile", text=HOSTILE),))
+    simulation.set_rules([rule(HOSTILE, tool_name=HOSTILE, label=HOSTILE, when=condition, effect=effect)])
+    page = Page()
+    assert page.live_marks() == []
+    page.click(page.key("rule_edit_"))
+    page.write("match", f'{{"{HOSTILE}": }}')
+    assert page.live_marks() == []
+
+
+def test_a_fault_is_found_by_words_and_given_to_a_tool(simulation: FakeSimulation) -> None:
+    """Searching narrows the cards; adding one puts its rule in force for the chosen tool and opens it for editing."""
+    page = Page()
+    page.app.text_input(key=page.key("search_fault-library")).input("zzzzqq")
+    page.run()
+    assert page.keys("fault_add_") == []
+    assert "Nothing in the library has these words." in page.words
+    page.app.text_input(key=page.key("search_fault-library")).input("too many requests")
+    page.run()
+    assert page.keys("fault_add_")[0] == "fault_add_http_429"
+    page.app.selectbox(key=page.key("tool_fault-library")).set_value("refund_order")
+    page.run().click("fault_add_http_429")
+    added = the_rule(simulation)
+    assert (added.rule_id, added.tool_name) == ("http_429", "refund_order")
+    assert page.app.text_input(key=page.input_key("name")).value == "http_429"
+
+
+def test_faults_are_shown_by_kind(simulation: FakeSimulation) -> None:
+    """One kind at a time, or all; a fault that is taken twice gets a name of its own."""
+    page = Page()
+    page.app.pills(key=page.key("kind_fault-library")).set_value("people")
+    page.run()
+    (only,) = page.keys("fault_add_")
+    page.click(only).click("rule_cancel").click(only)
+    names = [each.rule_id for each in simulation.session.rules]
+    assert names == [only.removeprefix("fault_add_"), f"{only.removeprefix('fault_add_')}-1"]
+
+
+def test_an_http_preset_fills_the_error_in(simulation: FakeSimulation) -> None:
+    """A preset writes code, message and details into the inputs, from where they can be changed."""
+    page = Page()
+    page.click("rule_add")
+    (menu,) = [node for node in page.nodes() if getattr(node, "key", None) == page.input_key("error:preset")]
+    menu.set_value("http_404")
+    page.run().click("rule_save")
+    effect = the_rule(simulation).effect
+    assert isinstance(effect, ErrorEffect)
+    assert effect.error_code == 404
+    assert effect.details

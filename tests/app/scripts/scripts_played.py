@@ -1,0 +1,14 @@
+"""Waits for a script that plays in a session of the page, or for the replay of a recorded case."""
+
+from __future__ import annotations
+
+from app.live.live_sessions import LiveSession
+from simulator.scripts import ScriptProgress
+from tests.simulator.runtime.stage import PATIENCE
+
+
+def until(live: LiveSession, state: str) -> ScriptProgress:
+    """Wait until it asks, or is over."""
+    assert live.script is not None
+    assert live.script.wait(lambda progress: state == "asks" and bool(progress.asks), PATIENCE)
+    return live.script.progress

@@ -1,0 +1,170 @@
+"""A recorded case replays on the page: what was not recorded waits for its author, and joins the case by a click."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.live.agent_catalogue import catalogue
+from app.live.destinations import check_place
+from app.live.live_sessions import LiveSession, registry
+from app.pages.start_panel import PATH_KEY
+from app.scripts import recorded_play
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import put_cases, read_environment
+from simulator import Seats, Simulation, demo_agent
+from simulator.facts import Returned
+from tests.app.page_driver import HOSTILE, Tab
+from tests.app.scripts.scripts_played import until
+from tests.simulator.runtime.stage import PATIENCE
+
+QUERIES = ["Where is order A-1002?", "And order A-1003?"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A recorded case of two turns, whose second answer was forgotten."""
+    config = demo_agent("order_desk")
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
+        for query in QUERIES:
+            assert simulation.query(query, wait=PATIENCE)
+        session = simulation.session
+        facts = [fact for _, fact in simulation.journal.path()]
+    found = record(tmp_path / "orders.evalset.json", "two", session, facts, config.root_agent)
+    put_cases(found, {"two": without_last_answer(read_environment(found).cases["two"])})
+    return found
+
+
+def without_last_answer(case: RecordedCase) -> RecordedCase:
+    """Forget what was answered in the last turn."""
+    *turns, last = case.turns
+    return case.model_copy(update={"turns": (*turns, last.model_copy(update={"calls": ()}))})
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
+    """The start page with the place for recorded cases open; the command line is an input of the process."""
+    monkeypatch.setattr("sys.argv", ["main.py"])
+    catalogue().load_all()
+    tab = Tab()
+    tab.app.session_state["recorded_start"] = True
+    return tab.run()
+
+
+def replay(tab: Tab, path: Path | str) -> LiveSession:
+    """Replay the case of a file; return the session."""
+    tab.app.text_input(key=PATH_KEY).set_value(str(path))
+    tab.run().click("play_recorded")
+    live = registry().get(str(tab.session_id))
+    assert live is not None, tab.literal
+    return live
+
+
+def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start: Tab, path: Path) -> None:
+    """It says what is nearest; the answer of the author joins the case, which then replays by itself."""
+    live = replay(start, path.with_name("orders.evalset.json"))
+    until(live, "asks")
+    start.run()
+    assert "Replay waits for you" in start.words
+    assert "Turn 2 of 2: not recorded is an answer to find_order, which order_desk calls." in start.literal
+    assert (
+        "find_order is nearest to turn 1, call 1, where args.order_id was 'A-1002' there, is 'A-1003' here."
+        in start.literal
+    )
+    assert not start.has("add_answers")
+    start.click(start.key("accept_"))
+    until(live, "over")
+    start.run()
+    assert "All 2 turns were played. 1 answer is not recorded yet." in start.literal
+    start.click("add_answers")
+    assert not start.has("add_answers")
+    case = read_environment(path).cases["two"]
+    (call,) = case.turns[1].calls
+    assert call.arguments == {"order_id": "A-1003"}
+    assert isinstance(call.outcome, Returned)
+    assert call.author.source in {"generated", "edited", "written"}
+    again = Tab()
+    again.app.session_state["recorded_start"] = True
+    live = replay(again.run(), path)
+    until(live, "over")
+    again.run()
+    assert "All 2 turns were played." in again.literal
+    assert "not recorded yet" not in again.literal
+
+
+def test_an_answer_can_join_before_the_replay_is_over(start: Tab, path: Path) -> None:
+    """The session goes on; what is there already is not added twice."""
+    (case,) = read_environment(path).cases.values()
+    put_cases(
+        path,
+        {
+            "two": case.model_copy(
+                update={"turns": tuple(turn.model_copy(update={"calls": ()}) for turn in case.turns)}
+            )
+        },
+    )
+    live = replay(start, path)
+    first = until(live, "asks").asks
+    start.run()
+    start.click(start.key("accept_"))
+    assert live.script is not None
+    assert live.script.wait(lambda progress: bool(progress.asks) and progress.asks != first, PATIENCE)
+    start.run()
+    start.click("add_answers")
+    start.click(start.key("accept_"))
+    until(live, "over")
+    start.run().click("add_answers")
+    assert [len(turn.calls) for turn in read_environment(path).cases["two"].turns] == [1, 1]
+
+
+def test_a_file_that_is_none_is_named(start: Tab, tmp_path: Path) -> None:
+    """Where it is chosen; and where it went away under a session."""
+    damaged = tmp_path / f"{'x'}.environment.json"
+    damaged.write_text("{")
+    start.app.text_input(key=PATH_KEY).set_value(str(damaged))
+    assert "it is no JSON" in start.run().literal
+    assert start.app.button(key="play_recorded").disabled
+    start.app.text_input(key=PATH_KEY).set_value(str(tmp_path / "none.evalset.json"))
+    assert "cannot be read: No such file" in start.run().literal
+
+
+def test_a_damaged_file_is_not_written_over(start: Tab, path: Path) -> None:
+    """The strip says what is wrong with it, and nothing is lost of the session."""
+    live = replay(start, path)
+    until(live, "asks")
+    start.run().click(start.key("accept_"))
+    until(live, "over")
+    path.write_text("{")
+    start.run()
+    assert "it is no JSON" in start.literal
+    assert not start.has("add_answers")
+    with pytest.raises(ValueError, match="it is no JSON"):
+        recorded_play.add_answers(live)
+    assert path.read_text() == "{"
+
+
+def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> None:
+    """As they do with eval sets."""
+    config = demo_agent("order_desk")
+    with pytest.raises(ValueError, match="Several people use this server"):
+        recorded_play.recorded_cases(str(path), "somebody", config)
+    check_place(str(path), "local", config)
+
+
+def test_what_is_recorded_is_shown_literally(start: Tab, path: Path) -> None:
+    """The case's name and the user's words come from a file."""
+    (case,) = read_environment(path).cases.values()
+    put_cases(path, {"two": None, HOSTILE: case})
+    live = replay(start, path)
+    until(live, "asks")
+    start.run()
+    assert start.live_marks() == []
+
+
+def test_where_nothing_was_exported_yet_it_says_how_to_begin(start: Tab) -> None:
+    """The agent's own set is not there: that is no error, and there is nothing to press."""
+    assert "Nothing is recorded for this agent yet" in start.words
+    assert "There is nothing to replay" not in start.words
+    assert start.app.button(key="play_recorded").disabled

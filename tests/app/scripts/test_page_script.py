@@ -1,0 +1,334 @@
+"""Scripts on the page: one is brought along and plays, asks, is stopped and goes on; and a session leaves as one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.export.export_case import exportable
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.session_store import close_store
+from app.pages.start_panel import TEXT_KEY
+from app.scripts.script_play import ScriptForm, open_script, text_of_upload
+from app.server.owners import LOCAL
+from evalset.recorded.embedded_recording import parted
+from simulator import demo_agent
+from simulator.scripts import read_script
+from simulator.session import FinalResponse
+from simulator.store import JournalStore
+from tests.app.page_driver import HOSTILE, Tab, live_marks
+from tests.app.scripts.scripts_played import until
+from tests.simulator.runtime.stage import PATIENCE
+from tests.simulator.scripts.recording import record_demo
+
+HEAD = "format: golden-trace-studio/script\nversion: 1\n"
+LOST = HEAD + (
+    "turns:\n- say: Where is order A-1002?\n"
+    "- say: And order A-1003?\n  moves: [{tool: find_order, returns: {order_id: A-1003, status: lost}}]\n"
+)
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
+    """The start page with the place for a script open; the command line is an input of the process."""
+    monkeypatch.setattr("sys.argv", ["main.py"])
+    catalogue().load_all()
+    tab = Tab()
+    tab.app.session_state["script_start"] = True
+    return tab.run()
+
+
+def play(tab: Tab, text: str, otherwise: str = "") -> LiveSession:
+    """Paste a script and play it; return the session."""
+    tab.app.text_area(key=TEXT_KEY).set_value(text)
+    tab.app.selectbox(key="start_script_otherwise").set_value(otherwise)
+    tab.run().click("play_script")
+    live = registry().get(str(tab.session_id))
+    assert live is not None, tab.literal
+    return live
+
+
+def answer(tab: Tab) -> None:
+    """Take the draft of the call that waits."""
+    tab.click(tab.key("accept_"))
+
+
+def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(start: Tab) -> None:
+    """The first call has no line and waits in the page; the second turn is all the script's."""
+    live = play(start, LOST)
+    until(live, "asks")
+    start.run()
+    assert "Turn 1 of 2: it has no line for an answer to find_order, which order_desk calls." in start.literal
+    assert start.has("stop_script")
+    answer(start)
+    until(live, "over")
+    start.run()
+    assert "All 2 turns were played." in start.literal
+    assert "lost" in live.simulation.session.history[-1].content  # type: ignore[union-attr] # the final response
+    assert [turn.number for turn in live.simulation.session.turns] == [0, 1]
+    start.click("forget_script")
+    assert start.keys("script_strip") == []
+
+
+def test_what_the_script_says_is_marked_as_its(start: Tab) -> None:
+    """In the timeline, beside what the agent's own model says."""
+    live = play(start, LOST, "generate")
+    until(live, "over")
+    start.run()
+    labels = [each.label for each in start.app.expander]
+    assert any("**User**" in label and "violet-badge[script]" in label for label in labels)
+    assert any("**find_order** returned" in label and "violet-badge[script]" in label for label in labels)
+
+
+def test_it_is_stopped_and_played_on(start: Tab) -> None:
+    """After the stop a person plays; then the script goes on with what it has not said."""
+    live = play(start, LOST)
+    until(live, "asks")
+    start.run().click("stop_script")
+    assert "You stopped the script." in start.literal
+    answer(start)
+    assert len(live.simulation.session.turns) == 1
+    start.click("play_script_on")
+    until(live, "over")
+    start.run()
+    assert "All 2 turns were played." in start.literal
+
+
+def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -> None:
+    """The session comes back with the script at rest: nobody is asked before a person lets it play on."""
+    live = play(start, LOST)
+    until(live, "asks")
+    session_id = live.session_id
+    registry().close_all()
+    close_store()
+    tab = Tab(session_id)
+    assert "It can go on where it was." in tab.literal
+    again = registry().get(session_id)
+    assert again is not None
+    assert again.script is None
+    tab.click("play_script_on")
+    until(again, "asks")
+    tab.run()
+    answer(tab)
+    until(again, "over")
+    assert "All 2 turns were played." in tab.run().literal
+    assert store is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (LOST.replace("returns", "retruns"), "line 6: turns.1.moves.0.retruns: unknown field; did you mean 'returns'?"),
+        ("turns: [", "the text is no YAML"),
+        (f"{HEAD}turns: {HOSTILE!r}", "line 3: turns: Input should be a list"),
+    ],
+)  # fmt: skip
+def test_a_script_with_an_error_says_where_and_what(start: Tab, text: str, wanted: str) -> None:
+    """On the start page, with the text still there; nothing was opened."""
+    before = len(registry().newest_first())
+    start.app.text_area(key=TEXT_KEY).set_value(text)
+    start.run().click("play_script")
+    assert "The script cannot be played." in start.words
+    assert wanted in start.literal
+    assert start.app.text_area(key=TEXT_KEY).value == text
+    assert len(registry().newest_first()) == before
+    assert start.live_marks() == []
+
+
+def test_an_upload_becomes_the_text_that_can_be_changed(start: Tab) -> None:
+    """And a file that is no text is refused with words."""
+    start.app.file_uploader[0].set_value(("lost.yaml", LOST.encode(), "application/yaml"))
+    start.run()
+    assert start.app.text_area(key=TEXT_KEY).value == LOST
+    start.app.file_uploader[0].set_value(("lost.yaml", b"\xff\xfe", "application/yaml"))
+    assert "It is no text in UTF-8." in start.run().literal
+
+
+def test_without_a_script_nothing_is_played(start: Tab) -> None:
+    """An empty text is said to be one."""
+    start.click("play_script")
+    assert "There is nothing to play yet" in start.words
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (HEAD + "otherwise: fail\nturns:\n- say: Where is order A-1002?\n", "it has no answer, and is to end there."),
+        (HEAD + "turns:\n- say: hi\n- confirm: true\n", "nothing waits that fits confirm of any"),
+        (
+            HEAD + "turns:\n- say: Where is order A-1002?\n  moves: [{tool: find_order, raises: 'ValueError: no'}]\n",
+            "turn 1 ended with ValueError: no",
+        ),
+        (HEAD + f"turns:\n- say: hi\n  moves: [{{tool: '{'x' * 9}', returns: 1}}]\n", "was never used"),
+    ],
+)  # fmt: skip
+def test_how_it_ended_is_told_with_the_line(start: Tab, text: str, wanted: str) -> None:
+    """A line that is missing, misplaced, too many, or lets the turn fail."""
+    live = play(start, text)
+    until(live, "over")
+    start.run()
+    assert wanted in start.literal
+    assert start.live_marks() == []
+
+
+def test_undo_ends_it_and_it_plays_on_from_there(start: Tab) -> None:
+    """The line that was taken back speaks again."""
+    live = play(start, HEAD + "turns:\n- say: Where is order A-1002?\n", "ask")
+    until(live, "asks")
+    start.run().click("undo_step")
+    until(live, "over")
+    assert "Somebody went to another place in the session." in start.run().literal
+    assert live.simulation.session.turns == ()
+    start.click("play_script_on")
+    until(live, "asks")
+    assert len(live.simulation.session.turns) == 1
+
+
+def test_a_session_that_ends_takes_its_script_along(start: Tab) -> None:
+    """No thread stays behind."""
+    live = play(start, LOST)
+    until(live, "asks")
+    registry().close(live.session_id)
+    assert live.script is not None
+    assert live.script.progress.is_over
+
+
+def test_a_session_leaves_as_a_script_that_gives_the_same_again(start: Tab) -> None:
+    """The export shows it, with the agent's moves or for its own model; it can be read and played."""
+    config = catalogue().config("order_desk")
+    live = open_script(ScriptForm(agent="order_desk", text=LOST, otherwise="generate"), config, LOCAL)
+    until(live, "over")
+    tab = Tab(live.session_id).click("open_export")
+    tab.app.session_state["export_script"] = True
+    tab.run()
+    (code,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    script = read_script(code).script
+    assert [turn.say for turn in script.turns] == ["Where is order A-1002?", "And order A-1003?"]
+    assert script.agent == "person"
+    chosen: Any = tab.app.segmented_control(key=tab.key("export_script_agent"))
+    chosen.set_value("model")
+    tab.run()
+    (code,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    assert read_script(code).script.agent == "model"
+    again = open_script(ScriptForm(agent="order_desk", text=code), config, LOCAL)
+    until(again, "over")
+    one, two = (each.simulation.session.history[-1] for each in (live, again))
+    assert one.content == two.content  # type: ignore[union-attr] # final responses
+
+
+def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(start: Tab) -> None:
+    """It says what was done so far, and asks a person where the session itself does; nothing in it comes alive."""
+    live = open_script(ScriptForm(agent="order_desk", text=LOST), catalogue().config("order_desk"), LOCAL)
+    until(live, "asks")
+    tab = Tab(live.session_id).click("open_export")
+    (code,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    again = open_script(ScriptForm(agent="order_desk", text=code), catalogue().config("order_desk"), LOCAL)
+    until(again, "asks")
+    one, two = (each.simulation.view() for each in (live, again))
+    assert [entry.type for entry in two.session.history] == [entry.type for entry in one.session.history]
+    assert [request.arguments for request in two.pending] == [request.arguments for request in one.pending]  # type: ignore[union-attr] # tool calls
+    assert len(two.pending) == 1
+
+
+def _unsaid(hostile: "Any") -> None:  # noqa: UP037 - the script has no imports
+    from app.export.export_panel import script_so_far  # noqa: PLC0415 - as above
+    from app.forms.widget_store import Kept  # noqa: PLC0415 - as above
+    from app.live.unsent_texts import Drafts  # noqa: PLC0415 - the function's text is the page's script
+    from simulator.scripts import ScriptError  # noqa: PLC0415 - as above
+
+    def written(_: object) -> str:
+        raise ScriptError(f"turn 1: {hostile}")
+
+    script_so_far(Kept(Drafts(), "export"), "name", written)
+
+
+def test_an_unfinished_session_that_no_script_can_say_says_why() -> None:
+    """In the place of the script and its download stands the reason, which comes from outside."""
+    page = AppTest.from_function(_unsaid, kwargs={"hostile": HOSTILE}, default_timeout=PATIENCE).run()
+    assert not page.exception
+    assert "cannot be made a script" in page.error[0].value
+    assert HOSTILE in page.code[0].value
+    assert live_marks(page.main) == []
+    assert not page.get("download_button")
+
+
+def eval_set(*ids: str) -> str:
+    """Write an eval set with the same trace under several names; what the agent said on the way has no time."""
+    data = {
+        "toolUses": [{"name": "find_order", "args": {"order_id": "A-1002"}}],
+        "toolResponses": [{"name": "find_order", "response": {"status": "lost"}}],
+        "intermediateResponses": [["order_desk", [{"text": "One moment."}]]],
+    }
+    turn = {
+        "userContent": {"parts": [{"text": "Where is A-1002?"}]},
+        "finalResponse": {"parts": [{"text": "It is lost."}]},
+        "intermediateData": data,
+    }
+    cases = [{"evalId": each, "conversation": [turn]} for each in ids]
+    return json.dumps({"eval_set_id": "set", "eval_cases": cases})
+
+
+def test_a_golden_trace_of_an_eval_set_plays_again(start: Tab) -> None:
+    """Of several one is chosen first; what the trace does not tell is said, and the session does what it tells."""
+    start.app.text_area(key=TEXT_KEY).set_value(eval_set("first", HOSTILE))
+    start.click("play_script")
+    assert start.session_id is None
+    chosen = start.app.selectbox(key="start_script_case")
+    assert chosen.options == ["first", HOSTILE]
+    assert "Not in the trace: turn 1 of the case 'first'" in start.literal
+    chosen.set_value("first")
+    start.run().click("play_script")
+    live = registry().get(str(start.session_id))
+    assert live is not None, start.literal
+    until(live, "over")
+    types = [entry.type for entry in live.simulation.session.history]
+    assert types[types.index("user_query") :] == ["user_query", "tool_call", "tool_output", "final_response"]
+    assert "It is lost." in start.run().literal
+
+
+def test_an_eval_set_that_cannot_be_played_says_why(start: Tab) -> None:
+    """A set of scenarios holds no trace, and one that ADK cannot read says so; nothing is opened."""
+    scenario = {"startingPrompt": "Hi", "conversationPlan": "Ask."}
+    plan = {"eval_set_id": "set", "eval_cases": [{"evalId": "plan", "conversationScenario": scenario}]}
+    for text, words in (
+        (json.dumps(plan), "no case with a conversation"),
+        ('{"eval_cases": 3}', "ADK's loader cannot read the eval set"),
+    ):
+        start.app.text_area(key=TEXT_KEY).set_value(text)
+        start.run().click("play_script")
+        assert words in start.literal
+        assert start.session_id is None
+
+
+@pytest.mark.parametrize("form", ["pasted", "archive"])
+def test_a_downloaded_confirmed_case_plays_to_its_end(form: str) -> None:
+    """The download holds what a person had confirmed: nothing is asked again. The case alone stops at the confirmation."""
+    with record_demo("expense_approver") as simulation:
+        facts = [fact for _, fact in simulation.journal.path()]
+        config = demo_agent("expense_approver")
+        made = exportable(simulation.session, "intermediate_data", "one", facts, config)
+    text = made.document if form == "pasted" else text_of_upload(made.archive)
+    assert made.misread is None
+    live = open_script(ScriptForm(agent="expense_approver", text=text, case="one", otherwise="fail"), config)
+    progress = until(live, "over")
+    assert progress.played is not None, progress
+    assert (progress.played.waits, progress.played.refused, progress.played.leftovers) == ((), None, ())
+    said = [entry.content for entry in live.simulation.session.history if isinstance(entry, FinalResponse)]
+    assert said == [entry.content for entry in simulation.session.history if isinstance(entry, FinalResponse)]
+    recorded = parted("x", text).environment
+    assert recorded is not None
+    assert any(call.confirmed for turn in recorded.cases["one"].turns for call in turn.calls)
+    alone = open_script(ScriptForm(agent="expense_approver", text=parted("x", text).text, case="one"), config)
+    assert "the user's confirmation" in until(alone, "asks").asks[0].words
+
+
+def test_a_session_is_no_script_and_says_where_it_is_taken(start: Tab) -> None:
+    """What can be imported is named as what it is; nothing is opened."""
+    start.app.text_area(key=TEXT_KEY).set_value('{"format": "golden-trace-studio/session", "version": 1}')
+    start.run()
+    assert "It is a session of the studio. Open it under Eval sets" in start.literal
+    assert not start.has("play_script")

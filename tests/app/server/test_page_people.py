@@ -1,0 +1,242 @@
+"""Several people on one server: each sees their own sessions, and nothing leads to those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import Registry, RegistryFullError, registry
+from app.live.reopened_sessions import reopened
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_store, server_store
+from app.pages.session_list import (
+    ArchiveSession,
+    DeleteSession,
+    DescribeSession,
+    DuplicateSession,
+    ImportSession,
+    KeptCommand,
+    carry_out,
+    of_owner,
+)
+from app.server.owners import LOCAL, Arrival, visitor_of
+from simulator.store import JournalStore, UnknownSessionError
+from tests.app.fakes import FakeAgent, FakeSimulation
+from tests.app.page_driver import HOSTILE, Tab
+
+ANNE = {
+    "is_logged_in": True,
+    "iss": "https://id.example",
+    "sub": "anne",
+    "name": "Anne",
+    "email": "anne@b.example",
+}
+BEN = {**ANNE, "sub": "ben", "name": "Ben", "email": "ben@b.example"}
+WORDS = "Please cancel order A-1001, says Anne alone."
+NOBODYS = "0123456789abcdef0123456789abcdef"
+VIEWS = ("session", "export", "environment", "branches")
+
+
+def owner_of(user: dict[str, Any]) -> str:
+    """Whose sessions somebody has."""
+    return visitor_of(Arrival(user=user), None).owner
+
+
+@pytest.fixture
+def annes(store: JournalStore) -> str:
+    """A session of Anne's, which waits for an answer."""
+    config = catalogue().config("order_desk")
+    live = open_session(StartForm(agent="order_desk", query=WORDS), config, owner_of(ANNE))
+    live.simulation.journal.keep()
+    store.rename(live.session_id, "Annes own")
+    return live.session_id
+
+
+def _live() -> None:
+    """Leave it live on this server."""
+
+
+def _server_ends() -> None:
+    registry().close_all()
+    close_store()
+
+
+def _agent_is_gone(patch: pytest.MonkeyPatch) -> None:
+    _server_ends()
+    patch.setattr("sys.argv", ["app", "--no-demos"])
+
+
+def drawn(tab: Tab) -> str:
+    """All that a page says and holds, and what its address is."""
+    held = [f"{node.type} {getattr(node, 'proto', '')} {getattr(node, 'value', '')}" for node in tab.nodes()]
+    return "\n".join((*held, str(dict(tab.app.query_params))))
+
+
+def view_of(session_id: str, view: str, user: dict[str, Any]) -> Tab:
+    """A page of a session, as somebody sees it."""
+    return Tab(session_id, user=user, view=view)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("then", ["live", "kept", "cannot be played"])
+def test_another_person_finds_nothing_under_the_address(
+    annes: str, view: str, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Live, in the store alone, or broken: each page of it is for them what it is for an id that nobody has."""
+    if then == "kept":
+        _server_ends()
+    elif then == "cannot be played":
+        _agent_is_gone(monkeypatch)
+    hers, his, nobodys = view_of(annes, view, ANNE), view_of(annes, view, BEN), view_of(NOBODYS, view, BEN)
+    assert "Anne" in drawn(hers)
+    assert "You have no session under this address" in his.words
+    assert "Annes own" not in drawn(his)
+    assert WORDS not in drawn(his)
+    assert drawn(his).replace(annes, NOBODYS) == drawn(nobodys)
+    assert len(registry().newest_first(owner_of(BEN))) == 0
+
+
+def test_the_list_holds_ones_own_alone(annes: str) -> None:
+    """Live and kept; and it is not another's list that was read a moment ago."""
+    hers, his = Tab(user=ANNE), Tab(user=BEN)
+    assert hers.has(f"recent_{annes}")
+    assert not his.keys("recent_")
+    _server_ends()
+    server_store()
+    hers, his = Tab(user=ANNE), Tab(user=BEN)
+    assert hers.has(f"recent_{annes}")
+    assert not his.keys("recent_")
+
+
+def test_a_session_begins_as_its_owners(store: JournalStore) -> None:
+    """What somebody begins on the page is theirs, in the store too."""
+    tab = Tab(user=BEN)
+    tab.click("start_session")
+    assert tab.session_id is not None
+    assert store.record(tab.session_id).owner == owner_of(BEN)
+    live = registry().get(tab.session_id)
+    assert live is not None
+    assert live.owner == owner_of(BEN)
+
+
+COMMANDS: tuple[Callable[[str], KeptCommand], ...] = (
+    lambda session_id: DescribeSession(session_id=session_id, name="mine"),
+    lambda session_id: DuplicateSession(session_id=session_id),
+    lambda session_id: ArchiveSession(session_id=session_id),
+    lambda session_id: DeleteSession(session_id=session_id),
+    lambda session_id: DeleteSession(session_id=session_id, deleted=False),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_can_be_asked_of_anothers_session(
+    annes: str, store: JournalStore, command: Callable[[str], KeptCommand]
+) -> None:
+    """Each command is refused where it is carried out, in the words for an id that nobody has; nothing is changed."""
+    before = store.record(annes)
+    refusals = []
+    for session_id in (annes, NOBODYS):
+        with pytest.raises(UnknownSessionError) as refused:
+            carry_out(store, command(session_id), owner_of(BEN))
+        refusals.append(str(refused.value).replace(session_id, ""))
+    assert refusals[0] == refusals[1]
+    assert store.record(annes) == before
+    assert store.records(owner_of(BEN)) == []
+    assert registry().get(annes) is not None
+
+
+def test_nobody_brings_back_or_writes_out_anothers_session(annes: str, store: JournalStore) -> None:
+    """Not live, and not out of the store; the owner can do both."""
+    assert reopened(annes, owner_of(BEN)) is None
+    with pytest.raises(UnknownSessionError):
+        of_owner(store, annes, owner_of(BEN))
+    assert of_owner(store, annes, owner_of(ANNE)) == annes
+    registry().close_all()
+    assert reopened(annes, owner_of(BEN)) is None
+    assert registry().get(annes) is None
+    assert reopened(annes, owner_of(ANNE)) is not None
+
+
+def test_a_file_does_not_say_whose_id_is_taken(annes: str, store: JournalStore) -> None:
+    """Who takes in a file gets another id, whether somebody has that one or not."""
+    text = store.export(annes)
+    taken = carry_out(store, ImportSession(text=text), owner_of(BEN))
+    free = carry_out(store, ImportSession(text=text.replace(annes, NOBODYS)), owner_of(BEN))
+    assert not {taken, free} & {annes, NOBODYS, None}
+    assert carry_out(store, ImportSession(text=text.replace(annes, NOBODYS)), LOCAL) == NOBODYS
+
+
+def test_a_guess_costs_nobody_their_place(annes: str, store: JournalStore) -> None:
+    """Where the server is full, a guessed id puts no session to rest; and the words count nobody's sessions."""
+    live = registry().get(annes)
+    assert live is not None
+    small = Registry(limit=1)
+    agent: Any = FakeAgent()
+    simulation = FakeSimulation()
+    small.add(
+        simulation, live.config.__class__(name="a", agent=agent, eval_set_path="x.json"), live.directory
+    )
+    with pytest.raises(RegistryFullError) as full:
+        small.check_room()
+    assert not any(letter.isdigit() for letter in str(full.value))
+    for guess in (annes, NOBODYS):
+        assert reopened(guess, owner_of(BEN)) is None
+    assert registry().get(annes) is live
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_where_a_login_is_configured_nobody_sees_anything_without_it(annes: str, view: str) -> None:
+    """Neither a session nor a list nor an agent to begin with: only the way in."""
+    for session_id in (annes, None):
+        tab = Tab(session_id, user={"is_logged_in": False}, secrets={"auth": {"client_id": "x"}}, view=view)
+        assert "Log in to see your sessions" in tab.words
+        assert [button.key for button in tab.app.button] == ["log_in_default"]
+        assert "order_desk" not in drawn(tab)
+        assert WORDS not in drawn(tab)
+
+
+def test_every_configured_provider_is_a_way_in() -> None:
+    """By the name of its section; the names are shown as they are."""
+    google = {"client_id": "x", "server_metadata_url": "https://id.example"}
+    tab = Tab(
+        user={"is_logged_in": False},
+        secrets={"auth": {"cookie_secret": "x", "google": google, "okta": google}},
+    )
+    assert [button.label for button in tab.app.button] == ["Log in with google", "Log in with okta"]
+
+
+def test_who_is_logged_in_is_shown_as_it_is() -> None:
+    """Names come from outside; the way out is beside them, and leads to the way in."""
+    tab = Tab(user={**ANNE, "name": HOSTILE}, secrets={"auth": {"client_id": "x"}})
+    assert HOSTILE in tab.literal
+    assert "anne@b.example" in tab.literal
+    assert tab.live_marks() == []
+    tab.click("log_out").run()
+    assert "Log in to see your sessions" in tab.words
+    assert not Tab().has("log_out")
+
+
+def test_a_choice_that_cannot_be_followed_lets_nobody_in(annes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong is named, and nobody sees a session meanwhile."""
+    monkeypatch.setenv("GOLDEN_TRACE_PEOPLE", "everyone")
+    tab = Tab(annes)
+    assert "Nobody can use the studio like this" in tab.words
+    assert "'everyone'" in tab.literal
+    assert not tab.app.button
+
+
+def test_an_eval_set_is_not_written_anywhere_on_a_server_for_several(annes: str, tmp_path: Path) -> None:
+    """A path outside of the agent's folder is refused with the reason, and no file is there."""
+    tab = Tab(annes, user=ANNE)
+    while not tab.has("query_send"):
+        tab.click(tab.key("accept_"))
+    tab.click("open_export")
+    elsewhere = tmp_path / "elsewhere.evalset.json"
+    tab.app.text_input(key=tab.key("export_path_")).set_value(str(elsewhere))
+    tab.click("export_write")
+    assert "eval sets are written into the agent's folder" in tab.literal
+    assert not elsewhere.exists()

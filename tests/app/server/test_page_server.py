@@ -1,0 +1,82 @@
+"""`streamlit run app` serves the page from the root of the repository, behind its headers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SECONDS = 60.0
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a studio that was started as a newcomer starts it; it ends by an interrupt, in order."""
+    port = free_port()
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            "app",
+            "--server.port",
+            str(port),
+            "--server.headless=true",
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert server.stdout is not None
+    try:
+        said = next(line for line in server.stdout if "URL:" in line)
+        assert f"http://localhost:{port}" in said
+        yield f"http://localhost:{port}"
+    finally:
+        server.send_signal(signal.SIGINT)
+        rest, _ = server.communicate(timeout=SECONDS)
+    assert "Traceback" not in rest
+
+
+def headers_of(url: str) -> dict[str, str]:
+    """Fetch a page and return its headers, of an error too."""
+    try:
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - a loopback address of our own
+            return {name.lower(): value for name, value in answer.headers.items()}
+    except urllib.error.HTTPError as error:
+        return {name.lower(): value for name, value in error.headers.items()}
+
+
+def test_the_server_answers(address: str) -> None:
+    """The server is healthy, and only this machine can reach it."""
+    with urllib.request.urlopen(f"{address}/_stcore/health", timeout=SECONDS) as answer:  # noqa: S310 - as above
+        assert answer.read() == b"ok"
+
+
+@pytest.mark.parametrize("path", ["/", "/_stcore/health", "/no/such/file.js"])
+def test_every_answer_carries_the_headers(address: str, path: str) -> None:
+    """Page, service and error alike: nothing foreign is loaded, framed or told where the reader came from."""
+    headers = headers_of(address + path)
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"

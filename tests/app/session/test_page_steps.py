@@ -1,0 +1,146 @@
+"""Steps are taken back and brought back on the page, and each entry of the timeline begins another way."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from app.live.live_sessions import registry
+from app.session.header_panel import header
+from app.session.step_labels import step_words
+from simulator.agents.agent_directory import directory_of
+from simulator.runtime import Simulation
+from tests.app.fakes import FakeSimulation, paused, put_live, tool_request
+from tests.app.page_driver import Tab
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+
+STEPS = ["undo_step", "redo_step"]
+
+
+def find(order_id: str) -> dict[str, str]:
+    """Find an order for real."""
+    raise AssertionError("the real tool ran")
+
+
+@pytest.fixture
+def session() -> Simulation:
+    """A session in which two orders are looked for, the first of them found by a person."""
+    agent = agent_of([call("find", order_id="A")], [call("find", order_id="B")], [say("done")], tools=[find])
+    simulation = opened(agent)
+    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
+    simulation.query("Where are my orders?", wait=PATIENCE)
+    simulation.answer(simulation.pending[0], {"status": "first"}, wait=PATIENCE)
+    return simulation
+
+
+def _history(session: Simulation) -> list[str]:
+    return [entry.type for entry in session.session.history]
+
+
+def test_undo_and_redo_say_what_they_would_do(session: Simulation) -> None:
+    """Each names its step; what cannot be done is greyed out."""
+    tab = Tab(session.session.session_id)
+    undo, redo = (tab.app.button(key=key) for key in STEPS)
+    assert "the answer to find" in undo.help
+    assert redo.disabled
+    before = _history(session)
+    tab.click("undo_step")
+    assert len(_history(session)) < len(before)
+    assert "the answer to find" in tab.app.button(key="redo_step").help
+    tab.click("redo_step")
+    assert _history(session) == before
+    assert tab.app.button(key="redo_step").disabled
+
+
+def test_a_query_that_was_taken_back_stands_in_the_input(session: Simulation) -> None:
+    """It can be asked otherwise without being written anew."""
+    tab = Tab(session.session.session_id)
+    tab.click("undo_step").click("undo_step")
+    (text,) = [each for each in tab.app.text_area if str(each.key).startswith("query_text")]
+    assert text.value == "Where are my orders?"
+    assert tab.app.button(key="undo_step").disabled
+
+
+def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulation) -> None:
+    """The answer can be given otherwise; the page says who would give it, and lets them on a click."""
+    session.set_player("tool", "offline", wait=PATIENCE)
+    before = _history(session)
+    tab = Tab(session.session.session_id)
+    place = next(
+        n for n, entry in reversed(list(enumerate(session.session.history))) if entry.type == "tool_output"
+    )
+    tab.app.session_state[f"step_{place}"] = True
+    tab.run()
+    tab.click(f"another_way_{place}")
+    assert len(session.pending) == 1
+    assert "Drafts, without a model would answer" in tab.literal
+    tab.click("go_on")
+    assert _history(session) == before
+    assert "would answer" not in tab.literal
+
+
+def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
+    session: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another part of the page, which looks again in the run of the click, begins a new run: the click holds all the same."""
+    place = next(n for n, entry in enumerate(session.session.history) if entry.type == "tool_output")
+    tab = Tab(session.session.session_id)
+    tab.app.session_state[f"step_{place}"] = True
+    tab.run()
+    waited = session.pending[0]
+    draws = iter([True])
+
+    def looks_again(*args: Any, **kwargs: Any) -> Any:
+        if next(draws, False):
+            st.rerun()
+        return header(*args, **kwargs)
+
+    monkeypatch.setattr("app.pages.session_page.header", looks_again)
+    tab.click(f"another_way_{place}")
+    assert session.pending[0] != waited
+
+
+def test_another_way_from_the_final_response_asks_for_the_agents_turn(session: Simulation) -> None:
+    """The turn that ended by itself was said by the model: that turn waits for a person."""
+    session.answer(session.pending[0], {"status": "second"}, wait=PATIENCE)
+    place = len(session.session.history) - 1
+    tab = Tab(session.session.session_id)
+    tab.app.session_state[f"step_{place}"] = True
+    tab.run().click(f"another_way_{place}")
+    assert [request.kind for request in session.pending] == ["model"]
+    assert "The agent's own model would answer" in tab.literal
+
+
+def test_a_rule_that_would_answer_is_named_as_it_is() -> None:
+    """Its id may come from outside."""
+    simulation = paused("session-0031-abcdef")
+    simulation.pending = (tool_request("c1", would_answer="**strong**"),)
+    tab = Tab("session-0031-abcdef")
+    assert "The rule **strong** would answer" in tab.literal
+    assert tab.live_marks() == []
+    tab.click("go_on")
+    assert simulation.asked == [("go_on", None)]
+
+
+def test_every_step_has_words(session: Simulation) -> None:
+    """No fact of a session is called by its class."""
+    environment = session.environment
+    environment.give_data(json.dumps({"orders": [{"id": "A"}]}))
+    session.set_rules([])
+    session.set_player("tool", "refuse", "find", wait=PATIENCE)
+    said = [step_words(fact) for _, fact in session.journal.path()]
+    for words in ("the query", "the answer to find", "the environment's data", "the change of the rules"):
+        assert words in said
+    assert "the swap of who plays find" in said
+
+
+def test_redo_reaches_the_simulation() -> None:
+    """Redo is for the simulation to do."""
+    simulation = FakeSimulation("session-0032-abcdef").ask("Where is order A-1?").call("c1", order_id="A-1")
+    simulation.journal.move_head(simulation.journal.head - 1)
+    put_live(simulation)
+    Tab("session-0032-abcdef").click("redo_step")
+    assert simulation.asked == [("redo", None)]

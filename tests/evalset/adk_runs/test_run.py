@@ -1,0 +1,196 @@
+"""Runs the real `adk eval` as the page does: hermetically, with the real tools, stopped, and where it cannot work."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.adk_runs.eval_process import AdkEvalRun, RunView
+from evalset.adk_runs.process_groups import Start, start_process
+from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.harness.forked import CAN_FORK, start_forked
+from tests.harness.processes import quiet_environment, wait_until
+from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
+
+pytestmark = pytest.mark.process
+
+PATIENCE = 180.0
+_START: Start = start_forked if CAN_FORK else start_process
+EXACT = {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}}
+Ran = Callable[[EvalRunSpec], RunView]
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Ran:
+    """Run to the end."""
+
+    def run(spec: EvalRunSpec) -> RunView:
+        folder = tmp_path / "run"
+        folder.mkdir()
+        made = AdkEvalRun(spec, folder, environment=quiet_environment(), start=_START)
+        made.start()
+        return made.wait(PATIENCE)
+
+    return run
+
+
+def place(folder: Path) -> AgentPlace:
+    """Say where the agent of a folder is."""
+    return AgentPlace(name=folder.name, app_name=folder.name, folder=folder)
+
+
+def test_a_hermetic_run_needs_no_real_tool_and_changes_no_file(tmp_path: Path, ran: Ran) -> None:
+    """Two of three cases are chosen: both pass with tools that must not run; turns are counted; ADK's results are kept."""
+    folder = write_desk(tmp_path / "agents")
+    eval_set = tmp_path / "sets" / "desk.evalset.json"
+    eval_set.parent.mkdir()
+    for number in range(3):
+        simulation = played(
+            config(tmp_path / "agents"),
+            [f"check {number}; advisor visas", "note A"],
+            {"check": {"status": "shipped"}, "note": {"noted": True}, "look_up": {"rule": "none"}},
+        )
+        sidecar = keep(simulation, eval_set, f"case-{number}")
+    before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*.py*")) if path.is_file()}
+    view = ran(
+        EvalRunSpec(
+            eval_set=eval_set,
+            agent=place(folder),
+            cases=("case-0", "case-2"),
+            config=EXACT,
+            environment=sidecar,
+            history=tmp_path / "history",
+        )
+    )
+    assert view.state == "passed", view.output
+    assert view.results is not None
+    assert [case.eval_id for case in view.results.cases] == ["case-0", "case-2"]
+    assert (view.turns_done, view.turns) == (4, 4)
+    first = view.results.cases[0]
+    turn = first.turns[0]
+    assert [(call.tool, call.arguments["order"]) for call in turn.actual_calls[:1]] == [("check", "0")]
+    assert (turn.actual_calls, turn.actual_text) == (turn.expected_calls, turn.expected_text)
+    trajectory = first.metric("tool_trajectory_avg_score")
+    assert trajectory is not None
+    assert (trajectory.score, trajectory.threshold, trajectory.status) == (1.0, 1.0, "passed")
+    assert view.kept is not None
+    assert view.kept.parent == tmp_path / "history"
+    assert not (folder / ".adk").exists()
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_real_tools_run_where_nobody_stands_for_them(tmp_path: Path, ran: Ran) -> None:
+    """The tiny agent adds for real; one of its two sets' expectations does not hold, and the results say which turn fails."""
+    folder = write_tiny_agent(tmp_path / "agents")
+    view = ran(
+        EvalRunSpec(
+            eval_set=write_tiny_eval_set(tmp_path / "sums.evalset.json", second=4),
+            agent=place(folder),
+            config=EXACT,
+        )
+    )
+    assert view.state == "failed", view.output
+    assert view.results is not None
+    (case,) = view.results.cases
+    assert {metric.name: metric.status for metric in case.metrics if metric.threshold is not None} == {
+        "tool_trajectory_avg_score": "failed",
+        "response_match_score": "passed",
+    }
+    assert case.turns[0].actual_text == "The sum is 5."
+    assert case.turns[0].expected_calls != case.turns[0].actual_calls
+
+
+_SLEEPER = '''
+"""Sleeps in a process of its own instead of answering."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm
+
+
+class Sleeper(BaseLlm):
+    model: str = "sleeper"
+
+    async def generate_content_async(self, llm_request, stream=False):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        Path(__file__).with_name("child.txt").write_text(str(child.pid))
+        child.wait()
+        yield None
+
+
+root_agent = LlmAgent(name="sleeper", model=Sleeper())
+'''
+
+
+def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
+    """The agent has started a process of its own; neither is left, and the run says that it was stopped."""
+    agent = tmp_path / "agents" / "sleeper"
+    agent.mkdir(parents=True)
+    (agent / "__init__.py").write_text("from . import agent\n")
+    (agent / "agent.py").write_text(_SLEEPER)
+    folder, child = tmp_path / "run", agent / "child.txt"
+    folder.mkdir()
+    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    run = AdkEvalRun(
+        EvalRunSpec(eval_set=eval_set, agent=place(agent)), folder, environment=quiet_environment()
+    )
+    run.start()
+    wait_until(lambda: child.exists() and bool(child.read_text()), what="the agent runs", seconds=PATIENCE)
+    assert run.view().state == "running"
+    assert run.view().turns_done == 0
+    run.stop()
+    assert run.wait(PATIENCE).state == "stopped"
+    wait_until(lambda: not _lives(int(child.read_text())), what="the agent's process has ended")
+    run.forget()
+    assert not folder.exists()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:
+    """An agent whose module fails leaves no results: the last word of its output is told."""
+    agent = tmp_path / "agents" / "broken"
+    agent.mkdir(parents=True)
+    (agent / "__init__.py").write_text('raise RuntimeError("no such city")\n')
+    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
+    assert view.state == "broken"
+    assert view.problem.endswith("RuntimeError: no such city")
+
+
+@pytest.mark.parametrize(
+    ("text", "cases", "reason"),
+    [
+        ("{", (), "ADK's loader cannot read it"),
+        (json.dumps({"eval_set_id": "none", "eval_cases": []}), (), "holds no case to evaluate"),
+        (None, ("other",), "holds no case 'other'"),
+    ],
+)
+def test_a_set_that_cannot_be_evaluated_is_refused_before_anything_runs(
+    text: str | None, cases: tuple[str, ...], reason: str, tmp_path: Path, ran: Ran
+) -> None:
+    """The file and the reason are named."""
+    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    if text is not None:
+        eval_set.write_text(text)
+    agent: Any = write_tiny_agent(tmp_path / "agents")
+    view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent), cases=cases))
+    assert view.state == "broken"
+    assert reason in view.problem
+    assert str(eval_set) in view.problem
+    assert view.output == ""

@@ -1,0 +1,183 @@
+"""Runs `python -m evalset doctor`: what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from evalset.__main__ import main as start
+from evalset.cli.doctor_command import main
+from evalset.doctor.model import CODES
+from tests.evalset.doctor.examples import a_case, a_set, a_turn, an_environment, in_bytes, put
+from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
+
+AGENT = '''
+from google.adk.agents import LlmAgent
+
+
+def look_up(order: str) -> dict[str, str]:
+    """Look an order up."""
+    return {}
+
+
+root_agent = LlmAgent(name="desk", model="none", tools=[look_up])
+'''
+
+
+def run(*words: str | Path) -> tuple[int, str]:
+    """Run the command; return its exit code and what it writes."""
+    out = io.StringIO()
+    return main([str(word) for word in words], out=out), out.getvalue()
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> Path:
+    """Make a folder of agents."""
+    folder = tmp_path / "agents"
+    (folder / "desk").mkdir(parents=True)
+    (folder / "desk" / "__init__.py").write_text("from . import agent\n")
+    (folder / "desk" / "agent.py").write_text(AGENT)
+    return folder
+
+
+def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
+    """0 for a clean file, 1 for errors, 0 for warnings unless they count, 2 for what is not there."""
+    clean, warned, wrong = (tmp_path / name for name in ("a", "b", "c"))
+    for folder, content in ((clean, a_set()), (warned, a_set(version=1)), (wrong, a_set(a_case(), a_case()))):
+        folder.mkdir()
+        put(folder, {SET: in_bytes(content)})
+    assert run(clean)[0] == run(clean, "--strict")[0] == 0
+    assert run(warned)[0] == 0
+    assert run(warned, "--strict")[0] == 1
+    assert run(wrong)[0] == run(clean, warned, wrong)[0] == 1
+    assert run(tmp_path / "none")[0] == 2
+    (tmp_path / "empty").mkdir()
+    code, told = run(tmp_path / "empty")
+    assert code == 2
+    assert "holds no eval sets" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "name a file or a folder"),
+        (["x", "--only", "odd"], "there is no finding 'odd'"),
+        (["x", "--rename-tool", "a"], "write OLD=NEW"),
+        (["x", "--rename-tool", "a=b", "--rename-tool", "a=c"], "each OLD once"),
+        (["x", "--rename-argument", "a=b"], "write TOOL.OLD=NEW"),
+        (["x", "--drop-argument", "a"], "write TOOL.NAME"),
+        (["x", "--drop-argument", "a.b=c"], "write TOOL.NAME"),
+        (["x", "--set-argument", "a.b"], "write TOOL.NAME=JSON"),
+        (["x", "--set-argument", "a.b=c"], "a text needs quotes"),
+        (["x", "--set-argument", "a.b=1", "--drop-argument", "a.b"], "more than one thing"),
+        (["x", "--agents-dir", "/nowhere/at/all"], "does not exist"),
+    ],
+)
+def test_words_that_make_no_sense_end_with_2(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the flag and how it is written; nothing is read."""
+    assert run(*words)[0] == 2
+    assert told in capsys.readouterr().err
+
+
+def test_each_finding_is_told_with_its_place_and_remedy(tmp_path: Path) -> None:
+    """As compilers tell theirs, so that editors find the place; control characters of a file never reach the terminal."""
+    roleless = a_turn(user_content={"parts": [{"text": "x"}]}, **{"no\x1b[31mtes": 1})
+    put(tmp_path, {SET: in_bytes(a_set(a_case("one", roleless)))})
+    code, told = run(tmp_path)
+    assert code == 1
+    assert f"{tmp_path / SET}:10:11: warning missing-role: The message has no role" in told
+    assert "    at eval_cases[0].conversation[0].user_content" in told
+    assert "--fix adds the role 'user'" in told
+    assert "(lost by that: " in told
+    assert "2 can be mended with --fix" in told
+    assert "skipped: Calls were not checked" in told
+    assert "\x1b" not in told
+
+
+def test_fix_mends_and_says_so(tmp_path: Path) -> None:
+    """First shown, then done, then nothing is left to do."""
+    text = codecs.BOM_UTF8 + in_bytes(a_set())
+    put(tmp_path, {SET: text})
+    code, told = run(tmp_path, "--fix", "--dry-run")
+    assert code == 1
+    assert "would be changed" in told
+    assert "+++ orders.evalset.json (mended)" in told
+    assert (tmp_path / SET).read_bytes() == text
+    code, told = run(tmp_path, "--fix")
+    assert code == 0
+    assert f"changed; the old text is kept in {SET}.1.bak" in told
+    assert run(tmp_path, "--fix")[1].startswith("skipped: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [SET, f"{SET}.1.bak"]
+
+
+def test_json_is_one_object(tmp_path: Path) -> None:
+    """With the findings, what was skipped, and what was changed with its diff."""
+    put(tmp_path, {SET: in_bytes(a_set(a_case("a:b")))})
+    code, told = run(tmp_path, "--fix", "--json")
+    assert code == 0
+    found = json.loads(told)
+    assert found["files"][0]["kind"] == "eval set"
+    assert found["files"][0]["findings"] == []
+    assert found["skipped"]
+    assert found["changes"][0]["written"]
+    assert '+      "eval_id": "a_b",' in found["changes"][0]["diff"]
+    assert [each["code"] for each in found["changes"][0]["mended"]] == ["unfit-eval-id"]
+    (measured,) = found["measured"]["files"]
+    assert measured["sha256"] == hashlib.sha256((tmp_path / SET).read_bytes()).hexdigest()
+
+
+def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path, agents: Path) -> None:
+    """ADK's loader loads the agent; the tools and arguments that it has lost are named, and renamed over both files."""
+    data = tmp_path / "data"
+    data.mkdir()
+    put(data, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment())})
+    code, told = run(data, "--agents-dir", agents)
+    assert code == 1
+    assert "error unknown-tool: The agent 'desk' has no tool 'find_order'" in told
+    assert "skipped" not in told
+    words = ["--rename-tool", "find_order=look_up", "--rename-argument", "find_order.order_id=order"]
+    code, told = run(data, "--agents-dir", agents, *words)
+    assert (code, told.count("changed; the old text is kept")) == (0, 2)
+    assert "migrated: The argument 'order_id' of 'find_order' is called 'order'." in told
+    assert told.endswith("2 files examined: nothing found\n")
+
+
+def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
+    """The rest is examined all the same."""
+    (agents / "desk" / "agent.py").write_text("raise RuntimeError('no network')\n")
+    put(tmp_path, {SET: in_bytes(a_set())})
+    code, told = run(tmp_path / SET, "--agents-dir", agents)
+    assert code == 0
+    assert "skipped: Tools and arguments of 'desk' were not checked: the agent could not be loaded" in told
+    assert "no network" in told
+
+
+def test_a_case_of_none_of_the_agents_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
+    """Where there are several agents and a case names another app, nobody guesses which one is meant."""
+    (agents / "clerk").mkdir()
+    (agents / "clerk" / "agent.py").write_text(AGENT)
+    put(tmp_path, {SET: in_bytes(a_set(a_case(session_input={"app_name": "till", "user_id": "u"})))})
+    code, told = run(tmp_path / SET, "--agents-dir", agents)
+    assert code == 0
+    assert f"skipped: Calls in {tmp_path / SET} were not checked" in told
+    assert "they are of 'till', which is none of the agents given" in told
+
+
+def test_all_kinds_of_findings_are_listed() -> None:
+    """With their severities."""
+    code, told = run("--codes")
+    assert code == 0
+    assert [line.split()[0] for line in told.splitlines()] == list(CODES)
+
+
+def test_the_package_starts_the_doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m evalset doctor` passes its words on, and its exit code back."""
+    assert start(["doctor", str(tmp_path / "none")]) == 2
+    assert "there is no such file" in capsys.readouterr().out

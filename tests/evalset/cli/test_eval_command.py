@@ -1,0 +1,276 @@
+"""`golden-trace eval`: ADK's own `adk eval` with the recorded responses, for each kind of agent, with no line changed in it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from evalset.adk_runs import installed
+from evalset.adk_runs.eval_report import junit, report
+from evalset.adk_runs.eval_results import read_results
+from evalset.cli import eval_command
+from evalset.cli.main import main
+from evalset.cli.shell_lines import AgentWords, program, shown_commands
+from evalset.recorded.recording_export import replay_lines
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.harness.processes import REPOSITORY, quiet_environment
+
+DESK = REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json"
+CASE = "order_desk_case"
+CONFIGS = """
+import sys
+from pathlib import Path
+
+from google.adk.agents import LlmAgent
+
+from simulator import SimulatedAgentConfig
+
+
+def check(order: str) -> dict:
+    \"\"\"Check an order.\"\"\"
+    raise SystemExit("a real tool ran")
+
+
+def named(name):
+    agent = LlmAgent(name="desk", model="gemini-2.5-flash", instruction="Help.", tools=[check])
+    return SimulatedAgentConfig(name=name, agent=agent, eval_set_path=Path("unused.evalset.json"))
+
+
+AGENTS = [named("First desk"), named("Second desk")]
+"""
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """Run the command, which does not begin; return what it says."""
+    assert main(["eval", *map(str, arguments)]) == 2
+    return capsys.readouterr().err
+
+
+def test_what_cannot_be_evaluated_is_said_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Agent, set, case, recording, criteria: each by its name, with the exit code for bad input."""
+    monkeypatch.chdir(tmp_path)
+    alone = tmp_path / "alone.evalset.json"
+    alone.write_bytes(DESK.read_bytes())
+    assert "there is no agent 'nobody'" in refused(capsys, "nobody", DESK)
+    assert "none.json" in refused(capsys, "order_desk", "none.json")
+    assert "holds no case 'two'; it holds order_desk_case" in refused(
+        capsys, "order_desk", DESK, "--case", "two"
+    )
+    assert "there is no recorded environment" in refused(capsys, "order_desk", alone)
+    assert "no file criteria.json" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
+    Path("criteria.json").write_text("{")
+    assert "criteria.json: line 1" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
+    Path("criteria.json").write_text('{"criteria": {"tool_trajectory_avg_score": "high"}}')
+    assert "criteria.json: criteria" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
+    said = refused(capsys, "order_desk", DESK, "--real-tools", "--models", "recorded")
+    assert "--models recorded needs the recording" in said
+
+
+def test_missing_packages_are_named_with_what_installs_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that installs them is for the Python that runs this, whatever the shell finds first."""
+    monkeypatch.setattr(installed, "_is_there", lambda package: package != "rouge-score")
+    said = refused(capsys, "order_desk", DESK)
+    assert "rouge-score" in said
+    assert installed.install_command() in said
+    assert installed.install_command().endswith("-m pip install 'google-adk[eval]'")
+    shown = shown_commands(AgentWords(words="order_desk"), DESK, CASE)
+    assert shown.evaluate.splitlines()[0] == installed.install_command()
+
+
+@pytest.mark.parametrize("eval_id", ["-b", "--help", "=1+1"])
+def test_an_id_that_looks_like_an_option_is_none(eval_id: str) -> None:
+    """It stands in one piece with the option."""
+    assert (
+        f"--case={eval_id}" in shown_commands(AgentWords(words="order_desk"), DESK, eval_id).evaluate.split()
+    )
+
+
+def shell(commands: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Paste commands into a fresh shell in a folder: each has to pass."""
+    bare = {name: value for name, value in quiet_environment(**variables).items() if name != "VIRTUAL_ENV"}
+    return subprocess.run(
+        ["/bin/sh", "-e", "-c", commands],
+        cwd=folder,
+        env=bare | {"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def results_of(kept: Path) -> dict[str, Any]:
+    """Read what `--json` wrote."""
+    found: dict[str, Any] = json.loads(kept.read_text())
+    return found
+
+
+@pytest.mark.process
+def test_the_flagship_demo_passes_in_a_fresh_shell(tmp_path: Path) -> None:
+    """With a table, JUnit and JSON; nothing is written beside the demo or the set; plain `adk eval` is what ran."""
+    before = sorted(DESK.parent.iterdir())
+    shown = shown_commands(AgentWords(words="order_desk"), DESK, CASE)
+    done = shell(f"{shown.evaluate} --junit results.xml --csv results.csv", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{CASE}  PASS    1.00 of 1.00" in done.stdout
+    assert "tool responses from order_desk.environment.json" in done.stdout
+    assert ET.parse(tmp_path / "results.xml").getroot().get("failures") == "0"  # noqa: S314 - our own file
+    assert f"{CASE},passed,tool_trajectory_avg_score,1.0,1.0,passed" in (tmp_path / "results.csv").read_text()
+    assert sorted(DESK.parent.iterdir()) == before
+
+
+@pytest.mark.process
+def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
+    """Both commands pass as they are pasted; ADK's results lie with the agent, and the test file beside the set."""
+    folder = write_desk(tmp_path / "it's my agents")
+    eval_set = folder / "my set.evalset.json"
+    keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
+    done = shell(f"{shown.evaluate} --json > results.json", tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = results_of(tmp_path / "results.json")
+    assert (found["passed"], found["total"], found["real_tools"]) == (1, 1, False)
+    assert len(list((folder / ".adk" / "eval_history").iterdir())) == 1
+    tested = shell(shown.pytest, tmp_path)
+    assert tested.returncode == 0, tested.stdout
+    assert "1 passed" in tested.stdout
+    assert sorted(path.name for path in folder.glob("*set*")) == [
+        "my set.environment.json",
+        "my set.evalset.json",
+        "test_my_set.py",
+    ]
+
+
+@pytest.mark.process
+def test_plain_adk_eval_passes_with_the_three_lines(tmp_path: Path) -> None:
+    """Put at the end of the agent's module as they are shown; the agent's tools and model must not run."""
+    folder = write_desk(tmp_path / "it's my agents")
+    eval_set = tmp_path / "my sets" / "desk.evalset.json"
+    eval_set.parent.mkdir()
+    sidecar = keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    lines = replay_lines("desk", sidecar, folder, models="recorded")
+    with (folder / "agent.py").open("a") as module:
+        module.write(f"\n{lines}\n")
+    shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
+    done = shell(shown.tolerant, tmp_path, NO_MODEL="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Tests passed: 1" in done.stdout
+    assert shown.tolerant.splitlines()[-1].startswith(f"{shown.plain} --config_file_path ")
+
+
+@pytest.mark.process
+def test_plain_adk_eval_finds_an_agent_that_imports_itself_by_name(tmp_path: Path) -> None:
+    """Also a module beside the agent's folder: ADK leaves both out of Python's path."""
+    folder = write_desk(tmp_path / "it's my agents")
+    (folder / "names.py").write_text("NAME = 'desk'\n")
+    (folder.parent / "beside.py").write_text("")
+    eval_set = folder / "desk.evalset.json"
+    sidecar = keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    module = folder / "agent.py"
+    lines = replay_lines("desk", sidecar, folder, models="recorded")
+    imports = f"import beside\nfrom {folder.name}.names import NAME\n"
+    module.write_text(f"{module.read_text()}\n{imports}\n{lines}\n")
+    shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
+    done = shell(shown.plain, tmp_path, NO_MODEL="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.process
+def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
+    """The agent's Gemini has no key, so its recorded turns are used, and the output says so; names may hold spaces."""
+    file = tmp_path / "my agents" / "desks.py"
+    file.parent.mkdir()
+    file.write_text(CONFIGS)
+    eval_set = tmp_path / "sets" / "desk.evalset.json"
+    eval_set.parent.mkdir()
+    write_desk(tmp_path / "played")
+    simulation = played(config(tmp_path / "played"), ["check 1"], {"check": {"status": "open"}})
+    keep(simulation, eval_set, "one")
+    words = AgentWords(words=f"{file}#Second desk")
+    shown = shown_commands(words, eval_set, "one")
+    done = shell(shown.evaluate, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Second desk: tool responses from desk.environment.json, recorded model turns (" in done.stdout
+    tested = shell(shown.pytest, tmp_path)
+    assert tested.returncode == 0, tested.stdout
+    assert "1 passed" in tested.stdout
+    assert shown.plain == ""
+
+
+@pytest.mark.process
+def test_real_tools_run_after_a_warning(tmp_path: Path) -> None:
+    """The agent's real tool ends the process, which leaves no results: the code is ADK's, and its last words are shown."""
+    folder = write_desk(tmp_path / "agents")
+    eval_set = folder / "desk.evalset.json"
+    keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    done = shell(f"{' '.join(program())} eval {folder} {eval_set} --real-tools", tmp_path)
+    assert done.returncode == 1
+    assert "warning: the agent's real tools run" in done.stderr
+    assert "a real tool ran" in done.stderr
+
+
+METRIC = {"metric_name": "tool_trajectory_avg_score", "threshold": 1.0, "score": 0.0, "eval_status": 2}
+CALL = {"name": "find", "args": {"id": "A\x00"}}
+RESULTS = {
+    "eval_set_id": "desk",
+    "eval_case_results": [
+        {
+            "eval_id": "bad",
+            "final_eval_status": 2,
+            "overall_eval_metric_results": [
+                METRIC,
+                {"metric_name": "tokens", "score": 9.0, "eval_status": 4},
+            ],
+            "eval_metric_result_per_invocation": [
+                {
+                    "actual_invocation": {"user_content": {"parts": [{"text": "Where?"}]}},
+                    "expected_invocation": {"intermediate_data": {"tool_uses": [CALL]}},
+                    "eval_metric_results": [METRIC],
+                }
+            ],
+        },
+        {"eval_id": "good", "final_eval_status": 1, "overall_eval_metric_results": []},
+        {"eval_id": "odd", "final_eval_status": 3, "overall_eval_metric_results": []},
+    ],
+}
+
+
+def test_the_table_says_which_call_differs() -> None:
+    """Metrics that only inform are left to the JSON; a case that was not evaluated has not passed."""
+    said = report(read_results(json.dumps(RESULTS)))
+    assert said.splitlines()[0].split() == ["case", "result", "tool_trajectory_avg_score"]
+    assert "tokens" not in said
+    assert 'turn 1, calls expected: find({"id": "A\\u0000"})' in said
+    assert "turn 1, calls made:     none" in said
+    assert said.endswith("1 of 3 passed\n")
+
+
+def test_junit_counts_failures_and_errors() -> None:
+    """What XML has no form for is replaced, so that the file is well-formed."""
+    root = ET.fromstring(junit(read_results(json.dumps(RESULTS)), 1.5))  # noqa: S314 - our own text
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    assert [case.get("name") for case in root.iter("testcase")] == ["bad", "good", "odd"]
+
+
+def test_a_pasted_command_starts_in_the_folder_where_a_module_is_found(tmp_path: Path) -> None:
+    """A dotted module is found from the folder that the studio was started in, and the shell stays where it is."""
+    words = AgentWords(words="my.agents#desk", start_in=tmp_path / "it's here")
+    shown = shown_commands(words, Path("/sets/desk.evalset.json"), "a:b")
+    assert shown.evaluate.startswith(f"(cd '{tmp_path}/it'\"'\"'s here' && ")
+    assert shown.evaluate.endswith(" eval 'my.agents#desk' /sets/desk.evalset.json --case a:b)")
+    assert shown.pytest.splitlines()[-1].endswith(" -m pytest /sets/test_desk.py)")
+
+
+def test_the_help_says_adks_exit_codes() -> None:
+    """0, 1 and 2 mean what they mean for `adk eval`."""
+    assert eval_command.CODES.startswith(
+        "Exit codes, as `adk eval` has them: 0 all cases passed; 1 some did not"
+    )

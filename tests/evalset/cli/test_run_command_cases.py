@@ -1,0 +1,207 @@
+"""`python -m simulator run` plays a golden trace from its eval set, with what is recorded beside it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from evalset import export_cases, import_cases
+from evalset.cli.simulator_program import main
+from evalset.doctor import examine
+from evalset.files.case_text import set_json
+from evalset.recorded.embedded_recording import joined, parted
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.verify import verify
+from simulator.scripts import script_of, write_script
+from tests.evalset.files.examples import a_case as an_eval_case
+from tests.evalset.replay.desk_agent import config, played, write_desk
+from tests.simulator.scripts.recording import record_demo
+
+
+def run(*words: str | Path) -> int:
+    """Run the command in this process."""
+    return main(["run", "--verbose", *map(str, words)])
+
+
+def told(path: Path) -> list[Any]:
+    """Return what the cases of an eval set tell."""
+    return [said_and_done(case) for case in json.loads(path.read_text())["eval_cases"]]
+
+
+def said_and_done(value: Any) -> Any:
+    """Return what a case tells, without the ids and times that each session has of its own."""
+    if isinstance(value, list):
+        return [said_and_done(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    own = {"id", "invocation_id", "creation_timestamp"}
+    return {name: said_and_done(each) for name, each in value.items() if name not in own}
+
+
+def test_a_golden_trace_is_played_again_with_what_a_person_had_confirmed(tmp_path: Path) -> None:
+    """The case holds no question whether a tool may run; what was said to it is recorded beside the set."""
+    first, again = (tmp_path / f"{which}.evalset.json" for which in ("one", "two"))
+    file = tmp_path / "script.yaml"
+    name = "expense_approver"
+    with record_demo(name) as simulation:
+        file.write_text(write_script(script_of(simulation)))
+    words = ("--eval-id", "case", "--otherwise", "fail")
+    assert run(name, "--script", file, "--out", first, *words) == 0
+    assert run(name, "--script", first, "--out", again, *words) == 0
+    assert told(again) == told(first)
+
+
+@pytest.mark.parametrize("named", [(), ("--eval-id", "case")])
+def test_a_run_in_which_a_person_confirms_is_completed(tmp_path: Path, named: tuple[str, ...]) -> None:
+    """Where its environment could not be written, the same command writes it, and no second case."""
+    out, file = tmp_path / "one.evalset.json", tmp_path / "script.yaml"
+    name = "expense_approver"
+    with record_demo(name) as simulation:
+        file.write_text(write_script(script_of(simulation)))
+    words: list[str | Path] = [name, "--script", file, "--out", out, "--otherwise", "fail", *named]
+    sidecar_of(out).write_text("{}")
+    assert run(*words) == 4
+    before = out.read_bytes()
+    assert run(*words) == 4
+    assert out.read_bytes() == before
+    sidecar_of(out).unlink()
+    assert run(*words) == 0
+    assert out.read_bytes() == before
+    assert len(read_environment(sidecar_of(out)).cases) == 1
+    assert '"confirmed": true' in sidecar_of(out).read_text()
+
+
+def moved(first: Path, folder: Path, form: str) -> Path:
+    """Return a golden trace as a person takes it elsewhere: one file, without what lies beside its set."""
+    folder.mkdir()
+    recorded = read_environment(sidecar_of(first))
+    if form == "one file":
+        path = folder / "taken.evalset.json"
+        path.write_text(joined(first.read_text(), recorded))
+        return path
+    path = folder / "taken.zip"
+    cases = load_eval_set_from_file(str(first), first.name).eval_cases
+    path.write_bytes(export_cases(cases, "evalset", environments=recorded).content)
+    return path
+
+
+@pytest.mark.parametrize("form", ["one file", "archive"])
+def test_one_file_holds_the_case_and_what_a_person_had_confirmed(tmp_path: Path, form: str) -> None:
+    """Moved away from its recording, a download is played again, and imported with its recording."""
+    first, again = (tmp_path / f"{which}.evalset.json" for which in ("one", "two"))
+    file = tmp_path / "script.yaml"
+    name = "expense_approver"
+    with record_demo(name) as simulation:
+        file.write_text(write_script(script_of(simulation)))
+    words = ("--eval-id", "case", "--otherwise", "fail")
+    assert run(name, "--script", file, "--out", first, *words) == 0
+    taken = moved(first, tmp_path / "elsewhere", form)
+    assert run(name, "--script", taken, "--out", again, *words) == 0
+    assert told(again) == told(first)
+    imported = import_cases(taken)
+    assert imported.problems == ()
+    assert imported.environments == read_environment(sidecar_of(first)).cases
+    assert list(imported.cases) == load_eval_set_from_file(str(first), "one").eval_cases
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / first.name).write_bytes(first.read_bytes())
+    assert run(name, "--script", alone / first.name, "--out", tmp_path / "three.evalset.json", *words) == 1
+
+
+def test_adk_and_the_doctor_read_the_one_file_as_the_eval_set_that_it_is(tmp_path: Path) -> None:
+    """ADK's loader gives the same cases as without the recording; the doctor finds nothing."""
+    kept = RecordedCase(
+        agent="desk", app_name="desk", turns=(RecordedTurn(query={"parts": [{"text": "hi"}]}),)
+    )
+    path, environment = tmp_path / "desk.evalset.json", RecordedEnvironment(cases={"one": kept})
+    plain = set_json(EvalSet(eval_set_id="desk", eval_cases=[an_eval_case("one")], creation_timestamp=1.0))
+    path.write_text(joined(plain, environment))
+    loaded = load_eval_set_from_file(str(path), "desk")
+    assert loaded == EvalSet.model_validate_json(plain)
+    assert parted(path, path.read_text()).environment == environment
+    assert EvalSet.model_validate_json(parted(path, path.read_text()).text) == loaded
+    assert joined(plain, RecordedEnvironment()) == plain
+    assert parted(path, plain) == (plain, None)
+    assert "unknown-key" not in {each.code for each in examine([path]).findings}
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, "the archive holds no eval sets, not one"),
+        ({"a.evalset.json": "{}", "b/b.evalset.json": "{}"}, "the archive holds 2 eval sets, not one"),
+        (
+            {"a.evalset.json": "{", "a.environment.json": "{}"},
+            "a.environment.json: this is no recorded environment",
+        ),
+        ({"a.evalset.json": b"\xff\xfe\xff"}, "a.evalset.json in the archive is no text in UTF-8"),
+    ],
+)
+def test_an_archive_that_is_no_download_is_refused_with_the_reason(
+    tmp_path: Path, files: dict[str, Any], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is played of it, and nothing is written."""
+    path = tmp_path / "some.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in files.items():
+            made.writestr(name, text)
+    assert run("order_desk", "--script", path, "--out", tmp_path / "out.evalset.json") == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out.evalset.json").exists()
+
+
+def test_a_session_in_the_place_of_a_script_is_offered_to_the_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command says what the file is, and the command that takes it."""
+    path = tmp_path / "kept.json"
+    path.write_text('{"format": "golden-trace-studio/session", "version": 1}')
+    assert run("order_desk", "--script", path, "--out", tmp_path / "out.evalset.json") == 2
+    assert (
+        f"is a session of the studio, not a script. Import it: golden-trace import {path}"
+        in capsys.readouterr().err
+    )
+
+
+CLOCK = """
+
+import time
+
+
+def stamp(callback_context):
+    callback_context.state["last_seen"] = time.time()
+
+
+root_agent.before_agent_callback = stamp
+"""
+
+
+def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line says which tolerance was kept, and the case passes its own verification; without the replay nothing is kept."""
+    source = write_desk(tmp_path / "agents") / "agent.py"
+    source.write_text(source.read_text() + CLOCK)
+    answers = {"check": {"status": "shipped"}}
+    with played(config(tmp_path / "agents"), ["check A"], answers) as simulation:
+        file = tmp_path / "script.yaml"
+        file.write_text(write_script(script_of(simulation)))
+    agent, eval_set, other = (
+        tmp_path / "agents" / "desk",
+        tmp_path / "a.evalset.json",
+        tmp_path / "b.evalset.json",
+    )
+    assert run(agent, "--script", file, "--out", eval_set, "--eval-id", "case") == 0
+    assert "tolerance kept: state `last_seen` holds a time: ignore its value" in capsys.readouterr().out
+    assert verify(eval_set, agents_dir=tmp_path / "agents", models="recorded").status == "passed"
+    assert run(agent, "--script", file, "--out", other, "--eval-id", "case", "--no-replay", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["verified"], told["tolerances"]) == (None, [])
+    assert read_environment(sidecar_of(other)).cases["case"].tolerances == ()

@@ -1,0 +1,161 @@
+"""Golden traces that the studio exports are sound, and tell at once when their agent changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from evalset import EvalSetWriter, GoldenTraceBuilder
+from evalset.doctor import Finding, Migration, RenamedArgument, examine, known_agent, mend, migrate
+from evalset.recorded.known_agents import KnownAgent
+from evalset.recorded.recording_export import record
+from simulator import Seats, Simulation, demo_agent
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.world.connections import ToolShape
+from simulator.facts import Deferred, Raised, RaisedError
+from simulator.seats.answers import ToolAnswer
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+
+PATIENCE = 60.0
+QUERIES = {
+    "order_desk": "Please cancel order A-1001 and refund me.",
+    "travel_planner": "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport.",
+    "expense_approver": "E-7 of engineering: hotel 180 EUR and dinner 75 EUR",
+}
+
+
+def exported(name: str, folder: Path) -> SimulatedAgentConfig:
+    """Play a session with a demo agent, and export it with its environment."""
+    config = demo_agent(name)
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
+        assert simulation.query(QUERIES[name], wait=PATIENCE)
+        session = simulation.session
+        facts = [fact for _, fact in simulation.journal.path()]
+    eval_set = folder / f"{name}_evals.evalset.json"
+    case = GoldenTraceBuilder(session, eval_id="one").build()
+    EvalSetWriter(eval_set, name).write_eval_case(case)
+    record(eval_set, "one", session, facts, config.root_agent)
+    return config
+
+
+def apart(folder: Path) -> list[str]:
+    """Return the codes of what speaks against a set and its recorded environment belonging together, notes too."""
+    return [each.code for each in examine([folder]).findings if each.code.startswith("environment-")]
+
+
+def found(folder: Path, agent: KnownAgent) -> list[Finding]:
+    """Return what is found, save what is a mere note."""
+    examination = examine([folder], agents={agent.name: agent})
+    assert examination.skipped == ()
+    assert examination.unreadable == ()
+    return [each for each in examination.findings if each.severity != "note"]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_is_exported_is_sound(tmp_path: Path, name: str) -> None:
+    """A trace of each demo agent, its environment and the agent fit: no error, no warning, nothing to mend."""
+    agent = known_agent(exported(name, tmp_path))
+    assert agent.tools
+    assert found(tmp_path, agent) == []
+    assert apart(tmp_path) == []
+    assert mend([tmp_path], agents={agent.name: agent}).files == ()
+
+
+@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+@pytest.mark.parametrize("confirmations", ["in_case", "beside"])
+def test_no_answer_of_an_export_contradicts_what_was_recorded(
+    tmp_path: Path, form: str, confirmations: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Like calls, agents as tools, late answers, confirmations given and refused, exceptions: set and environment agree."""
+    monkeypatch.setenv("MAY_SHIP", "1")
+    write_desk(tmp_path / "agents")
+    desk, eval_set = config(tmp_path / "agents"), tmp_path / "desk.evalset.json"
+    checks = [{"status": "shipped"}, {"status": "lost"}]
+    late = {"takes_long": {"status": "begun"}, "later": True, "check": {"status": "shipped"}}
+    never = {"takes_long": ToolAnswer(outcome=Deferred()), "check": {"status": "shipped"}}
+    raised = ToolAnswer(outcome=Raised(error=RaisedError(type="ValueError", message="it broke")))
+    sessions: dict[str, tuple[str, dict[str, Any]]] = {
+        "like": ("check A, check A; advisor visas", {"check": checks, "look_up": {"rule": "none"}}),
+        "late": ("wait; check A, check A", late),
+        "awaited": ("wait; check A", never),
+        "given": ("wipe A", {"wipe": {"wiped": 3}}),
+        "refused": ("wipe A", {"confirmed": False}),
+        "broken": ("break", {"breaks": raised}),
+        "asks itself": ("ship A", {}),
+    }
+    for eval_id, (query, answers) in sessions.items():
+        real = "ship" if eval_id == "asks itself" else "*none*"
+        with played(desk, [query], answers, real=real) as simulation:
+            keep(simulation, eval_set, eval_id, form=form, confirmations=confirmations)
+    assert apart(tmp_path) == []
+    text = eval_set.read_text()
+    eval_set.write_text(
+        text.replace('"lost"', '"gone"').replace('"finished"', '"gone"').replace('"wiped": 3', '"wiped": 4')
+    )
+    assert set(apart(tmp_path)) == {"environment-answers-differ"}
+    guilty = [each.eval_id for each in examine([tmp_path]).findings if each.code in apart(tmp_path)]
+    assert sorted(guilty) == ["awaited", "given", "late", "like"]
+
+
+def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded(tmp_path: Path) -> None:
+    """Nothing is found where the agent is known to do so."""
+    agent = known_agent(exported("order_desk", tmp_path))
+    path = tmp_path / "order_desk_evals.evalset.json"
+    path.write_text(path.read_text().replace('"status": "sent"', '"status": "on its way"'))
+    (finding,) = found(tmp_path, agent)
+    assert finding.code == "environment-answers-differ"
+    assert 'refund_order answered "sent" at status' in finding.meaning
+    told = agent_with_callback()
+    assert told.rewrites
+    assert not agent.rewrites
+    assert found(tmp_path, agent._replace(rewrites=True)) == []
+
+
+def agent_with_callback() -> KnownAgent:
+    """Return an agent that has its say on what its tools answer."""
+    agent = LlmAgent(name="desk", model="none", after_tool_callback=lambda **_: {"status": "on its way"})
+    return known_agent(SimulatedAgentConfig("desk", agent, "x.evalset.json"))
+
+
+def _renamed(agent: KnownAgent, old: str, new: str, argument: tuple[str, str]) -> KnownAgent:
+    """Make the agent that has another name for a tool and for one of its arguments."""
+    shape = agent.tools[old]
+    parameters: dict[str, Any] = dict(shape.parameters)
+    properties = {
+        argument[1] if name == argument[0] else name: held for name, held in parameters["properties"].items()
+    }
+    required = [argument[1] if name == argument[0] else name for name in parameters.get("required", [])]
+    parameters |= {"properties": properties, "required": required, "additionalProperties": False}
+    changed = ToolShape(name=new, parameters=parameters, response_schema=shape.response_schema)
+    others = frozenset(name for name in agent.others if name != old)
+    tools = {name: tool for name, tool in agent.tools.items() if name != old} | {new: changed}
+    return agent._replace(tools=tools, others=others)
+
+
+def test_a_renamed_tool_is_told_and_a_migration_makes_it_fit_again(tmp_path: Path) -> None:
+    """Tool and argument are renamed in the agent: set and environment are found guilty, and migrated they are sound."""
+    agent = known_agent(exported("order_desk", tmp_path))
+    changed = _renamed(agent, "find_order", "look_up", ("order_id", "order"))
+    codes = {each.code for each in found(tmp_path, changed)}
+    assert {"unknown-tool", "environment-tool-gone"} <= codes
+    migration = Migration(
+        tools={"find_order": "look_up"},
+        renamed=(RenamedArgument(tool="find_order", old="order_id", new="order"),),
+    )
+    done = migrate([tmp_path], migration, agents={agent.name: changed})
+    assert [change.problem for change in done.files] == ["", ""]
+    assert found(tmp_path, changed) == []
+    assert migrate([tmp_path], migration, agents={agent.name: changed}).files == ()
+
+
+def test_a_changed_schema_is_told(tmp_path: Path) -> None:
+    """A tool takes another argument: the recorded digest says so, and the calls are refused."""
+    agent = known_agent(exported("order_desk", tmp_path))
+    changed = _renamed(agent, "find_order", "find_order", ("order_id", "order"))
+    by_code = {each.code: each for each in found(tmp_path, changed)}
+    assert {"refused-arguments", "environment-schema-changed"} <= by_code.keys()
+    assert "find_order" in by_code["environment-schema-changed"].meaning
+    assert "'order'" in by_code["refused-arguments"].meaning

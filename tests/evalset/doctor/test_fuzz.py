@@ -1,0 +1,196 @@
+"""Damaged, deep and huge files: nothing that reads, mends or writes eval data crashes on them, and no byte is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from evalset import EvalSetError, EvalSetWriter, ScenarioError, read_cases
+from evalset.doctor import Migration, RenamedArgument, SetArgument, examine, mend, migrate
+from evalset.files.case_text import loaded
+from evalset.files.file_kinds import holds_cases
+from evalset.files.outline_cache import KnownFiles
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
+from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
+from tests.evalset.doctor.damage import ENVIRONMENTS, SETS, damaged
+from tests.evalset.doctor.examples import (
+    a_case,
+    a_message,
+    a_recorded_case,
+    a_set,
+    a_turn,
+    an_environment,
+    in_bytes,
+)
+from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
+from tests.evalset.doctor.test_pitfalls import agents
+from tests.evalset.files.examples import a_case as an_eval_case
+
+often = settings(suppress_health_check=list(HealthCheck))
+MIGRATION = Migration(
+    tools={"find_order": "look_up"},
+    renamed=(RenamedArgument(tool="find_order", old="order_id", new="order"),),
+    given=(SetArgument(tool="find_order", name="deep", value={}),),
+)
+
+
+@contextmanager
+def folder_of(**files: bytes) -> Iterator[Path]:
+    """Make a folder of files; `set` and `environment` are their names."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        for kind, content in files.items():
+            Path(name, {"set": SET, "environment": ENVIRONMENT}[kind]).write_bytes(content)
+        yield Path(name)
+
+
+def check_kept(folder: Path, before: dict[str, bytes]) -> None:
+    """Check that the old text of each file is still there: in the file, or in a copy beside it."""
+    for name, text in before.items():
+        held = [path.read_bytes() for path in folder.iterdir() if path.name.startswith(name)]
+        assert text in held
+
+
+@often
+@given(damaged(SETS), st.one_of(st.none(), damaged(ENVIRONMENTS)))
+def test_the_doctor_examines_and_mends_whatever_is_there(text: bytes, environment: bytes | None) -> None:
+    """It never raises; what it mends it can read; done again it does nothing; the old text is kept."""
+    beside = {} if environment is None else {"environment": environment}
+    with folder_of(set=text, **beside) as folder:
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        examination = examine([folder], agents=agents(), portable=True)
+        assert examination.unreadable == ()
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        done = mend([folder], agents=agents(), portable=True)
+        assert done.problems == ()
+        assert bool(done.files) == bool(examination.mendable)
+        check_kept(folder, before)
+        again = examine([folder], agents=agents(), portable=True)
+        assert again.mendable == ()
+        assert mend([folder], agents=agents(), portable=True).files == ()
+        for file in again.files:
+            if file.kind == "eval set" and not [each for each in file.findings if each.severity == "error"]:
+                loaded(file.file)
+
+
+@often
+@given(damaged(SETS))
+def test_a_migration_changes_a_file_whole_or_not_at_all(text: bytes) -> None:
+    """It never raises; what it writes is JSON again, and the old text is kept."""
+    with folder_of(set=text) as folder:
+        done = migrate([folder], MIGRATION)
+        check_kept(folder, {SET: text})
+        if any(change.written for change in done.files):
+            json.loads((folder / SET).read_bytes())
+            assert migrate([folder], MIGRATION).files == ()
+
+
+@often
+@given(damaged(SETS))
+def test_the_writer_appends_or_says_why_not(text: bytes) -> None:
+    """A file that cannot take a case stays as it is; one that can holds all that it held."""
+    with folder_of(set=text) as folder:
+        path = folder / SET
+        try:
+            written = EvalSetWriter(path, "desk", known=KnownFiles()).write_eval_case(an_eval_case("new one"))
+        except EvalSetError:
+            assert path.read_bytes() == text
+            return
+        check_kept(folder, {SET.removesuffix(".evalset.json"): text} if written.converted_copy else {})
+        cases = json.loads(path.read_bytes())["eval_cases"]
+        assert cases[-1]["eval_id"] == "new one"
+        if not written.converted_copy:
+            after = path.read_bytes()
+            place = next(
+                (at for at, pair in enumerate(zip(text, after, strict=False)) if pair[0] != pair[1]),
+                len(text),
+            )
+            assert after.endswith(text[place:])
+
+
+@often
+@given(damaged([*SETS, *ENVIRONMENTS]))
+def test_readers_read_or_raise_their_own_error(content: bytes) -> None:
+    """The loader of cases, the reader of recordings and that of environments know only their own errors."""
+    text = content.decode(errors="replace")
+    holds_cases(text)
+    for read, error in ((read_cases, ScenarioError), (read_recording, RecordingError)):
+        with suppress(error):
+            read(text)
+    with folder_of(environment=content) as folder:
+        with suppress(RecordedEnvironmentError):
+            read_environment(folder / ENVIRONMENT)
+        assert (folder / ENVIRONMENT).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"eval_cases":' + b"[" * 900],
+)
+def test_a_hundred_thousand_brackets_crash_nothing(tmp_path: Path, text: bytes) -> None:
+    """Each reader says that it cannot read that; nothing is changed."""
+    path = tmp_path / SET
+    path.write_bytes(text)
+    assert [each.code for each in examine([path]).findings] == ["too-deep"]
+    assert mend([path]).files == ()
+    with pytest.raises(EvalSetError):
+        EvalSetWriter(path, "desk", known=KnownFiles()).write_eval_case(an_eval_case("new"))
+    with pytest.raises(ScenarioError):
+        read_cases(text.decode())
+    with pytest.raises(RecordingError):
+        read_recording(text.decode())
+    with pytest.raises(RecordedEnvironmentError):
+        read_environment(path)
+    assert not holds_cases(text.decode())
+    assert path.read_bytes() == text
+
+
+def a_large_set(folder: Path, count: int, words: int) -> bytes:
+    """Write a set of so many cases, in which two things are wrong; return its text."""
+    turn = a_turn(final_response=a_message("model", "It is on its way. " * words))
+    written = json.dumps(a_case("ID", turn), indent=2)
+    cases = [written.replace('"ID"', f'"case {number}"') for number in range(count)]
+    cases[77] = re.sub(r'"role": "user",\s+', "", cases[77], count=1)
+    cases[-2] = cases[-2].replace('"case ', '"case:')
+    text = '{"eval_set_id": "orders", "eval_cases": [\n' + ",\n".join(cases) + "\n]}\n"
+    (folder / SET).write_text(text)
+    (folder / ENVIRONMENT).write_bytes(in_bytes(an_environment(**{f"case:{count - 2}": a_recorded_case()})))
+    return text.encode()
+
+
+@pytest.mark.parametrize(("count", "words", "size"), [(10_000, 3, 9_000_000), (400, 7_000, 50_000_000)])
+def test_huge_files_are_examined_and_mended(tmp_path: Path, count: int, words: int, size: int) -> None:
+    """Ten thousand cases, or 50 MB: the places are right, only two small mends differ, and a case goes in behind."""
+    text = a_large_set(tmp_path, count, words)
+    path, last = tmp_path / SET, count - 2
+    assert len(text) > size
+    done = {change.file.name: change for change in mend([path]).files}
+    told = {each.code: each for each in done[SET].mended}
+    assert told.keys() == {"missing-role", "unfit-eval-id"}
+    assert told["missing-role"].line == text[: text.index(b'"case 77"')].count(b"\n") + 5
+    assert told["unfit-eval-id"].line == text[: text.index(f'"case:{last}"'.encode())].count(b"\n") + 1
+    added = [line for line in done[SET].diff.splitlines()[2:] if line.startswith("+")]
+    assert len(added) == 3  # the member before the new one gets a comma
+    assert f'"case_{last}"' in added[-1]
+    mended = path.read_bytes()
+    assert len(mended) == len(text) + len(',\n        "role": "user"')
+    assert list(read_environment(tmp_path / ENVIRONMENT).cases) == [f"case_{last}"]
+    EvalSetWriter(path, "desk").write_eval_case(an_eval_case("new"))
+    ids = [case["eval_id"] for case in json.loads(path.read_bytes())["eval_cases"]]
+    assert ids == [*(f"case {number}" for number in range(last)), f"case_{last}", f"case {last + 1}", "new"]
+
+
+def test_a_set_in_one_line_is_told_by_its_column(tmp_path: Path) -> None:
+    """A compact file has one line; the column leads to the place."""
+    text = json.dumps(a_set(a_case("a:b"))).encode()
+    (tmp_path / SET).write_bytes(text)
+    finding = examine([tmp_path / SET]).findings[0]
+    assert finding.line == 1
+    assert finding.column == text.index(b'"eval_id"') + 1

@@ -1,0 +1,81 @@
+"""A file that is no eval set, but holds cases, is named with the command that imports it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from evalset import GoldenTraceBuilder, export_cases
+from evalset.cli.main import main
+from evalset.doctor import examine, mend
+from evalset.files.case_text import loaded
+from evalset.recorded.recording_export import recorded_for
+from simulator.journal import Journal
+from tests.evalset.doctor.examples import a_set, in_bytes
+from tests.simulator.runtime.playing import played
+from tests.simulator.runtime.shapes import SHAPES
+from tests.simulator.runtime.ways import Traces
+
+
+def importable(name: str) -> tuple[str, bytes]:
+    """Return a file of a session, by its name, in one of the forms that an import takes."""
+    play = played(SHAPES["plain"], "held")
+    if name == "journal":
+        return "kept.json", play.journal.to_json().encode()
+    facts = [fact for _, fact in play.journal.path()]
+    cases = [
+        GoldenTraceBuilder(play.end.session, eval_id=each, confirmations="beside").build()
+        for each in ("one", "two")
+    ]
+    recorded = recorded_for(play.end.session, facts, SHAPES["plain"].config(Traces()).root_agent)
+    if name == "archive":
+        made = export_cases(cases, "evalset", environments=dict.fromkeys(("one", "two"), recorded))
+    else:
+        made = export_cases(cases[:1], "adk_test", environments={"one": recorded})
+    return made.name, made.content
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("journal", "a session of the studio"),
+        ("adk_test", "a session of ADK, or a test of `adk test`"),
+        ("archive", "a ZIP archive"),
+    ],
+)
+def test_the_doctor_offers_the_import_that_works(
+    tmp_path: Path, name: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The remedy is a command; run as it stands, it writes an eval set that ADK reads."""
+    named, content = importable(name)
+    folder = tmp_path / "my sessions"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = folder / named
+    path.write_bytes(content)
+    (finding,) = examine([path]).findings
+    assert (finding.code, finding.severity) == ("not-an-eval-set", "error")
+    assert f"The file is {words}, and no eval set." in finding.meaning
+    assert mend([path]).files == ()
+    program, command, *arguments = shlex.split(finding.remedy.removeprefix("Import it: "))
+    assert program == "golden-trace"
+    assert main([command, *arguments]) == 0
+    assert capsys.readouterr().out
+    (made,) = tmp_path.glob("*.evalset.json")
+    assert len(loaded(made).eval_cases) == (2 if name == "archive" else 1)
+    assert [each for each in examine([made]).findings if each.severity != "note"] == []
+
+
+def test_a_database_is_offered_to_the_import_and_an_eval_set_is_not(tmp_path: Path) -> None:
+    """A database of SQLite is no damaged text; an eval set that is also something else stays an eval set."""
+    database = tmp_path / "sessions.db"
+    database.write_bytes(b"SQLite format 3\x00" + bytes(200))
+    (finding,) = examine([database]).findings
+    assert "a SQLite database of sessions" in finding.meaning
+    assert "golden-trace import" in finding.remedy
+    sets = tmp_path / "orders.evalset.json"
+    sets.write_bytes(in_bytes(a_set(events=[])))
+    assert [each.code for each in examine([sets]).findings] == ["unknown-key"]
+    assert Journal.from_json(importable("journal")[1].decode()).path()

@@ -1,0 +1,252 @@
+"""What the doctor mends it mends whole, in its turn, with a copy, and only what it says."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset import EvalSetWriter
+from evalset.doctor import Changes, examine, mend, preview
+from evalset.doctor import file_writing as writing_room
+from evalset.doctor import fixes as mending_room
+from evalset.recorded.recording_files import read_environment
+from simulator.base import atomic_files
+from simulator.base.atomic_files import lock_path, system_lock
+from tests.evalset.doctor.examples import (
+    a_case,
+    a_message,
+    a_recorded_case,
+    a_set,
+    a_turn,
+    an_environment,
+    in_bytes,
+    put,
+)
+from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
+from tests.evalset.files.examples import a_case as an_eval_case
+from tests.harness.processes import wait_until
+
+ROLELESS = a_set(a_case("one", a_turn(user_content={"parts": [{"text": "größer"}]})))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return all files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def written(changes: Changes) -> list[str]:
+    """Return the names of the files that were written."""
+    assert changes.problems == ()
+    return [change.file.name for change in changes.files if change.written]
+
+
+def test_nothing_but_the_mend_changes(tmp_path: Path) -> None:
+    """Of a file in an odd formatting each byte stays but those that are told; the preview shows them before."""
+    text = b'{ "eval_set_id":"orders","eval_cases" : [\r\n\t{"eval_id":"a","conversation":[{"user_content":{"parts":[{"text":"\\u00fc"}]}}]}]}'
+    put(tmp_path, {SET: text})
+    shown = preview([tmp_path]).files[0]
+    assert not shown.written
+    assert contents(tmp_path) == {SET: text}
+    assert [line for line in shown.diff.splitlines() if line.startswith("+\t")] == [
+        '+\t{"eval_id":"a","conversation":[{"user_content":{"parts":[{"text":"\\u00fc"}],"role":"user"}}]}]}'
+    ]
+    done = mend([tmp_path]).files[0]
+    assert done.after == shown.after == text.replace(b"}]}}]}]}", b'}],"role":"user"}}]}]}')
+    assert contents(tmp_path) == {SET: done.after, f"{SET}.1.bak": text}
+    assert examine([tmp_path]).mendable == ()
+
+
+def test_copies_are_numbered_and_never_replaced(tmp_path: Path) -> None:
+    """Each mend keeps another copy; one that was there stays."""
+    put(tmp_path, {SET: codecs.BOM_UTF8 + in_bytes(a_set()), f"{SET}.1.bak": b"mine"})
+    mend([tmp_path])
+    (tmp_path / SET).write_bytes(codecs.BOM_UTF8 + in_bytes(a_set()))
+    mend([tmp_path])
+    held = contents(tmp_path)
+    assert held[f"{SET}.1.bak"] == b"mine"
+    assert held[f"{SET}.2.bak"] == held[f"{SET}.3.bak"] == codecs.BOM_UTF8 + in_bytes(a_set())
+
+
+def test_only_the_wanted_kinds_are_mended(tmp_path: Path) -> None:
+    """With codes, everything else stays; a text that cannot be read without another mend stays as it is."""
+    put(tmp_path, {SET: in_bytes(a_set(a_case("a:b", a_turn(user_content={"parts": [{"text": "x"}]}))))})
+    assert [each.code for each in mend([tmp_path], codes=["missing-role"]).files[0].mended] == [
+        "missing-role"
+    ]
+    assert [each.code for each in examine([tmp_path]).mendable] == ["unfit-eval-id"]
+    (tmp_path / SET).write_bytes(codecs.BOM_UTF8 + in_bytes(ROLELESS))
+    assert mend([tmp_path], codes=["missing-role"]).files == ()
+    assert {each.code for each in mend([tmp_path]).files[0].mended} == {"byte-order-mark", "missing-role"}
+
+
+def test_an_id_changes_in_the_recorded_environment_too(tmp_path: Path) -> None:
+    """A case that gets an id that can be used keeps what was recorded for it."""
+    environment = an_environment(**{"a:b": a_recorded_case()}) | {"notes": {"a:b": {"text": "why"}}}
+    put(tmp_path, {SET: in_bytes(a_set(a_case("a:b"))), ENVIRONMENT: in_bytes(environment)})
+    assert sorted(written(mend([tmp_path]))) == [ENVIRONMENT, SET]
+    found = read_environment(tmp_path / ENVIRONMENT)
+    assert list(found.cases) == list(found.notes) == ["a_b"]
+    assert examine([tmp_path]).findings == ()
+    assert (tmp_path / f"{ENVIRONMENT}.1.bak").read_bytes() == in_bytes(environment)
+
+
+def test_a_recorded_case_is_never_put_over_another_one(tmp_path: Path) -> None:
+    """Where the environment holds a case of the new id, it is left as it is: nothing recorded is lost."""
+    environment = in_bytes(an_environment(**{"a:b": a_recorded_case(), "a_b": a_recorded_case()}))
+    put(tmp_path, {SET: in_bytes(a_set(a_case("a:b"))), ENVIRONMENT: environment})
+    assert written(mend([tmp_path])) == [SET]
+    assert (tmp_path / ENVIRONMENT).read_bytes() == environment
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for the superuser")
+def test_what_cannot_be_written_stays_with_what_belongs_to_it(tmp_path: Path) -> None:
+    """A read-only set keeps its old id, and so does its recorded environment."""
+    files = {
+        SET: in_bytes(a_set(a_case("a:b"))),
+        ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
+    }
+    put(tmp_path, files)
+    (tmp_path / SET).chmod(0o400)
+    assert "read-only" in " ".join(mend([tmp_path]).problems)
+    assert contents(tmp_path) == files
+
+
+def test_a_disk_that_refuses_leaves_both_files_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment is written first; when its set cannot be, it gets its old text back, and no copy is left.
+
+    The writing of the set is replaced, as no disk is at hand that refuses at that moment.
+    """
+    files = {
+        SET: in_bytes(a_set(a_case("a:b"))),
+        ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
+    }
+    put(tmp_path, files)
+    real = atomic_files.write_whole
+
+    def refuse(target: Path, *pieces: Any, **more: Any) -> os.stat_result:
+        if target.name == SET:
+            raise OSError(28, "No space left on device")
+        return real(target, *pieces, **more)
+
+    monkeypatch.setattr(writing_room, "write_whole", refuse)
+    problems = mend([tmp_path]).problems
+    assert "No space left on device" in " ".join(problems)
+    assert len(problems) == 2
+    assert contents(tmp_path) == files
+
+
+def test_a_file_that_is_written_meanwhile_is_planned_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case that comes between plan and writing is not lost: the mend is made for the new text.
+
+    The plan's first reading is replaced, to write a case at that very moment.
+    """
+    put(tmp_path, {SET: in_bytes(ROLELESS)})
+    real = mending_room.content_of
+    visits: list[Path] = []
+
+    def read_and_write(file: Path) -> Any:
+        found = real(file)
+        if not visits:
+            visits.append(file)
+            EvalSetWriter(file, "desk").write_eval_case(an_eval_case("between"))
+        return found
+
+    monkeypatch.setattr(mending_room, "content_of", read_and_write)
+    assert written(mend([tmp_path])) == [SET]
+    whole = json.loads((tmp_path / SET).read_bytes())
+    assert [case["eval_id"] for case in whole["eval_cases"]] == ["one", "between"]
+    assert whole["eval_cases"][0]["conversation"][0]["user_content"]["role"] == "user"
+
+
+def test_the_lock_is_waited_for(tmp_path: Path) -> None:
+    """While another writer is in the file, the doctor waits."""
+    put(tmp_path, {SET: in_bytes(ROLELESS)})
+    mended = threading.Thread(target=lambda: mend([tmp_path]))
+    with system_lock(lock_path(tmp_path / SET), 1.0):
+        mended.start()
+        wait_until(mended.is_alive, what="the doctor")
+        assert (tmp_path / SET).read_bytes() == in_bytes(ROLELESS)
+    mended.join()
+    assert b'"role": "user"' in (tmp_path / SET).read_bytes()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """The file behind it is mended, and the copy lies beside that."""
+    (tmp_path / "kept").mkdir()
+    put(tmp_path / "kept", {"real.json": in_bytes(ROLELESS)})
+    link = tmp_path / SET
+    link.symlink_to(tmp_path / "kept" / "real.json")
+    assert written(mend([link])) == [SET]
+    assert link.is_symlink()
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["real.json", "real.json.1.bak"]
+
+
+def test_a_conversion_is_the_same_each_time_and_tells_what_it_loses(tmp_path: Path) -> None:
+    """Old eval data gets no fresh ids and no clock: what is shown is what is written, and what ADK drops is named."""
+    old = [
+        {
+            "query": "x",
+            "reference": "y",
+            "expected_tool_use": [{"tool_name": "t", "tool_input": {}, "mock_tool_output": 1}],
+            "why": "z",
+        }
+    ]
+    put(tmp_path, {SET: in_bytes(old)})
+    finding = next(each for each in examine([tmp_path]).findings if each.code == "legacy-format")
+    assert "expected_tool_use.mock_tool_output" in finding.loses
+    assert "why" in finding.loses
+    shown = preview([tmp_path]).files[0].after
+    assert mend([tmp_path]).files[0].after == shown == (tmp_path / SET).read_bytes()
+    assert (tmp_path / f"{SET}.1.bak").read_bytes() == in_bytes(old)
+
+
+def test_what_a_mend_takes_out_is_told(tmp_path: Path) -> None:
+    """The finding and the mend both name the value that goes."""
+    put(
+        tmp_path,
+        {SET: in_bytes(a_set(a_case("one", a_turn(notes={"by": "me"}, final_response=a_message("agent")))))},
+    )
+    done = mend([tmp_path]).files[0]
+    assert {each.code: each.loses for each in done.mended} == {
+        "refused-key": 'notes = {"by": "me"}',
+        "wrong-role": 'the role "agent"',
+    }
+
+
+def test_many_findings_of_a_kind_are_told_as_one_and_all_are_mended(tmp_path: Path) -> None:
+    """A hundred are shown, the last stands for the rest; the counts are right, and nothing is left behind."""
+    roleless = [
+        a_case(f"case {number}", a_turn(user_content={"parts": [{"text": "x"}]})) for number in range(250)
+    ]
+    put(tmp_path, {SET: in_bytes(a_set(*roleless))})
+    findings = [each for each in examine([tmp_path]).findings if each.code == "missing-role"]
+    assert len(findings) == 100
+    assert [each.count for each in findings] == [1] * 99 + [151]
+    mend([tmp_path])
+    assert examine([tmp_path]).findings == ()
+
+
+def test_the_text_of_a_message_in_another_format_is_kept(tmp_path: Path) -> None:
+    """A message with its text under `content`, as other tools write it, says the same after the mend."""
+    turn = a_turn(
+        user_content={"role": "user", "content": "Where is A-1?"},
+        final_response={"content": "On its way.", "role": "assistant", "parts": []},
+    )
+    path = tmp_path / SET
+    path.write_bytes(in_bytes(a_set(a_case("one", turn))))
+    assert "empty-user-content" not in {each.code for each in examine([path]).findings}
+    assert not any(each.loses for each in examine([path]).mendable if each.code == "refused-key")
+    mend([path])
+    kept = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
+    assert kept["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
+    assert kept["final_response"] == {"parts": [{"text": "On its way."}], "role": "model"}

@@ -1,0 +1,221 @@
+"""Renamed tools and changed arguments go through eval sets old and new and recorded environments, all places at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from evalset.doctor import (
+    DroppedArgument,
+    Migration,
+    RenamedArgument,
+    SetArgument,
+    examine,
+    migrate,
+    preview_migration,
+)
+from evalset.recorded.recording_files import read_environment
+from tests.evalset.doctor.examples import (
+    a_call,
+    a_case,
+    a_recorded_call,
+    a_recorded_case,
+    a_set,
+    a_turn,
+    an_answer,
+    an_environment,
+    an_event,
+    events,
+    in_bytes,
+    put,
+)
+from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
+
+RENAMES = Migration(
+    tools={"find_order": "look_up"},
+    renamed=(RenamedArgument(tool="find_order", old="order_id", new="order"),),
+    dropped=(DroppedArgument(tool="find_order", name="old"),),
+    given=(SetArgument(tool="find_order", name="deep", value=[1, {"ü": None}]),),
+)
+
+
+QUESTION = {
+    "function_call": {
+        "id": "q", "name": "adk_request_confirmation",
+        "args": {"originalFunctionCall": {"id": "c", "name": "find_order", "args": {"order_id": "A"}}},
+    }
+}  # fmt: skip
+"""ADK's question whether a tool may run, which quotes the call."""
+
+
+def read(folder: Path, name: str = SET) -> Any:
+    """Read a file as JSON."""
+    return json.loads((folder / name).read_bytes())
+
+
+def test_every_place_of_a_set_is_migrated(tmp_path: Path) -> None:
+    """Calls and answers in lists, in events, in messages, and quoted in a question; texts that only look alike stay."""
+    in_events = a_turn(
+        2, intermediate_data=events(an_event(a_call(order_id="A", old=1), QUESTION), an_event(an_answer()))
+    )
+    camel = {
+        "toolUses": [{"name": "find_order"}],
+        "intermediateResponses": [["desk", [{"functionCall": {"name": "find_order"}}]]],
+    }
+    state = {"name": "find_order", "order_id": "A", "function_call": {"name": "find_order"}}
+    case = a_case(
+        "one",
+        a_turn(),
+        in_events,
+        a_turn(3, intermediate_data=camel),
+        session_input={"app_name": "desk", "user_id": "u", "state": state},
+    )
+    put(tmp_path, {SET: in_bytes(a_set(case))})
+    shown = preview_migration([tmp_path], RENAMES).files[0]
+    done = migrate([tmp_path], RENAMES).files[0]
+    assert done.written
+    assert done.after == shown.after
+    case = read(tmp_path)["eval_cases"][0]
+    assert case["session_input"]["state"] == state
+    plain, with_events, in_camel = (turn["intermediate_data"] for turn in case["conversation"])
+    new = {"order": "A-1", "deep": [1, {"ü": None}]}
+    assert plain["tool_uses"][0] == {"id": "call-1", "name": "look_up", "args": new}
+    assert plain["tool_responses"][0]["name"] == "look_up"
+    called, asked = with_events["invocation_events"][0]["content"]["parts"]
+    assert called["function_call"]["args"] == {"order": "A", "deep": [1, {"ü": None}]}
+    quoted = asked["function_call"]["args"]["originalFunctionCall"]
+    assert quoted == {"id": "c", "name": "look_up", "args": {"order": "A", "deep": [1, {"ü": None}]}}
+    assert in_camel["toolUses"] == [{"name": "look_up", "args": {"deep": [1, {"ü": None}]}}]
+    assert b'"name": "find_order"' not in in_bytes([with_events, in_camel])
+    told = {each.meaning: each.count for each in done.mended}
+    assert told["The argument 'order_id' of 'find_order' is called 'order'."] == 3
+    assert migrate([tmp_path], RENAMES).files == ()
+
+
+def test_old_eval_data_is_migrated_in_its_own_form(tmp_path: Path) -> None:
+    """A list of queries stays one."""
+    use = {"tool_name": "find_order", "tool_input": {"order_id": "A", "old": 1}}
+    put(tmp_path, {"a.test.json": in_bytes([{"query": "find_order", "expected_tool_use": [use]}])})
+    assert migrate([tmp_path], RENAMES).files[0].written
+    assert read(tmp_path, "a.test.json") == [
+        {
+            "query": "find_order",
+            "expected_tool_use": [
+                {"tool_name": "look_up", "tool_input": {"order": "A", "deep": [1, {"ü": None}]}}
+            ],
+        }
+    ]
+
+
+def test_a_recorded_environment_is_migrated_with_its_set(tmp_path: Path) -> None:
+    """Calls, models' turns, rules and the tools' digests; the environment still fits its set."""
+    rule = {
+        "rule_id": "slow", "tool_name": "find_order", "effect": {"kind": "response", "value": {}},
+        "match_args": {"order_id": "A-1"},
+    }  # fmt: skip
+    turn = {
+        "query": {"role": "user", "parts": [{"text": "x"}]},
+        "calls": [a_recorded_call(), a_recorded_call(2, within=["find_order"], arguments={"order_id": "A-2"})],
+        "models": [{"agent": "desk", "author": {"source": "model"}, "responses": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "find_order", "args": {"order_id": "A-1"}}}]}}]}],
+    }  # fmt: skip
+    tolerances = [
+        {"kind": "ignore", "tool": "find_order", "path": "order_id[0].x"},
+        {"kind": "ignore", "tool": "other", "path": "order_id"},
+    ]
+    case = a_recorded_case(
+        turns=[turn],
+        tools={"find_order": {"schema_digest": "x"}},
+        rules=[rule],
+        tolerances=tolerances,
+    )
+    put(tmp_path, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment(one=case) | {"version": 2})})
+    assert [change.written for change in migrate([tmp_path], RENAMES).files] == [True, True]
+    read_case = read_environment(tmp_path / ENVIRONMENT).cases["one"]
+    assert set(read_case.tools) == {"look_up"}
+    assert [call.tool for call in read_case.turns[0].calls] == ["look_up", "look_up"]
+    assert read_case.turns[0].calls[1].within == ("look_up",)
+    assert [(each.tool, each.path) for each in read_case.tolerances] == [
+        ("look_up", "order[0].x"),
+        ("other", "order_id"),
+    ]
+    assert read_case.rules[0].tool_name == "look_up"
+    assert read_case.rules[0].match_args == {"order": "A-1"}
+    assert b"find_order" not in (tmp_path / ENVIRONMENT).read_bytes()
+    assert [each.code for each in examine([tmp_path]).findings] == []
+
+
+def test_names_can_be_swapped(tmp_path: Path) -> None:
+    """Two tools, and two arguments, change places: all is done at once."""
+    uses = [{"name": "a", "args": {"x": 1, "y": 2}}, {"name": "b", "args": {}}]
+    put(tmp_path, {SET: in_bytes(a_set(a_case("one", a_turn(intermediate_data={"tool_uses": uses}))))})
+    swap = Migration(
+        tools={"a": "b", "b": "a"},
+        renamed=(RenamedArgument(tool="a", old="x", new="y"), RenamedArgument(tool="a", old="y", new="x")),
+    )
+    migrate([tmp_path], swap)
+    data = read(tmp_path)["eval_cases"][0]["conversation"][0]["intermediate_data"]
+    assert data["tool_uses"] == [{"name": "b", "args": {"y": 1, "x": 2}}, {"name": "a", "args": {}}]
+
+
+def test_an_argument_is_never_put_over_another_one(tmp_path: Path) -> None:
+    """Where a call has the new name already, the file and the one beside it stay as they are, and the place is told."""
+    uses = [{"name": "find_order", "args": {"order_id": "A", "order": "B"}}]
+    files = {
+        SET: in_bytes(a_set(a_case("one", a_turn(intermediate_data={"tool_uses": uses})))),
+        ENVIRONMENT: in_bytes(an_environment()),
+    }
+    put(tmp_path, files)
+    problems = migrate([tmp_path], RENAMES).problems
+    assert len(problems) == 2
+    assert "cannot be called 'order'" in problems[0]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_a_condition_that_may_name_an_argument_is_left_and_told(tmp_path: Path) -> None:
+    """The rule's condition is a person's own: it is not changed behind their back."""
+    rule = {
+        "rule_id": "odd", "tool_name": "find_order", "effect": {"kind": "response", "value": {}},
+        "when": {"kind": "argument", "path": "order_id", "test": {"test": "present"}},
+    }  # fmt: skip
+    environment = an_environment(one=a_recorded_case(rules=[rule]))
+    put(tmp_path, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(environment)})
+    told = [each for change in migrate([tmp_path], RENAMES).files for each in change.mended]
+    assert "'odd'" in next(each.meaning for each in told if each.code == "migration-left")
+
+
+def test_a_damaged_file_is_to_be_mended_first(tmp_path: Path) -> None:
+    """It is named with what is wrong, and stays as it is."""
+    put(tmp_path, {SET: in_bytes(a_set())[:-9], "other.evalset.json": in_bytes(a_set())})
+    done = migrate([tmp_path], RENAMES)
+    assert "mend it first" in done.problems[0]
+    assert [change.file.name for change in done.files if change.written] == ["other.evalset.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ({"tools": {"": "x"}}, "name is empty"),
+        (
+            {
+                "renamed": [{"tool": "a", "old": "x", "new": "y"}],
+                "dropped": [{"tool": "a", "name": "x"}],
+            },
+            "more than one thing shall be done to a.x",
+        ),
+        (
+            {
+                "renamed": [{"tool": "a", "old": "x", "new": "y"}],
+                "given": [{"tool": "a", "name": "y", "value": 1}],
+            },
+            "a.y would be there twice",
+        ),
+    ],
+)
+def test_a_migration_says_one_thing_of_each_argument(words: dict[str, Any], wrong: str) -> None:
+    """What cannot all be done is refused before anything is read."""
+    with pytest.raises(ValidationError, match=wrong):
+        Migration.model_validate(words)

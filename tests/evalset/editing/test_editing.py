@@ -1,0 +1,335 @@
+"""Editing an eval set: what no edit names stays byte for byte, each step can be undone, and what lies beside follows."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from evalset.editing.case_edits import (
+    AddCall,
+    DeleteCase,
+    DuplicateCase,
+    Edit,
+    MergeCases,
+    MoveCall,
+    MoveCase,
+    MoveTurn,
+    NoteCase,
+    RemoveCall,
+    RemoveTurn,
+    RemoveValue,
+    RenameCase,
+    SetCall,
+    SetResponse,
+    SetText,
+    SetValue,
+    SplitCase,
+)
+from evalset.editing.case_parts import EditError, calls_of, steps_of
+from evalset.editing.opened_set import open_set
+from evalset.editing.set_changes import changes
+from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
+from evalset.errors import EvalSetError
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from simulator.facts import Returned
+from tests.evalset.editing.editing_sets import record_case, work_on, write_set
+
+DATA = ("conversation", 0, "intermediate_data")
+EVENT = (
+    "conversation",
+    1,
+    "intermediate_data",
+    "invocation_events",
+    1,
+    "content",
+    "parts",
+    0,
+    "function_call",
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A set of three cases."""
+    return write_set(tmp_path / "desk.evalset.json")
+
+
+def raw(path: Path, eval_id: str) -> dict[str, Any]:
+    """Read a case of a file with nothing but `json`."""
+    cases = json.loads(path.read_bytes())["eval_cases"]
+    return next(case for case in cases if case["eval_id"] == eval_id)
+
+
+def test_a_set_is_opened_as_it_is(path: Path) -> None:
+    """The rows say what is in each case, in either spelling and either form; the bytes are those of the file."""
+    work = work_on(path)
+    (row, *_) = work.rows()
+    assert (row.eval_id, row.turns, row.tools) == ("one", 2, ("find_order", "track"))
+    assert (row.query, row.agents, row.rubrics) == ("Where is A-1?", ("order_desk",), 2)
+    assert row.holds(["track", "a-1"])
+    assert text_of_set(work) == path.read_bytes()
+    assert [step.kind for step in steps_of(work.case("one"), 0)] == [
+        "query", "call", "response", "call", "response", "text", "final",
+    ]  # fmt: skip
+    assert [step.kind for step in steps_of(work.case("one"), 1)] == [
+        "query",
+        "text",
+        "call",
+        "response",
+        "final",
+    ]
+
+
+EDITS: list[Edit] = [
+    SetText(case="two", where=("conversation", 0, "user_content"), text="Else?"),
+    SetText(case="two", where=(*DATA, "intermediate_responses", 0, 1), text="Hm."),
+    SetValue(case="two", where=("conversation", 0, "final_response"), value={"parts": [{"text": "No."}]}),
+    SetCall(case="two", where=(*DATA, "tool_uses", 0), name="look_up", arguments={"id": 1}),
+    SetCall(case="two", where=EVENT, name="follow", arguments={"id": 2}),
+    SetResponse(case="two", where=(*DATA, "tool_responses", 1), response={"at": "Bern"}),
+    AddCall(case="two", turn=0, name="close", arguments={}, response={"ok": True}),
+    AddCall(case="two", turn=1, name="close", arguments={}, response={"ok": True}),
+    RemoveCall(case="two", where=(*DATA, "tool_uses", 0)),
+    RemoveCall(case="two", where=EVENT),
+    MoveCall(case="two", where=(*DATA, "tool_uses", 0), by=1),
+    MoveTurn(case="two", turn=0, by=1),
+    RemoveTurn(case="two", turn=1),
+    RemoveValue(case="two", where=("rubrics",)),
+    SetValue(case="two", where=("session_input", "state"), value={"tier": "new"}),
+    SetValue(case="two", where=("final_session_state",), value={}),
+    SetValue(case="two", where=("conversation", 1, "rubrics"), value=[]),
+    NoteCase(case="two", text="look again", tags=("later",)),
+    RenameCase(case="two", eval_id="deux"),
+    DuplicateCase(case="two", eval_id="again"),
+    SplitCase(case="two", turn=1, eval_id="rest"),
+    MergeCases(case="two", other="one"),
+    DeleteCase(case="two"),
+    MoveCase(case="two", to=0),
+]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.kind)
+def test_each_edit_is_written_undone_and_leaves_the_other_cases_alone(path: Path, edit: Edit) -> None:
+    """Saved, ADK reads the set and what the edit does not name stands there as it did; undone and saved, the bytes are back."""
+    before = path.read_bytes()
+    record_case(path, "two")
+    beside = sidecar_of(path).read_bytes()
+    work = work_on(path)
+    work.apply(edit)
+    assert changes(work).any
+    assert text_of_set(work) != before or isinstance(edit, NoteCase)
+    save(work)
+    assert not changes(work).any
+    assert load_eval_set_from_file(str(path), "desk").eval_set_id == "desk"
+    assert json.loads(path.read_bytes())["zzz"] == {"after": True}
+    assert raw(path, "three") == json.loads(before)["eval_cases"][2]
+    for case in json.loads(path.read_bytes())["eval_cases"]:
+        assert case["x_team"] == {"owner": "me", "nested": [1, None, "ß"]}
+    assert work.undo()
+    save(work)
+    assert path.read_bytes() == before
+    assert sidecar_of(path).read_bytes() == beside
+
+
+def test_an_edited_call_takes_its_answer_and_what_is_recorded_along(path: Path) -> None:
+    """The tool's new name stands at its answer too, and beside the set at the call and in what the model said."""
+    record_case(path, "one")
+    work = work_on(path)
+    work.apply(SetCall(case="one", where=(*DATA, "tool_uses", 0), name="look_up", arguments={"id": 1}))
+    work.apply(SetResponse(case="one", where=(*DATA, "tool_responses", 0), response={"status": "lost"}))
+    work.apply(SetText(case="one", where=("conversation", 0, "final_response"), text="Lost."))
+    work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text="Well?"))
+    work.apply(SetValue(case="one", where=("session_input", "state"), value={"tier": "none"}))
+    save(work)
+    (seen, other) = calls_of(raw(path, "one"), 0)
+    assert (seen.call.name, seen.answers[0].name) == ("look_up", "look_up")
+    recorded = read_environment(sidecar_of(path)).cases["one"]
+    (call, kept) = recorded.turns[0].calls
+    assert (call.tool, call.arguments, call.outcome) == (
+        "look_up",
+        {"id": 1},
+        Returned(value={"status": "lost"}),
+    )
+    assert (call.effects.state_delta, call.author.source) == ({"last": "A-1"}, "edited")
+    assert (kept.tool, kept.author.source, other.call.name) == ("track", "written", "track")
+    said = json.dumps([model.responses for model in recorded.turns[0].models])
+    assert '"name": "look_up", "args": {"id": 1}' in said
+    assert "Lost." in said
+    assert "On its way." not in said
+    assert recorded.turns[0].query["parts"] == [{"text": "Well?"}]
+    assert recorded.state == {"tier": "none"}
+
+
+def test_what_is_recorded_follows_the_cases(path: Path) -> None:
+    """A duplicate has its own recording; the halves of a case have theirs, and the state that the first half came to."""
+    record_case(path, "one")
+    work = work_on(path)
+    work.apply(DuplicateCase(case="one", eval_id="copy"))
+    work.apply(SplitCase(case="one", turn=1, eval_id="rest"))
+    work.apply(RenameCase(case="copy", eval_id="whole"))
+    save(work)
+    environment = read_environment(sidecar_of(path))
+    assert {name: len(case.turns) for name, case in environment.cases.items()} == {
+        "one": 1,
+        "rest": 1,
+        "whole": 2,
+    }
+    assert environment.cases["rest"].state == {"tier": "gold", "last": "A-1"}
+    assert raw(path, "rest")["session_input"]["state"] == {"tier": "gold", "last": "A-1"}
+    assert "final_session_state" not in raw(path, "one")
+    assert set(environment.notes) == {"one", "rest", "whole"}
+    for one, other in (("one", "rest"), ("two", "one"), ("three", "two")):
+        work.apply(MergeCases(case=one, other=other))
+    assert work.case("three")["final_session_state"] == {"seen": ["A-1"]}
+    work.undo()
+    work.undo()
+    work.apply(SplitCase(case="one", turn=1, eval_id="late"))
+    work.apply(MergeCases(case="two", other="one"))
+    assert "final_session_state" not in work.case("two")
+    for _ in range(2):
+        work.undo()
+    work.apply(DeleteCase(case="copy"))
+    save(work)
+    environment = read_environment(sidecar_of(path))
+    assert {name: len(case.turns) for name, case in environment.cases.items()} == {"one": 2}
+    assert raw(path, "one")["final_session_state"] == {"seen": ["A-1"]}
+
+
+def test_a_case_that_adk_refuses_is_named_and_nothing_is_written(path: Path) -> None:
+    """The error names the case and the place."""
+    before = path.read_bytes()
+    work = work_on(path)
+    work.apply(SetValue(case="two", where=("conversation", 1, "user_content"), value={"parts": "none"}))
+    with pytest.raises(InvalidCaseError, match=r"case 'two': conversation\[1\].*parts"):
+        save(work)
+    assert path.read_bytes() == before
+    work.undo()
+    for wanted, why in (("one", "already"), ("a:b", "':'"), ("", "empty")):
+        with pytest.raises(EditError, match=why):
+            work.apply(RenameCase(case="two", eval_id=wanted))
+
+
+def test_a_case_with_a_key_twice_is_not_written_anew(path: Path) -> None:
+    """One of the two values would be lost, so the save names the key; other cases are saved."""
+    path.write_text(path.read_text().replace('"owner": "me"', '"owner": "me", "owner": "you"', 1))
+    work = work_on(path)
+    work.apply(SetText(case="two", where=("conversation", 0, "user_content"), text="Else?"))
+    save(work)
+    work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text="Else?"))
+    with pytest.raises(InvalidCaseError, match="'owner' stands twice"):
+        save(work)
+    assert path.read_text().count('"owner"') == 4
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing(path: Path) -> None:
+    """Each error names the place."""
+    work = work_on(path)
+    wrong: list[tuple[Edit, str]] = [
+        (SetText(case="nobody", where=("x",), text=""), "no case 'nobody'"),
+        (SetText(case="two", where=DATA, text=""), "more than one text"),
+        (SetText(case="two", where=("conversation", 9, "user_content"), text=""), r"conversation\[9\]"),
+        (RemoveCall(case="two", where=("conversation", 0, "user_content")), "is no call"),
+        (MoveCall(case="two", where=(*DATA, "tool_uses", 0), by=-1), "the first call"),
+        (MoveTurn(case="two", turn=1, by=1), "the last one"),
+        (SplitCase(case="two", turn=0, eval_id="x"), "cannot be split"),
+        (MergeCases(case="two", other="two"), "itself"),
+        (AddCall(case="two", turn=7, name="x", arguments={}, response=None), "no turn 8"),
+    ]
+    for edit, why in wrong:
+        with pytest.raises(EditError, match=why):
+            work.apply(edit)
+    assert work.edits == ()
+    assert not work.is_changed
+
+
+def test_a_file_that_changed_meanwhile_is_not_written_over(path: Path) -> None:
+    """Who saves on a file that somebody else has written is told, and theirs stays."""
+    work = work_on(path)
+    work.apply(DeleteCase(case="one"))
+    theirs = path.read_bytes() + b" "
+    path.write_bytes(theirs)
+    with pytest.raises(ChangedOnDiskError, match="changed by somebody else"):
+        save(work)
+    assert path.read_bytes() == theirs
+    path.unlink()
+    with pytest.raises(ChangedOnDiskError, match="not there any more"):
+        save(work)
+
+
+def test_two_savers_at_once_are_not_both_let_in(path: Path) -> None:
+    """Of two who opened the same set one saves and the other is told."""
+    works = [work_on(path), work_on(path)]
+    for place, work in enumerate(works):
+        work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text=f"I am {place}"))
+    outcomes: list[str] = []
+
+    def write(work: Any) -> None:
+        try:
+            save(work)
+        except ChangedOnDiskError:
+            outcomes.append("told")
+        else:
+            outcomes.append("saved")
+
+    threads = [threading.Thread(target=write, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["saved", "told"]
+
+
+def test_data_in_the_old_form_is_opened_and_saved_in_todays(tmp_path: Path) -> None:
+    """The file stays as it is until it is saved; then a copy of the old text lies beside it."""
+    old = tmp_path / "old.test.json"
+    text = json.dumps([{"query": "Where?", "expected_tool_use": [], "reference": "There."}])
+    old.write_text(text)
+    work = work_on(old)
+    (row,) = work.rows()
+    assert row.query == "Where?"
+    assert old.read_text() == text
+    work.apply(RenameCase(case=row.key, eval_id="first"))
+    saved = save(work)
+    assert saved.converted_copy is not None
+    assert saved.converted_copy.read_text() == text
+    assert open_set(old).rows[0].eval_id == "first"
+
+
+CASE = '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a", "conversation": [], "x": %s}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]x", "\ufeff{}", '{"eval_cases": []}', "7", '{"eval_set_id": 1, "eval_cases": []}'),
+        *(
+            '{"eval_set_id": "x", "eval_cases": {}}',
+            '{"eval_set_id": "x", "eval_cases": [1]}',
+            CASE % '"\\ud800"',
+        ),
+        *(CASE % "1" + "x", CASE % "1,", CASE % "[1 2]", CASE % ("[" * 5000), CASE % ("1" * 5000)),
+        '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a"} {"eval_id": "b"}]}',
+    ],
+)
+def test_what_is_no_eval_set_is_refused_with_the_reason(tmp_path: Path, text: str) -> None:
+    """The error names the file."""
+    path = tmp_path / "broken.evalset.json"
+    path.write_text(text)
+    with pytest.raises(EvalSetError, match=r"broken\.evalset\.json: "):
+        open_set(path)
+
+
+def test_cases_with_one_id_are_told_apart(path: Path) -> None:
+    """A set that holds an id twice can be opened, and mended by a new name."""
+    path.write_text(path.read_text().replace('"two"', '"one"'))
+    work = work_on(path)
+    (_, second, _) = work.rows()
+    assert second.key != second.eval_id == "one"
+    work.apply(RenameCase(case=second.key, eval_id="two"))
+    save(work)
+    assert [row.eval_id for row in open_set(path).rows] == ["one", "two", "three"]

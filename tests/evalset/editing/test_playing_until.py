@@ -1,0 +1,113 @@
+"""A recorded case is played up to a step: people say again what they had said, and what comes after is drafted as it was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.editing.case_edits import SetCall, SetResponse
+from evalset.editing.case_parts import Step, calls_of, steps_of, turns_of
+from evalset.editing.case_play import script_until
+from evalset.editing.set_work import SetWork
+from simulator import SimulatedAgentConfig
+from simulator.scripts import ScriptedSession, read_script, write_script
+from simulator.seats.answers import called, returned
+from simulator.seats.requests import ToolRequest
+from tests.evalset.editing.editing_sets import work_on
+from tests.evalset.recorded.test_playing import answers_of
+from tests.evalset.replay.desk_agent import PATIENCE, config, keep, played, write_desk
+from tests.evalset.replay.test_hermetic import ANSWERS
+
+WIPES = ["check A, wipe A; note A; wipe B, check C", "check B"]
+CHECKS = {"check": [{"status": "new"}, {"status": "old"}, {"status": "gone"}]}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> SimulatedAgentConfig:
+    """The agent, whose tools must not run."""
+    write_desk(tmp_path / "agents")
+    return config(tmp_path / "agents")
+
+
+def scripted(desk: SimulatedAgentConfig, work: SetWork, turn: int, steps: int) -> ScriptedSession:
+    """Open the session in which a case is played up to a step, after a way through the script's text."""
+    held = work.held("case")
+    assert held.recorded is not None
+    made = script_until(held.case, turn, steps, held.recorded)
+    script = read_script(write_script(made.script)).script
+    assert script == made.script
+    return ScriptedSession(desk, script)
+
+
+def pending_at(desk: SimulatedAgentConfig, work: SetWork, turn: int, step: Step) -> ToolRequest:
+    """Play a case so that it stops behind a step; return the one call that then waits."""
+    steps = steps_of(work.case("case"), turn).index(step) + 1
+    with scripted(desk, work, turn, steps) as session:
+        done = session.play()
+        assert (done.refused, done.failure) == (None, "")
+        (waiting,) = session.simulation.pending
+    assert isinstance(waiting, ToolRequest)
+    return waiting
+
+
+@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+@pytest.mark.parametrize("confirmations", ["beside", "in_case"])
+@pytest.mark.parametrize("allowed", [True, False])
+def test_what_a_person_had_said_is_said_again(
+    desk: SimulatedAgentConfig, tmp_path: Path, form: str, confirmations: str, *, allowed: bool
+) -> None:
+    """Wherever the questions are kept, the whole case is played, and its tools answer the same."""
+    simulation = played(desk, WIPES, {**ANSWERS, "check": {"status": "new"}, "confirmed": allowed})
+    path = tmp_path / "case.evalset.json"
+    keep(simulation, path, "case", form=form, confirmations=confirmations)
+    work = work_on(path)
+    last = len(turns_of(work.case("case"))) - 1
+    with scripted(desk, work, last, len(steps_of(work.case("case"), last))) as session:
+        again = session.play()
+    assert (again.waits, again.refused, again.failure, again.leftovers) == ((), None, "", ())
+
+    def told(session: Any) -> list[tuple[str, str]]:
+        return sorted((name, str(answer)) for name, answer in answers_of(session))
+
+    assert told(again.session) == told(simulation.session)
+
+
+@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+def test_a_call_that_waits_behind_a_confirmation_is_drafted_as_recorded(
+    desk: SimulatedAgentConfig, tmp_path: Path, form: str
+) -> None:
+    """The case shows no question, so none is asked at the step: the call itself waits, for the answer that was edited last."""
+    path = tmp_path / "case.evalset.json"
+    simulation = played(desk, ["check A; wipe A; note A"], {**ANSWERS, **CHECKS, "confirmed": True})
+    keep(simulation, path, "case", form=form)
+    work = work_on(path)
+    _, wipes, _ = calls_of(work.case("case"), 0)
+    work.apply(SetCall(case="case", where=wipes.call.where, name="wipe", arguments={"order": "Z"}))
+    work.apply(SetResponse(case="case", where=wipes.answers[0].where, response={"wiped": 99}))
+    _, wipes, _ = calls_of(work.case("case"), 0)
+    waiting = pending_at(desk, work, 0, wipes.call)
+    assert (waiting.tool_name, waiting.arguments, waiting.draft) == ("wipe", {"order": "Z"}, {"wiped": 99})
+
+
+def test_the_call_that_waits_and_those_after_it_are_drafted_as_recorded(
+    desk: SimulatedAgentConfig, tmp_path: Path
+) -> None:
+    """The same question asked again gets the next of its recorded answers, at the step and when a person goes on from there."""
+    path = tmp_path / "case.evalset.json"
+    simulation = played(desk, ["check A; check A; note A; check A"], {**ANSWERS, **CHECKS})
+    keep(simulation, path, "case")
+    work = work_on(path)
+    calls = calls_of(work.case("case"), 0)
+    told = [seen.answers[0].value["response"] for seen in calls]
+    assert [pending_at(desk, work, 0, seen.call).draft for seen in calls] == told
+    steps = steps_of(work.case("case"), 0).index(calls[1].call) + 1
+    with scripted(desk, work, 0, steps) as session:
+        session.play()
+        simulation = session.simulation
+        simulation.answer(simulation.pending[0], returned(told[1]), wait=PATIENCE)
+        simulation.answer(simulation.pending[0], called(("check", {"order": "A"})), wait=PATIENCE)
+        (waiting,) = simulation.pending
+        assert isinstance(waiting, ToolRequest)
+        assert waiting.draft == waiting.candidates[0].value == told[3]

@@ -1,0 +1,311 @@
+"""The writer creates and appends, and a write that cannot be made says why and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
+
+from evalset import EvalSetError, EvalSetWriter, preview, read_back
+from evalset.files import set_opening
+from evalset.files.outline_cache import KnownFiles
+from tests.evalset.files.examples import AGENT, a_case, held_ids
+from tests.harness.processes import REPOSITORY
+
+NOBODY = 65_534
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Take stock of all that is in a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_the_first_case_founds_the_set_and_its_folders(tmp_path: Path) -> None:
+    """A missing file is made, with its folders; its id, name and description come from the agent's name."""
+    path = tmp_path / "agents" / "order desk" / "order_desk_evals.evalset.json"
+    written = EvalSetWriter(path, AGENT, clock=lambda: 7.5).write_eval_case(a_case("one"))
+    assert (written.path, written.eval_id, written.created, written.converted_copy) == (
+        path,
+        "one",
+        True,
+        None,
+    )
+    whole = json.loads(path.read_text())
+    assert whole["eval_set_id"] == "order_desk_evals"
+    assert whole["name"] == "Order Desk Evaluation Set"
+    assert whole["description"].startswith("Golden traces captured")
+    assert whole["description"].endswith(AGENT)
+    assert whole["creation_timestamp"] == 7.5
+    assert contents(path.parent).keys() == {path.name}
+
+
+def test_the_next_case_is_appended_and_the_first_stays_as_it_is(tmp_path: Path) -> None:
+    """Everything before and behind the new case is there byte for byte, and ADK reads all cases back equal."""
+    path = tmp_path / "set.evalset.json"
+    writer = EvalSetWriter(path, AGENT)
+    writer.write_eval_case(a_case("one"))
+    before = path.read_text()
+    written = writer.write_eval_case(a_case("two"))
+    after = path.read_text()
+    assert not written.created
+    seam = before.index("\n  ],\n", before.index('"eval_cases"'))
+    assert after.startswith(before[:seam])
+    assert after.endswith(before[seam:])
+    assert load_eval_set_from_file(str(path), "set").eval_cases == [a_case("one"), a_case("two")]
+
+
+def test_adk_goes_on_with_the_file_and_we_with_adks(tmp_path: Path) -> None:
+    """ADK's manager appends to our file, we append to what it wrote, and all cases are there."""
+    path = tmp_path / "app" / "shared.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("ours"))
+    manager = LocalEvalSetsManager(str(tmp_path))
+    manager.add_eval_case("app", "shared", a_case("adk's"))
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("ours again"))
+    assert manager.get_eval_case("app", "shared", "ours again") == a_case("ours again")
+    assert held_ids(path) == ["ours", "adk's", "ours again"]
+
+
+def test_unknown_fields_and_odd_formatting_stay(tmp_path: Path) -> None:
+    """Fields of other tools and a person's own line breaks are not touched."""
+    path = tmp_path / "set.evalset.json"
+    text = '{ "x-tool" : {"a":[1 ,2]},\r\n"eval_cases":[\r\n\t{"eval_id":"o\\u006ee", "x":1e2} ]  ,"eval_set_id":"s" }\n\n'
+    path.write_bytes(text.encode())
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    head, tail = text.split(" ]  ,")
+    assert path.read_bytes().startswith(head.encode())
+    assert path.read_bytes().endswith(f" ]  ,{tail}".encode())
+    assert held_ids(path) == ["one", "two"]
+
+
+def test_mode_and_link_are_kept(tmp_path: Path) -> None:
+    """A symbolic link stays a link, and the file behind it keeps its mode."""
+    real = tmp_path / "elsewhere" / "real.json"
+    EvalSetWriter(real, AGENT).write_eval_case(a_case("one"))
+    real.chmod(0o640)
+    link = tmp_path / "set.evalset.json"
+    link.symlink_to(real)
+    EvalSetWriter(link, AGENT).write_eval_case(a_case("two"))
+    assert link.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert held_ids(real) == ["one", "two"]
+
+
+def test_attributes_are_kept(tmp_path: Path) -> None:
+    """What somebody noted on the file outlives a write."""
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    try:
+        os.setxattr(path, "user.reviewed", b"yes")
+    except OSError:
+        pytest.skip("this file system keeps no attributes")
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert os.getxattr(path, "user.reviewed") == b"yes"
+
+
+def test_the_preview_is_what_the_write_then_makes(tmp_path: Path) -> None:
+    """`preview` gives the file's text to come and writes nothing; `read_back` finds the case in it and in the file."""
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    stock = contents(tmp_path)
+    text = preview(path, AGENT, a_case("two"))
+    assert contents(tmp_path) == stock
+    read_back(text, a_case("two"))
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert path.read_text() == text
+    read_back(path, a_case("one"))
+
+
+def test_a_taken_id_is_refused_however_it_is_spelt(tmp_path: Path) -> None:
+    """A duplicate id is found also where the file writes it with escapes, and also when another program wrote it."""
+    path = tmp_path / "set.evalset.json"
+    path.write_text('{"eval_set_id":"s","eval_cases":[{"eval_id":"o\\u006ee"},{"evalId":"two"}]}')
+    writer = EvalSetWriter(path, AGENT)
+    assert writer.eval_ids() == {"one", "two"}
+    for taken in ("one", "two"):
+        stock = contents(tmp_path)
+        with pytest.raises(
+            EvalSetError, match=f"set.evalset.json: already holds a case with the eval id '{taken}'"
+        ):
+            writer.write_eval_case(a_case(taken))
+        assert contents(tmp_path) == stock
+    path.write_text(path.read_text().replace("two", "six"))
+    writer.write_eval_case(a_case("two"))
+    with pytest.raises(EvalSetError, match="already holds"):
+        writer.write_eval_case(a_case("six"))
+
+
+@pytest.mark.parametrize("eval_id", ["", " ", " a", "a:b", "a,b", "a/b", "a\\b", "a\nb"])
+def test_an_id_that_adk_cannot_take_is_refused(tmp_path: Path, eval_id: str) -> None:
+    """Ids that `adk eval FILE:ID,ID` would split, or that are no word at all, are refused."""
+    with pytest.raises(EvalSetError, match="eval id"):
+        EvalSetWriter(tmp_path / "new" / "set.json", AGENT).write_eval_case(a_case(eval_id))
+    assert contents(tmp_path) == {}
+
+
+def test_a_case_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
+    """A number with no JSON form is an error, and the file stays."""
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    stock = contents(tmp_path)
+    broken = a_case("two").model_copy(update={"final_session_state": {"x": float("nan")}})
+    with pytest.raises(EvalSetError, match="cannot be written"):
+        EvalSetWriter(path, AGENT).write_eval_case(broken)
+    assert contents(tmp_path) == stock
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "the file is empty"),
+        ('{"eval_set_id": "s", "eval_cases": [', "not valid JSON"),
+        ('{"eval_set_id": "s", "eval_cases": []}}', "not valid JSON"),
+        ("{}", "has no 'eval_set_id'"),
+        ("[1, 2]", "neither an eval set nor in ADK's old form"),
+        ('"text"', "no object"),
+        ("\ufeff{}", "byte order mark"),
+        (b"\xff\xfe{\x00}\x00", "not valid JSON"),
+    ],
+)
+def test_a_broken_file_is_refused_and_stays(tmp_path: Path, text: str | bytes, says: str) -> None:
+    """The error names the file and what is wrong; not a byte of it changes, and nothing lies beside it."""
+    path = tmp_path / "set.evalset.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    stock = contents(tmp_path)
+    with pytest.raises(EvalSetError, match=rf"set\.evalset\.json: .*{says}"):
+        EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    assert contents(tmp_path) == stock
+
+
+def test_a_folder_at_the_path_is_refused(tmp_path: Path) -> None:
+    """A folder of the file's name is no file to write into."""
+    path = tmp_path / "set.evalset.json"
+    path.mkdir()
+    with pytest.raises(EvalSetError, match="is a folder, not a file"):
+        EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    assert contents(tmp_path) == {"set.evalset.json": None}
+
+
+def test_a_file_in_the_way_of_the_folders_is_named(tmp_path: Path) -> None:
+    """Where a parent of the path is a file, the error names both."""
+    (tmp_path / "agents").write_text("no folder")
+    with pytest.raises(EvalSetError, match=r"set\.json: the system refused: .*agents"):
+        EvalSetWriter(tmp_path / "agents" / "set.json", AGENT).write_eval_case(a_case("one"))
+    assert contents(tmp_path) == {"agents": b"no folder"}
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """When the last step fails the file is the old one, nothing lies beside it, and the next try works."""
+
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device", str(source))
+
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    stock = contents(tmp_path)
+    with pytest.raises(EvalSetError, match="No space left on device"):
+        EvalSetWriter(path, AGENT, replace=refuse).write_eval_case(a_case("two"))
+    assert contents(tmp_path) == stock
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert held_ids(path) == ["one", "two"]
+
+
+def test_a_writer_without_a_lock_is_not_overwritten(tmp_path: Path) -> None:
+    """What another program writes while we work is kept: we start again from its text."""
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+
+    class Disturbed(KnownFiles):
+        """Lets ADK's manager write the file once, behind our back, after we have read it."""
+
+        disturbances = 0
+
+        def remember(self, *found: Any) -> None:
+            if not self.disturbances:
+                self.disturbances = 1
+                LocalEvalSetsManager(str(tmp_path.parent)).add_eval_case(
+                    tmp_path.name, "set", a_case("adk's")
+                )
+            super().remember(*found)
+
+    EvalSetWriter(path, AGENT, known=Disturbed()).write_eval_case(a_case("two"))
+    assert held_ids(path) == ["one", "adk's", "two"]
+
+
+def test_files_of_the_system_and_of_others_are_refused(tmp_path: Path) -> None:
+    """Without permission for the folder, or for the file, the error says so and nothing changes."""
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    EvalSetWriter(closed / "old.json", AGENT).write_eval_case(a_case("one"))
+    readonly = tmp_path / "open" / "readonly.json"
+    EvalSetWriter(readonly, AGENT).write_eval_case(a_case("one"))
+    readonly.chmod(0o444)
+    readonly.parent.chmod(0o777)
+    closed.chmod(0o555)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    stock = contents(tmp_path)
+    targets = [closed / "new.json", closed / "old.json", closed / "deeper" / "new.json", readonly]
+    said = _as_an_ordinary_user(targets)
+    assert ["Permission denied" in line or "read-only" in line for line in said] == [True] * 4, said
+    assert [str(target) in line for target, line in zip(targets, said, strict=True)] == [True] * 4
+    closed.chmod(0o755)
+    assert contents(tmp_path) == stock
+
+
+_TRY_ALL = """
+import os, sys
+from evalset import EvalSetError, EvalSetWriter
+from tests.evalset.files.examples import a_case
+case, user = a_case("two"), int(sys.argv[1])
+writers = [EvalSetWriter(path, "Order Desk") for path in sys.argv[2:]]
+if user >= 0:
+    os.setuid(user)
+for writer in writers:
+    try:
+        writer.write_eval_case(case)
+        print("written", writer.path)
+    except EvalSetError as error:
+        print(error)
+"""
+
+
+def _as_an_ordinary_user(paths: list[Path]) -> list[str]:
+    """Try to write a case to each path with no special rights; return what each said."""
+    user = NOBODY if os.geteuid() == 0 else -1
+    command = [sys.executable, "-W", "ignore", "-c", _TRY_ALL, str(user), *map(str, paths)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_an_append_to_a_large_file_holds_a_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one that the writer has not read before, too; what is written is the same."""
+    path = tmp_path / "large.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_cases([a_case(f"case {number}") for number in range(8_000)])
+    before, size = path.read_bytes(), path.stat().st_size
+    EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
+    expected = path.read_bytes()
+    path.write_bytes(before)
+    monkeypatch.setattr(set_opening, "LARGE", size // 4)
+    del before
+    tracemalloc.start()
+    try:
+        EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 2
+    assert path.read_bytes() == expected

@@ -1,0 +1,199 @@
+"""Answers join a recorded case: what is there stays, several writers lose nothing, and what is damaged is left alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.recorded.added_answers import add_played, new_answers
+from evalset.recorded.recording import (
+    Author,
+    CaseNote,
+    RecordedCall,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedTurn,
+    RejectedCall,
+)
+from evalset.recorded.recording_files import (
+    RecordedEnvironmentError,
+    change_environment,
+    put_all,
+    put_cases,
+    read_environment,
+)
+from simulator.facts import Returned
+from tests.harness.processes import REPOSITORY
+
+WRITTEN = Author(source="written")
+
+
+def call(tool: str, argument: Any, answer: Any = None, **more: Any) -> RecordedCall:
+    """Make a call with its answer."""
+    return RecordedCall(
+        tool=tool, arguments={"x": argument}, outcome=Returned(value=answer), author=WRITTEN, **more
+    )
+
+
+def add_calls(path: Path | str, eval_id: str, *calls: RecordedCall) -> RecordedCase:
+    """Add calls behind those of a case's first turn."""
+
+    def change(before: RecordedEnvironment) -> RecordedEnvironment:
+        case = before.cases[eval_id]
+        first = case.turns[0].model_copy(update={"calls": (*case.turns[0].calls, *calls)})
+        longer = case.model_copy(update={"turns": (first, *case.turns[1:])})
+        return before.model_copy(update={"cases": {**before.cases, eval_id: longer}})
+
+    return change_environment(path, change).cases[eval_id]
+
+
+def case_of(*turns: tuple[RecordedCall, ...], **more: Any) -> RecordedCase:
+    """Make a case of its calls, turn by turn."""
+    made = tuple(RecordedTurn(query={"role": "user"}, calls=calls, **more) for calls in turns)
+    return RecordedCase(agent="desk", app_name="desk", turns=made)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with two cases."""
+    found = tmp_path / "desk.environment.json"
+    put_cases(found, {"one": case_of((call("find", 1, "a"),), (call("find", 1, "b"),)), "two": case_of(())})
+    return found
+
+
+def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -> None:
+    """The same call once more, another tool, a call inside of an agent tool, a rejected one; twice adds nothing."""
+    inner = call("find", 1, "inside", within=("expert",))
+    refused = RejectedCall(tool="pay", arguments={"x": 1}, confirmed={"confirmed": False})
+    played = case_of((call("find", 1, "other"), call("find", 1, "again"), inner), (call("note", 2, "n"),), ())
+    played = played.model_copy(
+        update={"turns": (played.turns[0].model_copy(update={"rejected": (refused,)}), *played.turns[1:])}
+    )
+    found = new_answers(read_environment(path).cases["one"], played)
+    assert found.total == 4
+    assert add_played(path, "one", played) == found
+    first, second = read_environment(path).cases["one"].turns
+    assert [each.outcome for each in first.calls] == [
+        Returned(value="a"),
+        Returned(value="again"),
+        Returned(value="inside"),
+    ]
+    assert first.rejected == (refused,)
+    assert [each.tool for each in second.calls] == ["find", "note"]
+    before = path.read_bytes()
+    assert add_played(path, "one", played).total == 0
+    assert path.read_bytes() == before
+
+
+def test_a_case_that_is_not_there_is_named(path: Path) -> None:
+    """Nothing changes."""
+    before = path.read_bytes()
+    with pytest.raises(RecordedEnvironmentError, match="it holds no case 'three'"):
+        add_played(path, "three", case_of((call("find", 9, "new"),)))
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_file_is_refused_and_stays(path: Path) -> None:
+    """To the byte."""
+    path.write_text(path.read_text()[:-40])
+    before = path.read_bytes()
+    with pytest.raises(RecordedEnvironmentError, match="it is no JSON"):
+        add_calls(path, "one", call("find", 2))
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_change_that_raises_leaves_the_file_as_it_is(path: Path) -> None:
+    """Nothing is left beside it."""
+    before = path.read_bytes()
+
+    def fail(_: Any) -> Any:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        change_environment(path, fail)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_program_that_takes_no_lock_is_not_written_over(path: Path) -> None:
+    """What it wrote meanwhile is read, and changed in its turn; one that never stops is named."""
+    written = 0
+
+    def change(before: Any) -> Any:
+        nonlocal written
+        if written < 2:
+            written += 1
+            text = path.read_text()
+            path.write_text(text.replace('"app_name": "desk"', f'"app_name": "desk_{written}"'))
+        return before
+
+    assert change_environment(path, change).cases["one"].app_name != "desk"
+    written = -100
+    with pytest.raises(RecordedEnvironmentError, match="it keeps changing"):
+        change_environment(path, change)
+
+
+def test_the_file_behind_a_link_is_written(path: Path) -> None:
+    """The link stays one."""
+    link = path.with_name("link.environment.json")
+    link.symlink_to(path)
+    add_calls(link, "two", call("find", 3))
+    assert link.is_symlink()
+    assert len(read_environment(path).cases["two"].turns[0].calls) == 1
+
+
+_ADD = """
+import sys
+from tests.evalset.recorded.test_adding import add_calls, call
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(25):
+    add_calls(sys.argv[1], "two", call("find", f"{sys.argv[2]} {number}"))
+"""
+
+
+def test_two_processes_and_two_threads_lose_nothing(path: Path) -> None:
+    """Each adds 25 calls to one turn: all are there, each writer's in their order."""
+    command = [sys.executable, "-W", "ignore", "-c", _ADD, str(path)]
+    processes = [
+        subprocess.Popen(
+            [*command, name], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for name in ("left", "right")
+    ]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+
+    def add(name: str) -> None:
+        for number in range(25):
+            add_calls(path, "two", call("find", f"{name} {number}"))
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in ("upper", "lower")]
+    for thread in threads:
+        thread.start()
+    for process in processes:
+        process.communicate("go\n", timeout=120)
+        assert process.returncode == 0
+    for thread in threads:
+        thread.join()
+    found = [str(each.arguments["x"]) for each in read_environment(path).cases["two"].turns[0].calls]
+    assert len(found) == 100
+    for name in ("left", "right", "upper", "lower"):
+        assert [each for each in found if each.startswith(name)] == [
+            f"{name} {number}" for number in range(25)
+        ]
+
+
+def test_what_is_noted_of_cases_stays(path: Path) -> None:
+    """When answers join one."""
+    note = CaseNote(text="look at this one")
+    put_all(path, {}, {"two": note})
+    add_calls(path, "one", call("find", 3, "c"))
+    assert read_environment(path).notes == {"two": note}

@@ -1,0 +1,151 @@
+"""A recorded case plays in a session: everything is answered as recorded, and what was not is asked of the author and added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.recorded.added_answers import add_played
+from evalset.recorded.recorded_script import Agents, script_of_recorded
+from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_files import put_cases, read_environment
+from simulator import SimulatedAgentConfig
+from simulator.facts import Deferred
+from simulator.runtime import Simulation
+from simulator.scripts import Played, ScriptedSession, read_script, write_script
+from simulator.scripts.script_text import Waits
+from simulator.seats.answers import ToolAnswer
+from tests.evalset.replay.desk_agent import PATIENCE, config, keep, played, write_desk
+from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
+
+LATE = {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())}
+LATER = {**ANSWERS, "takes_long": {"status": "begun"}, "later": True}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> SimulatedAgentConfig:
+    """The agent, whose tools must not run."""
+    write_desk(tmp_path / "agents")
+    return config(tmp_path / "agents")
+
+
+def of(simulation: Simulation) -> RecordedCase:
+    """Record a session."""
+    return recorded_case(simulation.session, [fact for _, fact in simulation.journal.path()])
+
+
+def answers_of(session: Any) -> list[tuple[str, Any]]:
+    """Return what the agent was told, in order."""
+    return [
+        (part["functionResponse"]["name"], part["functionResponse"].get("response"))
+        for turn in session.turns
+        for event in turn.events
+        for part in event["content"].get("parts", [])
+        if "functionResponse" in part
+    ]
+
+
+def play(desk: SimulatedAgentConfig, case: RecordedCase, agent: Agents, asks: Any = None) -> Played:
+    """Play a recorded case, after a way through its text."""
+    made = script_of_recorded("case", case, agent=agent)
+    assert made.losses == ()
+    script = read_script(write_script(made.script)).script
+    assert script == made.script
+    with ScriptedSession(desk, script, asks=asks) as scripted:
+        return scripted.play()
+
+
+@pytest.mark.parametrize("agent", ["moves", "model"])
+@pytest.mark.parametrize(
+    ("queries", "answers"),
+    [
+        ([EVERYTHING, "check C"], {**ANSWERS, "check": {"status": "shipped"}}),
+        (["check A, wipe A; note A; wipe B", "check B"], ANSWERS),
+        (["check A, wipe A; note A", "check B"], {**ANSWERS, "confirmed": False}),
+        (["wait; check A", "check B"], LATE),
+        (["wait; check A", "check B"], LATER),
+    ],
+    ids=["everything", "confirmed", "rejected", "late", "later"],
+)
+def test_a_recorded_case_gives_the_same_session(
+    desk: SimulatedAgentConfig, queries: list[str], answers: dict[str, Any], agent: Agents
+) -> None:
+    """By its recorded moves, and with the agent's own model: the same answers in the same order, and nobody is asked."""
+    simulation = played(desk, queries, answers)
+    again = play(desk, of(simulation), agent)
+    assert (again.waits, again.refused, again.failure, again.leftovers) == ((), None, "", ())
+    assert answers_of(again.session) == answers_of(simulation.session)
+    assert again.session.current_state == simulation.session.current_state
+
+
+def test_a_tool_that_asked_for_itself_is_answered_at_once(
+    desk: SimulatedAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not run, so it cannot ask; its last answer stands."""
+    monkeypatch.setenv("MAY_SHIP", "1")
+    simulation = played(desk, ["ship A"], {"confirmed": True}, real="ship")
+    monkeypatch.delenv("MAY_SHIP")
+    again = play(desk, of(simulation), "model")
+    assert again.came_through
+    assert answers_of(again.session) == [("ship", {"shipped": True})]
+
+
+def test_other_arguments_are_not_what_was_recorded(desk: SimulatedAgentConfig) -> None:
+    """Neither more nor fewer: the script ends where the call is not exactly the same."""
+    case = of(played(desk, ["check A"], {"check": {"status": "shipped"}}))
+    (turn,) = case.turns
+    fewer = turn.calls[0].model_copy(update={"arguments": {}})
+    changed = case.model_copy(update={"turns": (turn.model_copy(update={"calls": (fewer,)}),)})
+    again = play(desk, changed, "model")
+    assert [waits.words for waits in again.waits] == ["an answer to check, which desk calls"]
+
+
+def without(case: RecordedCase, *tools: str) -> RecordedCase:
+    """Forget what some tools answered."""
+    less = (tuple(call for call in turn.calls if call.tool not in tools) for turn in case.turns)
+    turns = zip(case.turns, less, strict=True)
+    return case.model_copy(
+        update={"turns": tuple(turn.model_copy(update={"calls": calls}) for turn, calls in turns)}
+    )
+
+
+def test_what_the_author_answers_is_recorded_from_then_on(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
+    """The session pauses, knows the recorded calls, goes on with the answer; then the case comes through by itself."""
+    simulation = played(desk, ["check A; note A", "check B; advisor visas"], {**ANSWERS})
+    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "one")
+    case = read_environment(sidecar).cases["one"]
+    whole = answers_of(simulation.session)
+    put_cases(sidecar, {"one": without(case, "note", "look_up")})
+    asked: list[str] = []
+    script = script_of_recorded("one", read_environment(sidecar).cases["one"], agent="moves").script
+
+    def author(waits: tuple[Waits, ...]) -> bool:
+        (request,) = scripted.simulation.pending
+        asked.append(waits[0].words)
+        assert scripted.simulation.session.environment.recordings.keys() == {"recorded environment"}
+        answer = {"note": {"noted": True}, "look_up": {"rule": "none needed"}}[
+            getattr(request, "tool_name", "")
+        ]
+        facts = [fact for _, fact in scripted.simulation.journal.path()]
+        before = recorded_case(scripted.simulation.session, facts, so_far=True)
+        add_played(sidecar, "one", before)
+        return bool(scripted.simulation.answer(request, answer, wait=PATIENCE))
+
+    with ScriptedSession(desk, script, asks=lambda _: author) as scripted:
+        done = scripted.play()
+        facts = [fact for _, fact in scripted.simulation.journal.path()]
+    assert done.came_through
+    assert asked == ["an answer to note, which desk calls", "an answer to look_up, which advisor calls"]
+    assert answers_of(done.session) == whole
+    added = add_played(sidecar, "one", recorded_case(done.session, facts, so_far=True))
+    assert [call.tool for call in added.calls[1]] == ["look_up"]
+    now = read_environment(sidecar).cases["one"]
+    assert [(call.tool, call.within) for call in now.turns[1].calls] == [
+        ("check", ()),
+        ("look_up", ("advisor",)),
+    ]
+    assert now.turns[1].calls[0] == case.turns[1].calls[0]
+    assert play(desk, now, "moves").came_through

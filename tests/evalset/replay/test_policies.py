@@ -1,0 +1,151 @@
+"""What becomes of a call that was not recorded: an error, the answer of a rule, or an offline draft; never a real tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset import HermeticEnvironment, UnrecordedCallError
+from evalset.recorded.recording_files import put_cases, read_environment
+from simulator.environment.injection.conditions import CallNumber
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rule_effects import ErrorEffect, HangEffect, ResponseEffect
+from simulator.facts import Failed, Raised, Returned
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.evalset.replay.test_hermetic import loaded, replayed
+
+BUSY = InjectionRule(
+    rule_id="busy",
+    tool_name="check",
+    match_args={"order": "B"},
+    effect=ErrorEffect(error_code=503, error_message="busy"),
+    latency_seconds=100.0,
+)
+HANGS = InjectionRule(rule_id="hangs", tool_name="note", effect=HangEffect(message="too slow"))
+THIRD = InjectionRule(
+    rule_id="third",
+    tool_name="check",
+    when=CallNumber(which="nth", n=3),
+    effect=ResponseEffect(value={"status": "third"}),
+)
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Any:
+    """The agent, whose tools must not run and which lets errors out."""
+    found = loaded(write_desk(tmp_path / "real"))
+    found.root_agent.on_tool_error_callback = None
+    return found
+
+
+@pytest.fixture
+def sidecar(tmp_path: Path) -> Path:
+    """A case in which `check A` was asked twice, with rules that had nothing to say to it."""
+    write_desk(tmp_path / "played")
+    answers = {"check": [{"status": "shipped", "order": "A"}, {"status": "lost", "order": "A"}]}
+    made = keep(
+        played(config(tmp_path / "played"), ["check A; check A"], answers),
+        tmp_path / "desk.evalset.json",
+        "one",
+    )
+    (case,) = read_environment(made).cases.values()
+    put_cases(made, {"one": case.model_copy(update={"rules": (BUSY, HANGS, THIRD), "seed": "s"})})
+    return made
+
+
+def said_instead(sidecar: Path, query: str) -> None:
+    """Let the user have said something else in the recorded case."""
+    sidecar.write_text(sidecar.read_text().replace('"text": "check A; check A"', f'"text": "{query}"'))
+
+
+def test_a_rule_of_the_case_answers_at_once(module: Any, sidecar: Path) -> None:
+    """What was recorded stays; the rule takes no time, and what it says can be looked up with its author."""
+    said_instead(sidecar, "check A; check B")
+    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    _, answers, _ = replayed(module, plugin, "check A; check B")
+    assert answers == [
+        ("check", {"status": "shipped", "order": "A"}),
+        ("check", {"error_code": 503, "error_message": "busy"}),
+    ]
+    (made,) = plugin.made
+    assert (made.eval_id, made.turn, made.call.author.source, made.call.author.by) == (
+        "one",
+        0,
+        "injected",
+        "busy",
+    )
+    assert made.call.outcome == Failed(error_code=503, error_message="busy")
+    assert made.call.arguments == {"order": "B"}
+    (sentence,) = plugin.missed
+    assert sentence.startswith("case 'one', turn 1 has no answer for check(order=\"B\"): nearest is")
+    assert sentence.endswith("it was answered by the rule 'busy'")
+
+
+def test_rules_count_the_calls_that_were_answered_as_recorded(module: Any, sidecar: Path) -> None:
+    """The third call of a tool is its third, though the first two came from the recording."""
+    said_instead(sidecar, "check A; check A; check A")
+    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    _, answers, _ = replayed(module, plugin, "check A; check A; check A")
+    assert [answer["status"] for _, answer in answers] == ["shipped", "lost", "third"]
+    assert "it was asked 2 times there, and is asked once more" in plugin.made[0].why
+
+
+def test_where_no_rule_answers_the_call_is_an_error(module: Any, sidecar: Path) -> None:
+    """With what is nearest, as ever."""
+    said_instead(sidecar, "check C")
+    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    with pytest.raises(UnrecordedCallError, match=r"nearest is check\(order=\"A\"\).*; no rule answers it"):
+        replayed(module, plugin, "check C")
+    assert (len(plugin.missed), plugin.made) == (1, [])
+
+
+def test_a_rule_that_hangs_raises_at_once(module: Any, sidecar: Path) -> None:
+    """The exception reaches the agent as in the session; nobody waits for it."""
+    said_instead(sidecar, "note A")
+    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    with pytest.raises(TimeoutError, match="too slow"):
+        replayed(module, plugin, "note A")
+    assert isinstance(plugin.made[0].call.outcome, Raised)
+
+
+def test_a_draft_answers_what_no_rule_does(module: Any, sidecar: Path) -> None:
+    """It looks like what was recorded, is the same in each run, and says that it is a draft; inside of agent tools, too."""
+    said_instead(sidecar, "check C; check B; advisor visas")
+    outcomes = []
+    for _ in range(2):
+        plugin = HermeticEnvironment(sidecar, unrecorded="generate")
+        replayed(module, plugin, "check C; check B; advisor visas")
+        assert [(made.call.tool, made.call.within, made.call.author.source) for made in plugin.made] == [
+            ("check", (), "generated"),
+            ("check", (), "injected"),
+            ("look_up", ("advisor",), "generated"),
+        ]
+        assert "it was answered by an offline draft (" in plugin.missed[0]
+        outcomes.append([made.call.outcome for made in plugin.made])
+    assert outcomes[0] == outcomes[1]
+    drafted = outcomes[0][0]
+    assert isinstance(drafted, Returned)
+    assert isinstance(drafted.value, dict)
+    assert drafted.value.keys() == {"status", "order"}
+    assert drafted.value["order"] == "C"
+
+
+def test_a_user_who_says_something_else_is_answered_by_drafts(module: Any, sidecar: Path) -> None:
+    """No case fits any more; the sentence says what would."""
+    plugin = HermeticEnvironment(sidecar, unrecorded="generate")
+    _, answers, _ = replayed(module, plugin, "check D")
+    assert answers[0][1]["order"] == "D"
+    assert "no recorded case has 'check D' as what the user says in turn 1" in plugin.missed[0]
+
+
+def test_cases_that_answer_differently_are_told_apart_first(module: Any, tmp_path: Path) -> None:
+    """A draft does not stand in where two recorded answers fit: that would hide which case is meant."""
+    write_desk(tmp_path / "played")
+    desk = config(tmp_path / "played")
+    for name in ("one", "two"):
+        answers = {"check": {"status": name}}
+        sidecar = keep(played(desk, ["check A"], answers), tmp_path / "desk.evalset.json", name)
+    with pytest.raises(UnrecordedCallError, match="name the case that is replayed"):
+        replayed(module, HermeticEnvironment(sidecar, unrecorded="generate"), "check A")

@@ -1,0 +1,305 @@
+"""A verdict names what was edited since the recording, and blames the agent only for what it does by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.editing.case_edits import (
+    AddCall,
+    Edit,
+    MoveCall,
+    MoveTurn,
+    RemoveCall,
+    SetCall,
+    SetResponse,
+    SetText,
+)
+from evalset.editing.case_parts import calls_of
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import save
+from evalset.editing.set_work import SetWork
+from evalset.recorded.recording import without_golden
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from evalset.verify import Criteria, RunResult, accept, repair, verify
+from evalset.verify.report import report
+from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_run
+
+Document = dict[str, Any]
+AGENT: dict[str, tuple[tuple[str, str], ...]] = {
+    "the same": (),
+    "calls another tool": (('return calls("wipe", order=order)', 'return calls("note", order=order)'),),
+    "other arguments": (("return calls(tool, order=order)", "return calls(tool, order=order.lower())"),),
+    "another text": (('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"'),),
+    "a renamed tool": (
+        ("def wipe(", "def erase("),
+        ('calls("wipe"', 'calls("erase"'),
+        ("FunctionTool(wipe", "FunctionTool(erase"),
+    ),
+}
+CHANGED = [name for name in AGENT if name != "the same"]
+STRICT = Criteria(response=0.99)
+
+
+def _turn(document: Document, number: int) -> Document:
+    found: Document = document["eval_cases"][0]["conversation"][number]
+    return found
+
+
+def _query(document: Document) -> None:
+    _turn(document, 0)["user_content"]["parts"][0]["text"] = "check A, check D; note A; advisor visas"
+
+
+def _name(document: Document) -> None:
+    _turn(document, 1)["intermediate_data"]["tool_uses"][0]["name"] = "note"
+
+
+def _arguments(document: Document) -> None:
+    _turn(document, 0)["intermediate_data"]["tool_uses"][1]["args"]["order"] = "Z"
+
+
+def _response(document: Document) -> None:
+    _turn(document, 0)["intermediate_data"]["tool_responses"][0]["response"] = {"status": "lost"}
+
+
+def _text(document: Document) -> None:
+    _turn(document, 1)["final_response"]["parts"][0]["text"] = "Nothing of the kind was ever found."
+
+
+def _state(document: Document) -> None:
+    document["eval_cases"][0]["final_session_state"] = {"noted": "B"}
+
+
+def _order(document: Document) -> None:
+    data = _turn(document, 0)["intermediate_data"]
+    data["tool_uses"][:2] = reversed(data["tool_uses"][:2])
+
+
+def _added(document: Document) -> None:
+    data = _turn(document, 1)["intermediate_data"]
+    data["tool_uses"].append({"name": "note", "args": {"order": "Q"}})
+
+
+EDITS: dict[str, Callable[[Document], None]] = {
+    "the query of turn 1 was edited": _query,
+    "the call of check in turn 2 was edited to one of note": _name,
+    "the arguments of check in turn 1 were edited": _arguments,
+    "the response of check in turn 1 was edited": _response,
+    "the final response of turn 2 was edited": _text,
+    "the final state was edited": _state,
+    "the order of the calls in turn 1 was edited": _order,
+    "a call of note in turn 2 was added": _added,
+}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An eval set with one case of two turns."""
+    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
+
+
+@pytest.fixture(scope="module")
+def agent_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The agent as it was, and changed in every way."""
+    return {name: agents(tmp_path_factory.mktemp("changed"), *changes) for name, changes in AGENT.items()}
+
+
+def _edited(kept: Path, folder: Path, edit: Callable[[Document], None]) -> Path:
+    """Edit a copy of the set in its file, as an editor would: what is recorded stays."""
+    copy = copied_set(kept, folder)
+    document = json.loads(copy.read_text())
+    edit(document)
+    copy.write_text(json.dumps(document))
+    return copy
+
+
+def _run(path: Path, folder: Path) -> RunResult:
+    return the_run(verify(path, agents_dir=folder, criteria=STRICT))
+
+
+def _says(words: str, run: RunResult) -> bool:
+    """Return whether a run's verdict names an edit, and it alone."""
+    (edited,) = run.edited
+    found = run.divergence
+    assert found is not None
+    capital = f"{words[0].upper()}{words[1:]} after the recording."
+    return edited.startswith(capital[:-1]) and found.sentence.startswith(capital)
+
+
+@pytest.mark.parametrize("words", EDITS)
+def test_an_edit_is_named_and_the_agent_that_is_the_same_is_not_blamed(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], words: str
+) -> None:
+    """Each place of a golden, edited in its file."""
+    run = _run(_edited(kept, tmp_path, EDITS[words]), agent_folders["the same"])
+    assert _says(words, run)
+    found = run.divergence
+    assert found is not None
+    assert (found.verdict, found.also) == ("user_changed" if "query" in words else "golden_stale", ())
+
+
+@pytest.mark.parametrize("agent", CHANGED)
+def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
+    kept: Path, agent_folders: dict[str, Path], agent: str
+) -> None:
+    """Another call, other arguments, another text, a renamed tool."""
+    run = _run(kept, agent_folders[agent])
+    found = run.divergence
+    assert found is not None
+    assert (found.verdict, found.also, run.edited) == ("agent_changed", (), ())
+    if agent == "a renamed tool":
+        assert "the tool wipe is not declared any more" in found.evidence
+
+
+@pytest.mark.parametrize("agent", CHANGED)
+@pytest.mark.parametrize("words", EDITS)
+def test_both_are_named_where_the_golden_was_edited_and_the_agent_changed(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], words: str, agent: str
+) -> None:
+    """Whichever comes first in the conversation."""
+    run = _run(_edited(kept, tmp_path, EDITS[words]), agent_folders[agent])
+    assert _says(words, run)
+    found = run.divergence
+    assert found is not None
+    assert found.also == ("agent_changed",), found
+    assert "The agent changed too: it " in found.sentence
+
+
+def _on_page(work: SetWork, words: str) -> Edit:
+    first, second, *_ = calls_of(work.case("two"), 0)
+    edits: dict[str, Edit] = {
+        "the response of check in turn 1 was edited": SetResponse(
+            case="two", where=first.answers[0].where, response={"status": "lost"}
+        ),
+        "the arguments of check in turn 1 were edited": SetCall(
+            case="two", where=first.call.where, name="check", arguments={"order": "Z"}
+        ),
+        "the final response of turn 2 was edited": SetText(
+            case="two", where=("conversation", 1, "final_response"), text="Well."
+        ),
+        "the order of the calls in turn 1 was edited": MoveCall(case="two", where=second.call.where, by=-1),
+        "a call of check in turn 1 was removed": RemoveCall(case="two", where=first.call.where),
+        "a call of check in turn 2 was added": AddCall(
+            case="two", turn=1, name="check", arguments={"order": "D"}, response={"status": "new"}
+        ),
+        "turns of this case were moved, removed, split or joined": MoveTurn(case="two", turn=0, by=1),
+    }
+    return edits[words]
+
+
+ON_PAGE = (
+    "the response of check in turn 1 was edited",
+    "the arguments of check in turn 1 were edited",
+    "the final response of turn 2 was edited",
+    "the order of the calls in turn 1 was edited",
+    "a call of check in turn 1 was removed",
+    "a call of check in turn 2 was added",
+)
+
+
+def _saved(kept: Path, folder: Path, words: str) -> Path:
+    """Edit a copy of the set as its page does: what is recorded follows."""
+    path = copied_set(kept, folder)
+    work = SetWork(open_set(path), open_beside(path))
+    work.apply(_on_page(work, words))
+    save(work)
+    return path
+
+
+@pytest.mark.parametrize("words", ON_PAGE)
+def test_an_edit_that_the_recording_follows_is_named_too(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], words: str
+) -> None:
+    """The agent gets the edited response, or is asked for what it does not call: it is the same all the same. One that changed is named."""
+    path = _saved(kept, tmp_path, words)
+    run = _run(path, agent_folders["the same"])
+    assert _says(words, run)
+    found = run.divergence
+    assert found is not None
+    assert (found.verdict, found.also) == ("golden_stale", ())
+    both = _run(path, agent_folders["other arguments"]).divergence
+    assert both is not None
+    assert (both.verdict, both.also) == ("golden_stale", ("agent_changed",))
+
+
+def test_turns_that_changed_places_are_no_change_of_the_agent(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
+) -> None:
+    """The conversation passes where the agent does not mind; one that changed is said to, with the edit."""
+    words = "turns of this case were moved, removed, split or joined"
+    path = _saved(kept, tmp_path, words)
+    found = _run(path, agent_folders["other arguments"]).divergence
+    assert found is not None
+    assert found.sentence.startswith("Turns of this case were moved")
+    assert found.also == ("agent_changed",)
+
+
+def test_an_edited_response_that_the_agent_follows_can_be_accepted_or_undone(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
+) -> None:
+    """Accepted, the case passes, and the edit is part of the golden; repaired, it is as it was recorded, in both files."""
+    words = "the response of check in turn 1 was edited"
+    folder = agent_folders["the same"]
+    path = _saved(kept, tmp_path / "accepted", words)
+    run = _run(path, folder)
+    assert run.divergence is not None
+    assert run.divergence.action == "accept"
+    assert "The agent follows the edit: it gives another final response." in run.divergence.sentence
+    accept(path, "two", run)
+    assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
+    changed = _run(path, agent_folders["other arguments"])
+    assert (changed.edited, changed.divergence and changed.divergence.verdict) == ((), "agent_changed")
+    path = _saved(kept, tmp_path / "repaired", words)
+    repair(path, "two", agents_dir=folder)
+    assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
+    before, after = (read_environment(sidecar_of(each)).cases["two"] for each in (kept, path))
+    assert before.turns == after.turns
+
+
+@pytest.mark.parametrize("agent", AGENT)
+def test_the_order_of_cases_is_no_edit_of_them(
+    tmp_path: Path, agent_folders: dict[str, Path], agent: str
+) -> None:
+    """A set whose cases changed places passes as before, or blames the agent alone."""
+    both = recorded_set(tmp_path, {"one": TWO_TURNS, "two": TWO_TURNS})
+    document = json.loads(both.read_text())
+    document["eval_cases"].reverse()
+    both.write_text(json.dumps(document))
+    for case in verify(both, agents_dir=agent_folders[agent], criteria=STRICT).cases:
+        (run,) = case.runs
+        assert run.edited == ()
+        assert (run.divergence and run.divergence.verdict) == (None if run.passed else "agent_changed")
+
+
+def test_a_recording_that_does_not_say_what_its_golden_was_decides_less(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
+) -> None:
+    """One from before goldens were noted: an edited response that the recording followed is named as what may be behind it."""
+    path = _saved(kept, tmp_path, "the response of check in turn 1 was edited")
+    (case,) = read_environment(sidecar_of(path)).cases.values()
+    put_cases(sidecar_of(path), {"two": without_golden(case)})
+    run = _run(path, agent_folders["the same"])
+    found = run.divergence
+    assert found is not None
+    assert (run.edited, found.verdict) == ((), "agent_changed")
+    assert any("a person edited the response of check in turn 1" in each for each in found.evidence)
+
+
+def test_a_verdict_stands_above_scores_and_errors_and_is_said_once(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
+) -> None:
+    """In the text of the command, what was edited is the first line below the case."""
+    path = _edited(kept, tmp_path, _query)
+    text = report(verify(path, agents_dir=agent_folders["the same"], criteria=STRICT))
+    lines = text.splitlines()
+    assert lines[0] == "FAIL two"
+    assert lines[1].startswith("    user changed: The query of turn 1 was edited after the recording.")
+    assert text.count("The query of turn 1 was edited") == 1
+    error = next(line for line in lines if "no recorded case has" in line)
+    assert lines.index(error) > 1
+    assert text.count(error) == 1

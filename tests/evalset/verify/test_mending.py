@@ -1,0 +1,179 @@
+"""Accepts what an agent does now, and repairs goldens from what was recorded: verified again, both pass, and all else stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.recorded.tolerances import CaseInsensitive
+from evalset.verify import Criteria, RunResult, VerifyError, accept, keep_tolerances, repair, verify
+from evalset.verify.results import Players
+from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_run
+
+SAYS = ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
+LEAVES_OUT = ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
+ALONE = ("AgentTool(advisor)", "AgentTool(advisor, include_plugins=False)")
+LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An eval set with two cases, of which one is none of our business."""
+    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS, "other": ["check A"]})
+
+
+def with_more(eval_set: Path) -> dict[str, Any]:
+    """Return a set what an editor might lose, and its document."""
+    document: dict[str, Any] = json.loads(eval_set.read_text())
+    document["eval_cases"][0]["mine"] = {"kept": True}
+    document["eval_cases"][0]["rubrics"] = [
+        {"rubric_id": "r", "rubric_content": {"text_property": "It is polite."}}
+    ]
+    eval_set.write_text(json.dumps(document, indent=2))
+    return document
+
+
+@pytest.mark.parametrize(
+    "made", [[SAYS], [LEAVES_OUT], [SAYS, ALONE]], ids=["says", "leaves out", "without plugins"]
+)
+def test_what_is_accepted_passes_with_either_models(
+    kept: Path, tmp_path: Path, made: list[tuple[str, str]]
+) -> None:
+    """The agent's own, and the recorded ones: those follow. Rubrics, unknown keys and the other case stay as they are."""
+    eval_set = copied_set(kept, tmp_path)
+    before = with_more(eval_set)
+    changed = agents(tmp_path, *made)
+    run = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
+    assert not run.passed
+    saved = accept(eval_set, "two", run)
+    assert (saved.cases, saved.beside) == (1, sidecar_of(eval_set))
+    players: tuple[Players, ...] = ("real", "recorded")
+    for models in players:
+        assert verify(eval_set, agents_dir=changed, models=models, cases=["two"]).status == "passed"
+    after = json.loads(eval_set.read_text())
+    assert after["eval_cases"][1] == before["eval_cases"][1]
+    one, then = after["eval_cases"][0], before["eval_cases"][0]
+    assert (one["mine"], one["rubrics"], one["session_input"]) == (
+        then["mine"],
+        then["rubrics"],
+        then["session_input"],
+    )
+    first, first_then = (case["conversation"][0]["intermediate_data"]["tool_uses"][0] for case in (one, then))
+    assert first == first_then  # with its own id
+    assert run.divergence is not None
+    assert run.divergence.action == "accept"
+
+
+def test_accepting_takes_the_arguments_that_were_tolerated(kept: Path, tmp_path: Path) -> None:
+    """Both files have them then, and the case passes exactly."""
+    eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, LOWER)
+    keep_tolerances(eval_set, "two", [CaseInsensitive(tool="*", path="order")])
+    run = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
+    assert run.passed
+    accept(eval_set, "two", run)
+    keep_tolerances(eval_set, "two", [])
+    assert verify(eval_set, agents_dir=changed, cases=["two"]).status == "passed"
+    assert '"order": "a"' in eval_set.read_text()
+
+
+def test_what_was_answered_though_it_was_not_recorded_is_accepted_too(kept: Path, tmp_path: Path) -> None:
+    """The answers join the recording; a call that nobody answered keeps a run from being a golden."""
+    eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, LOWER)
+    refused = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
+    before = eval_set.read_bytes(), sidecar_of(eval_set).read_bytes()
+    with pytest.raises(VerifyError, match="did not come to its end, so it is no golden: case 'two', turn"):
+        accept(eval_set, "two", refused)
+    assert (eval_set.read_bytes(), sidecar_of(eval_set).read_bytes()) == before
+    made = the_run(verify(eval_set, agents_dir=changed, cases=["two"], unrecorded="generate"))
+    assert made.came_to_its_end
+    assert made.made
+    assert made.divergence is not None
+    assert made.divergence.action == "accept"
+    accept(eval_set, "two", made)
+    assert verify(eval_set, agents_dir=changed, cases=["two"]).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"status": "shipped"', '"status": "lost"'),
+        ('"order": "B"', '"order": "Z"'),
+        ('"noted": "A"', '"noted": "B"'),
+        ("check C; wipe C", "check C; wipe D"),
+        ("check: {'status': 'shipped'}; check: {", "something of ours: {"),
+    ],
+    ids=["response", "arguments", "state", "query", "text"],
+)
+def test_a_repaired_golden_is_as_it_was(kept: Path, tmp_path: Path, old: str, new: str) -> None:
+    """Whatever was edited in it; the recording stays byte for byte."""
+    eval_set = copied_set(kept, tmp_path, (old, new))
+    folder = agents(tmp_path)
+    criteria = Criteria(response=0.99)
+    assert verify(eval_set, agents_dir=folder, cases=["two"], criteria=criteria).status == "failed"
+    repair(eval_set, "two", agents_dir=folder)
+    assert json.loads(eval_set.read_text()) == json.loads(kept.read_text())
+    assert sidecar_of(eval_set).read_bytes() == sidecar_of(kept).read_bytes()
+
+
+def test_turns_that_were_lost_come_back(kept: Path, tmp_path: Path) -> None:
+    """And such as were never recorded go."""
+    eval_set, folder = copied_set(kept, tmp_path), agents(tmp_path)
+    document = json.loads(eval_set.read_text())
+    turns = document["eval_cases"][0]["conversation"]
+    for edited in ([turns[0]], [*turns, turns[1]]):
+        document["eval_cases"][0]["conversation"] = edited
+        eval_set.write_text(json.dumps(document))
+        repair(eval_set, "two", agents_dir=folder)
+        assert len(json.loads(eval_set.read_text())["eval_cases"][0]["conversation"]) == 2
+        assert verify(eval_set, agents_dir=folder, cases=["two"]).status == "passed"
+
+
+def test_a_golden_kept_as_events_stays_so(kept: Path, tmp_path: Path) -> None:
+    """With the texts on the way, and no event without content."""
+    eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, SAYS)
+    run = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
+    document = json.loads(eval_set.read_text())
+    for turn, happened in zip(document["eval_cases"][0]["conversation"], run.turns, strict=True):
+        turn["intermediate_data"] = {"invocation_events": []}
+        assert happened.invocation["intermediate_data"]
+    eval_set.write_text(json.dumps(document))
+    accept(eval_set, "two", run)
+    turn = json.loads(eval_set.read_text())["eval_cases"][0]["conversation"][0]
+    assert set(turn["intermediate_data"]) == {"invocation_events"}
+    events = turn["intermediate_data"]["invocation_events"]
+    assert events
+    assert all(set(event) == {"author", "content"} and event["content"]["parts"] for event in events)
+    assert verify(eval_set, agents_dir=changed, cases=["two"]).status == "passed"
+
+
+def test_what_cannot_be_mended_is_told_and_nothing_is_written(kept: Path, tmp_path: Path) -> None:
+    """A case that is not there or not recorded, a recording without models, an agent that is another one, another number of turns."""
+    eval_set, folder = copied_set(kept, tmp_path), agents(tmp_path)
+    whole = RunResult(passed=True, models="real")
+    before = eval_set.read_bytes()
+    with pytest.raises(VerifyError, match="there is no case 'three'"):
+        accept(eval_set, "three", whole)
+    with pytest.raises(VerifyError, match="has 2 turns, and the run has 0"):
+        accept(eval_set, "two", whole)
+    with pytest.raises(VerifyError, match="cannot be replayed as it was recorded: it has no check any more"):
+        repair(eval_set, "two", agents_dir=agents(tmp_path / "x", ("        check,\n", "")))
+    sidecar = sidecar_of(eval_set)
+    document = json.loads(sidecar.read_text())
+    for turn in document["cases"]["two"]["turns"]:
+        del turn["models"]
+    sidecar.write_text(json.dumps(document))
+    with pytest.raises(VerifyError, match="no turns of models are recorded"):
+        repair(eval_set, "two", agents_dir=folder)
+    del document["cases"]["two"]
+    sidecar.write_text(json.dumps(document))
+    with pytest.raises(VerifyError, match="nothing is recorded of the case 'two'"):
+        repair(eval_set, "two", agents_dir=folder)
+    sidecar.write_text("[]")
+    with pytest.raises(VerifyError, match="no JSON object"):
+        repair(eval_set, "two", agents_dir=folder)
+    assert eval_set.read_bytes() == before
+    assert read_environment(sidecar_of(kept)).cases.keys() == {"two", "other"}

@@ -1,0 +1,316 @@
+"""A time, an id or a random value that the agent's own code makes: found by replays with the same answers, named, and tolerated."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+import time
+import uuid
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.workflow import START, Workflow
+from hypothesis import given
+
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.recorded.tolerances import Ignore, Pattern, Tolerance, as_recorded
+from evalset.verify import (
+    Criteria,
+    RunResult,
+    VerifyError,
+    add_tolerances,
+    eval_config,
+    keep_tolerances,
+    propose_tolerances,
+    replay_written,
+    tolerances_of,
+    verify,
+)
+from evalset.verify.varying_values import is_clock
+from tests.evalset.recorded.test_files import json_values
+from tests.evalset.replay import asking
+from tests.evalset.replay.asking import book, kept, played
+from tests.harness.adk_process import run_adk_eval
+from tests.simulator.runtime.stage import Scripted, call, say
+
+NOW = 1_700_000_000.25
+Makes = Callable[[], Any]
+_COUNT = count()
+
+
+def stamped(make: Makes, *, text: Makes | None = None, response: Makes | None = None) -> LlmAgent:
+    """Make an agent whose callbacks write into the state, and into what a model or a tool said."""
+
+    def before(callback_context: Any) -> None:
+        callback_context.state["last_seen"] = make()
+        callback_context.state["fixed"] = {"kind": "same"}
+
+    def after_tool(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> Any:
+        del tool, args, tool_context
+        return {**tool_response, "at": response()} if response else None
+
+    def after_model(callback_context: Any, llm_response: Any) -> Any:
+        del callback_context
+        for part in llm_response.content.parts:
+            if part.text and text is not None:
+                part.text = f"Booked by {text()}, all is well with your trip to the place that you named."
+        return llm_response
+
+    return LlmAgent(
+        name="agent",
+        model=Scripted(turns=[[call("book", place="Rome")], [say("booked")]]),
+        tools=[book],
+        before_agent_callback=before,
+        after_tool_callback=after_tool,
+        after_model_callback=after_model,
+    )
+
+
+def nothing() -> int:
+    """Return always the same."""
+    return 1
+
+
+def the_run(eval_set: Path, agent: Any, **more: Any) -> RunResult:
+    """Verify the only case of a set once."""
+    (case,) = verify(eval_set, agent=asking.config(agent), **more).cases
+    (run,) = case.runs
+    return run
+
+
+VALUES: dict[str, tuple[Makes, str]] = {
+    "seconds": (time.time, "a time"),
+    "nanoseconds": (time.time_ns, "a time"),
+    "iso": (lambda: dt.datetime.now(dt.UTC).isoformat(), "a time"),
+    "an id": (lambda: str(uuid.uuid4()), "an id"),
+    "hex": (lambda: uuid.uuid4().hex[:12], "an id"),
+    "a number": (random.random, "a random number"),
+    "a counter": (lambda: next(_COUNT), "a random number"),
+    "in a list": (lambda: [{"of": "Rome", "at": time.time()}], "a time"),
+}
+
+
+@pytest.mark.parametrize(("make", "holds"), VALUES.values(), ids=VALUES)
+def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tmp_path: Path) -> None:
+    """The run fails, and nobody says that the agent changed; with what is proposed it passes."""
+    eval_set = kept(played(stamped(make), []), tmp_path)
+    run = the_run(eval_set, stamped(make))
+    assert not run.passed
+    assert run.divergence is not None
+    assert (run.divergence.verdict, run.divergence.action) == ("varies", "tolerate")
+    assert f"The state holds {holds}" in run.divergence.sentence
+    (found,) = run.varying
+    assert found.tolerance.path in {"last_seen", "last_seen[*].at"}
+    assert found.line == f"state `{found.tolerance.path}` holds {holds}: ignore its value"
+    add_tolerances(eval_set, "case", propose_tolerances([run]))
+    assert the_run(eval_set, stamped(make)).passed
+
+
+@pytest.mark.parametrize(
+    ("agent", "line"),
+    [
+        (
+            lambda: stamped(nothing, response=time.time),
+            "response of book `at` holds a time: ignore its value",
+        ),
+        (
+            lambda: stamped(nothing, text=lambda: f"{uuid.uuid4()} of {time.ctime()}"),
+            "final response holds a time: compare the text around it",
+        ),
+        (
+            lambda: stamped(nothing, text=lambda: str(uuid.uuid4())),
+            "final response holds an id: compare the text around it",
+        ),
+    ],
+    ids=["a response", "a text with both", "a text with an id"],
+)
+def test_a_written_case_is_replayed_and_settled(agent: Makes, line: str, tmp_path: Path) -> None:
+    """Before anything failed: a line for each, and with them the case passes its own verification."""
+    eval_set = kept(played(agent(), []), tmp_path)
+    written = replay_written(eval_set, "case", agent=asking.config(agent()), keep=True)
+    assert (written.lines, written.passed, written.kept) == ((line,), True, True)
+    assert tolerances_of(eval_set, "case") == written.tolerances
+    assert read_environment(sidecar_of(eval_set)).version == 4
+    assert the_run(eval_set, agent(), criteria=Criteria(response=1.0)).passed
+
+
+def test_a_text_still_has_to_be_the_same_around_what_varies(tmp_path: Path) -> None:
+    """The pattern holds the words."""
+    agent = stamped(nothing, text=lambda: str(uuid.uuid4()))
+    eval_set = kept(played(agent, []), tmp_path)
+    (tolerance,) = replay_written(eval_set, "case", agent=asking.config(agent), keep=True).tolerances
+    assert isinstance(tolerance, Pattern)
+    assert as_recorded("final_response", "x", "something else", [tolerance]) == "something else"
+    said = f"Booked by {uuid.uuid4()}, all is well with your trip to the place that you named."
+    assert as_recorded("final_response", "x", said, [tolerance]) == "x"
+
+
+def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
+    """No call of the recording has its arguments: they are tolerated, and the data that the graph ends with, by place."""
+
+    def place() -> dict[str, str]:
+        return {"place": f"Rome at {time.time()}"}
+
+    def told(node_input: Any) -> dict[str, Any]:
+        return {"was": "booked", "id": str(uuid.uuid4())}
+
+    def graph() -> Workflow:
+        return Workflow(name="graph", edges=[(START, place, FunctionTool(book), told)])
+
+    eval_set = kept(played(graph(), []), tmp_path)
+    run = the_run(eval_set, graph())
+    assert run.divergence is not None
+    assert run.divergence.verdict == "varies", run.divergence.sentence
+    assert {(each.tolerance.of, each.tolerance.path) for each in run.varying} == {
+        ("arguments", "place"),
+        ("final_response", "id"),
+    }
+    assert replay_written(eval_set, "case", agent=asking.config(graph()), keep=True).passed
+    assert the_run(eval_set, graph(), criteria=Criteria(response=1.0)).passed
+
+
+def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
+    """All of it is made within one day, and the test set fails tomorrow; a day that a tool gave is no luck."""
+
+    def today() -> str:
+        return dt.datetime.now(dt.UTC).date().isoformat()
+
+    eval_set = kept(played(stamped(today), []), tmp_path)
+    assert replay_written(eval_set, "case", agent=asking.config(stamped(today))).lines == (
+        "state `last_seen` holds a time: ignore its value",
+    )
+    asked = kept(played(stamped(today), [], [f"for {today()}"]), tmp_path, "asked")
+    assert replay_written(asked, "asked", agent=asking.config(stamped(today))).lines == ()
+
+
+def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
+    """The divergence is the real one, and what varies is told beside it."""
+    eval_set = kept(played(stamped(time.time), []), tmp_path)
+    changed = stamped(time.time)
+    changed.before_agent_callback = _other_state
+    run = the_run(eval_set, changed)
+    assert run.divergence is not None
+    assert run.divergence.verdict == "agent_changed"
+    assert [each.path for each in run.divergence.differences] == ["fixed.kind"]
+    assert any("`last_seen` holds a time" in sentence for sentence in run.divergence.evidence)
+
+
+def _other_state(callback_context: Any) -> None:
+    callback_context.state["last_seen"] = time.time()
+    callback_context.state["fixed"] = {"kind": "another"}
+
+
+def test_what_differs_from_the_recording_alone_is_the_agents_doing(tmp_path: Path) -> None:
+    """Replays agree with each other: nothing varies, and the agent did change."""
+    eval_set = kept(played(stamped(lambda: "before"), []), tmp_path)
+    run = the_run(eval_set, stamped(lambda: "after"))
+    assert run.divergence is not None
+    assert (run.divergence.verdict, run.varying) == ("agent_changed", ())
+
+
+def test_a_case_without_a_recording_is_refused(tmp_path: Path) -> None:
+    """There is nothing to replay it with."""
+    eval_set = kept(played(stamped(nothing), []), tmp_path)
+    sidecar_of(eval_set).unlink()
+    with pytest.raises(VerifyError, match="nothing is recorded"):
+        replay_written(eval_set, "case", agent=asking.config(stamped(nothing)))
+
+
+def test_several_runs_propose_for_state_and_responses_too(tmp_path: Path) -> None:
+    """As they do for arguments; what is proposed lets each pass."""
+
+    def agent() -> LlmAgent:
+        return stamped(random.random, response=time.time)
+
+    eval_set = kept(played(agent(), []), tmp_path)
+    (case,) = verify(eval_set, agent=asking.config(agent()), runs=3).cases
+    proposed = propose_tolerances(case.runs)
+    assert {(each.of, each.tool, each.path) for each in proposed} == {
+        ("response", "book", "at"),
+        ("state", "*", "last_seen"),
+    }
+    keep_tolerances(eval_set, "case", proposed)
+    assert the_run(eval_set, agent()).passed
+
+
+@pytest.mark.process
+def test_plain_adk_eval_heeds_tolerances_of_final_responses(tmp_path: Path) -> None:
+    """By the metric that the written `EvalConfig` names; ADK's own fails on the same case."""
+    agent = stamped(nothing, text=lambda: " ".join(str(uuid.uuid4()) for _ in range(9)))
+    eval_set = kept(played(agent, []), tmp_path)
+    assert replay_written(eval_set, "case", agent=asking.config(agent), keep=True).passed
+    folder = tmp_path / "agents" / "stage"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("from . import agent\n")
+    (folder / "agent.py").write_text(AGENT.replace("ENVIRONMENT", repr(str(sidecar_of(eval_set)))))
+    config = eval_config(eval_set, criteria=Criteria(response=1.0))
+    assert set(config["criteria"]) == {"tolerant_trajectory", "tolerant_response"}  # type: ignore[arg-type] # a JSON object
+    root = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    criteria: Any = config["criteria"]
+    own = {"custom_metrics": config["custom_metrics"]}
+    outcome = run_adk_eval(
+        folder, eval_set, criteria={**criteria, "response_match_score": 1.0}, config=own, environment=root
+    )
+    scores = outcome.scores["case"]
+    assert (scores["tolerant_trajectory"], scores["tolerant_response"]) == (1.0, 1.0), outcome.output
+    assert scores["response_match_score"] is not None
+    assert scores["response_match_score"] < 1
+
+
+AGENT = """
+import uuid
+
+from evalset import HermeticEnvironment
+from google.adk.apps import App
+from tests.evalset.verify.test_varying import nothing, stamped
+
+root_agent = stamped(nothing, text=lambda: " ".join(str(uuid.uuid4()) for _ in range(9)))
+app = App(name="stage", root_agent=root_agent, plugins=[HermeticEnvironment(ENVIRONMENT)])
+"""
+
+
+@given(json_values, json_values)
+def test_ignoring_all_of_it_puts_everything_as_it_was_recorded(recorded: Any, given_: Any) -> None:
+    """And without a tolerance of its kind, nothing."""
+    everything: list[Tolerance] = [Ignore(of="state")]
+    assert as_recorded("state", recorded, given_, everything) == recorded
+    assert as_recorded("response", recorded, given_, everything) == given_
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        (NOW, True),
+        (int(NOW * 1e3), True),
+        (int(NOW * 1e9), True),
+        (NOW - 86_400 * 30, False),
+        (3, False),
+        (True, False),
+        ("2023-11-14T22:13:20Z", True),
+        ("2023-11-14 23:13:20.25", True),
+        ("Tue, 14 Nov 2023 22:13:20 GMT", True),
+        ("Tue Nov 14 22:13:20 2023", True),
+        ("14/11/2023", True),
+        ("November 14, 2023", True),
+        ("2021-01-01T00:00:00Z", False),
+        ("1700000000", True),
+        ("order 1700000000 is on its way", False),
+    ],
+)
+def test_a_clocks_time_is_told_from_other_values(value: Any, is_one: bool) -> None:
+    """Numbers in each unit, and texts as programs and people write them."""
+    assert is_clock(value, NOW - 1, NOW + 1) is is_one
+
+
+def test_the_file_of_other_tolerances_is_as_it_was(tmp_path: Path) -> None:
+    """Tolerances of arguments alone are written as before, in a file that older releases read."""
+    eval_set = kept(played(stamped(nothing), []), tmp_path)
+    keep_tolerances(eval_set, "case", [Ignore(tool="*", path="place")])
+    written = json.loads(sidecar_of(eval_set).read_text())
+    assert written["cases"]["case"]["tolerances"] == [{"tool": "*", "path": "place", "kind": "ignore"}]

@@ -1,0 +1,273 @@
+"""Verifies recorded cases with agents that changed, goldens that were edited, and worlds that are declared otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from evalset.recorded.recording_files import sidecar_of
+from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
+from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_case, the_run
+
+LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
+CHANGED_TOOL = ("def check(order: str) -> dict:", "def check(order: str, loud: bool = False) -> dict:")
+
+
+NOT_NOW = """
+        query, made, answered = since_the_query(llm_request.contents)
+        if query.startswith('check A') and not made and next(runs) % 2:
+            yield said([types.Part(text='not now')])
+            return
+"""
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An eval set with one case of two turns."""
+    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
+
+
+@pytest.mark.parametrize("models", ["real", "recorded"])
+def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Path, models: str) -> None:
+    """Calls, responses, texts and the state are as they were; the real tools would end the process."""
+    changes = (('raise SystemExit("the real model was asked")', "pass"),)
+    verification = verify(kept, agents_dir=agents(tmp_path, *changes), models=models)  # type: ignore[arg-type] # both are its
+    run = the_run(verification)
+    assert (verification.status, verification.exit_code, run.error) == ("passed", 0, "")
+    assert {check.name: check.score for check in run.checks} == {
+        "tool_trajectory_avg_score": 1.0,
+        "response_match_score": 1.0,
+        "stored_tool_responses": 1.0,
+        "final_session_state": 1.0,
+    }
+    assert run.final_state == {"noted": "A"}
+    assert verification.models == (f"desk: {models} models (as asked for)",)
+    assert [len(turn.models) for turn in run.turns] == [6, 3]  # those of the agent that is a tool, too
+
+
+def test_an_agent_that_asks_with_other_arguments_has_changed(kept: Path, tmp_path: Path) -> None:
+    """The first such call is shown beside the golden's, and the recording cannot go on from there."""
+    run = the_run(verify(kept, agents_dir=agents(tmp_path, LOWER)))
+    found = run.divergence
+    assert found is not None
+    assert (found.turn, found.step, found.what, found.verdict, found.action) == (
+        0,
+        1,
+        "arguments",
+        "agent_changed",
+        "open",
+    )
+    assert [(each.path, each.golden, each.actual) for each in found.differences] == [("order", "A", "a")]
+    assert run.unrecorded
+    assert run.unrecorded[0] in found.evidence
+    assert not run.passed
+
+
+def test_an_agent_that_says_something_else_has_changed(kept: Path, tmp_path: Path) -> None:
+    """The texts are shown in pieces, and what it says now can be accepted."""
+    changed = agents(
+        tmp_path, ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
+    )
+    found = the_run(verify(kept, agents_dir=changed)).divergence
+    assert found is not None
+    assert (found.turn, found.what, found.verdict, found.action) == (0, "text", "agent_changed", "accept")
+    assert "".join(piece.text for piece in found.text if piece.kind != "golden") == "I am done, and how!"
+
+
+def test_a_call_that_is_left_out_is_shown_beside_nothing(kept: Path, tmp_path: Path) -> None:
+    """The calls behind it stand beside their own."""
+    changed = agents(
+        tmp_path, ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
+    )
+    found = the_run(verify(kept, agents_dir=changed)).divergence
+    assert found is not None
+    assert (found.turn, found.step, found.what, found.verdict) == (0, 3, "call", "agent_changed")
+    assert found.pairs[0].actual is None
+    assert "does not call check" in found.sentence
+    rest = [pair for pair in found.pairs[2:] if pair.golden and pair.golden.kind == "call"]
+    assert [(pair.golden, pair.differs) for pair in rest if pair.golden] == [
+        (pair.actual.model_copy(update={"author": ""}), False) for pair in rest if pair.actual
+    ]
+
+
+def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path: Path) -> None:
+    """A golden without one of the calls passes in order, and fails exactly."""
+    document = json.loads(kept.read_text())
+    data = document["eval_cases"][0]["conversation"][0]["intermediate_data"]
+    del data["tool_uses"][1], data["tool_responses"][1]
+    copied = copied_set(kept, tmp_path)
+    copied.write_text(json.dumps(document))
+    folder = agents(tmp_path)
+    assert the_run(verify(copied, agents_dir=folder)).divergence is not None
+    assert verify(copied, agents_dir=folder, criteria=Criteria(match="in_order")).status == "passed"
+    assert verify(copied, agents_dir=folder, criteria=Criteria(match="any_order")).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "what", "score"),
+    [
+        ([('"status": "shipped"', '"status": "lost"')], "response", "stored_tool_responses"),
+        ([('"noted": "A"', '"noted": "B"')], "state", "final_session_state"),
+        ([('"order": "B"', '"order": "Z"')], "arguments", "tool_trajectory_avg_score"),
+        (
+            [("check: {'status': 'shipped'}; check: {", "nothing of the kind was ever found by us, sorry {")],
+            "text",
+            "",
+        ),
+    ],
+)
+def test_an_eval_set_that_was_edited_is_stale(
+    kept: Path, tmp_path: Path, changes: list[tuple[str, str]], what: str, score: str
+) -> None:
+    """The run does as was recorded, and the eval set says something else."""
+    edited = copied_set(kept, tmp_path, *changes)
+    criteria = Criteria(response=0.99)
+    run = the_run(verify(edited, agents_dir=agents(tmp_path), criteria=criteria))
+    found = run.divergence
+    assert found is not None
+    assert (found.what, found.verdict, found.action) == (what, "golden_stale", "repair")
+    assert score in {"", *(check.name for check in run.checks if check.status == "failed")}
+
+
+def test_another_query_than_was_recorded_is_the_users_change(kept: Path, tmp_path: Path) -> None:
+    """Whatever the agent makes of it, the recorded world does not fit the query."""
+    edited = copied_set(kept, tmp_path, ("check C; wipe C", "check C; wipe D"))
+    run = the_run(verify(edited, agents_dir=agents(tmp_path)))
+    assert run.divergence is not None
+    assert (run.divergence.turn, run.divergence.verdict) == (1, "user_changed")
+    assert run.divergence.evidence == (
+        "turn 2: the eval set asks 'check C; wipe D', and 'check C; wipe C' was recorded",
+    )
+
+
+def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path, tmp_path: Path) -> None:
+    """Where the agent then calls it in another way; one that it still calls as it did passes."""
+    same_calls = agents(tmp_path / "one", CHANGED_TOOL)
+    assert verify(kept, agents_dir=same_calls).status == "passed"
+    run = the_run(verify(kept, agents_dir=agents(tmp_path / "other", CHANGED_TOOL, LOWER)))
+    assert run.divergence is not None
+    assert run.divergence.verdict == "environment_changed"
+    assert "the tool check is declared with other parameters" in run.divergence.evidence[0]
+
+
+def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(
+    kept: Path, tmp_path: Path
+) -> None:
+    """So is a scenario, and one whose agent is not there."""
+    document = json.loads(kept.read_text())
+    (case,) = document["eval_cases"]
+    scenario = {"starting_prompt": "hello", "conversation_plan": "none"}
+    document["eval_cases"] += [
+        {**case, "eval_id": "unknown"},
+        {"eval_id": "s", "conversation_scenario": scenario},
+    ]
+    copied = copied_set(kept, tmp_path)
+    copied.write_text(json.dumps(document))
+    verification = verify(copied, agents_dir=agents(tmp_path))
+    assert [case.status for case in verification.cases] == ["passed", "error", "error"]
+    assert verification.cases[1].error == "nothing is recorded for this case in desk.environment.json"
+    assert "scenario" in verification.cases[2].error
+    assert verification.exit_code == 2
+    sidecar_of(copied).unlink()
+    assert {case.status for case in verify(copied, agents_dir=agents(tmp_path)).cases} == {"error"}
+
+
+def test_what_is_not_there_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
+    """A case that is not in the set, a file that is none, a folder without agents."""
+    with pytest.raises(VerifyError, match="there is no case 'three'; there are 'two'"):
+        verify(kept, agents_dir=agents(tmp_path), cases=["three"])
+    broken = tmp_path / "broken.evalset.json"
+    broken.write_text("{")
+    with pytest.raises(VerifyError, match=r"broken\.evalset\.json"):
+        verify(broken)
+    with pytest.raises(VerifyError, match="cannot be read"):
+        verify(tmp_path / "none.evalset.json")
+    (tmp_path / "empty").mkdir()
+    (case,) = verify(kept, agents_dir=tmp_path / "empty").cases
+    assert (case.status, "empty" in case.error) == ("error", True)
+
+
+def test_the_agents_around_the_eval_set_are_found(kept: Path, tmp_path: Path) -> None:
+    """In whose folder it lies, or beside which."""
+    folder = agents(tmp_path)
+    inside = copied_set(kept, folder / "desk")
+    beside = copied_set(kept, folder)
+    assert (verify(inside).status, verify(beside).status) == ("passed", "passed")
+
+
+def test_each_run_is_told_and_a_stop_keeps_what_was_done(kept: Path, tmp_path: Path) -> None:
+    """The case that was not finished says so."""
+    stop = threading.Event()
+    told: list[VerifyProgress] = []
+
+    def on_progress(now: VerifyProgress) -> None:
+        told.append(now)
+        if now.done == 2:
+            stop.set()
+
+    verification = verify(kept, agents_dir=agents(tmp_path), runs=500, on_progress=on_progress, stop=stop)
+    (case,) = verification.cases
+    assert told[:2] == [VerifyProgress(done=n, total=500, eval_id="two", passed=True) for n in (1, 2)]
+    assert (case.status, verification.exit_code) == ("stopped", 130)
+    assert 2 <= len(case.runs) < 500
+
+
+def test_it_may_be_called_where_a_loop_runs(kept: Path, tmp_path: Path) -> None:
+    """As in a notebook."""
+
+    async def call() -> str:
+        return verify(kept, agents_dir=agents(tmp_path)).status
+
+    assert asyncio.run(call()) == "passed"
+
+
+def test_an_agent_that_is_right_every_other_time_has_a_pass_power(kept: Path, tmp_path: Path) -> None:
+    """Four runs of which two pass: one in two for one run, one in six for two, none for three; and the case fails."""
+    flaky = ("class Clerk(BaseLlm):", "import itertools\nruns = itertools.count()\n\n\nclass Clerk(BaseLlm):")
+    count = ("        query, made, answered = since_the_query(llm_request.contents)\n", NOT_NOW)
+    case = the_case(verify(kept, agents_dir=agents(tmp_path, flaky, count), runs=4, at_once=1))
+    assert [run.passed for run in case.runs] == [True, False, True, False]
+    assert [case.pass_power(k) for k in (1, 2, 3)] == [0.5, 1 / 6, 0]
+    assert case.status == "failed"
+
+
+def test_a_run_may_not_take_forever(kept: Path, tmp_path: Path) -> None:
+    """What it did by then is kept."""
+    waits = (
+        'if os.environ.get("NO_MODEL"):',
+        "import asyncio\n        await asyncio.sleep(3600)\n        if False:",
+    )
+    run = the_run(verify(kept, agents_dir=agents(tmp_path, waits), timeout=0.2))
+    assert (run.error, run.passed, len(run.turns)) == ("it took more than 0.2 seconds", False, 1)
+
+
+def test_the_recorded_models_stand_in_for_one_without_a_key(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the output says so; the agent as it was would have been asked."""
+    for name in (
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_GENAI_USE_ENTERPRISE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    keyless = agents(tmp_path / "keyless", ("model=Clerk(),", 'model="gemini-2.5-flash",'))
+    verification = verify(kept, agents_dir=keyless)
+    assert verification.status == "passed"
+    assert verification.models[0].startswith(
+        "desk: recorded models (desk: the model gemini-2.5-flash needs a key"
+    )
+    assert verify(kept, agents_dir=agents(tmp_path)).models == (
+        "desk: real models (all can be asked from here)",
+    )
+
+
+def test_a_result_becomes_json_and_is_the_same_again(kept: Path, tmp_path: Path) -> None:
+    """A page may keep it."""
+    verification = verify(kept, agents_dir=agents(tmp_path, LOWER))
+    assert type(verification).model_validate_json(verification.model_dump_json()) == verification

@@ -1,0 +1,94 @@
+"""A demo's model goes on sensibly when a person has had its seat, or has changed what it wanted to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from simulator import Seats, Simulation, called, demo_agent, said
+from simulator.agents import DEMOS
+from simulator.seats.answers import ModelAnswer
+from simulator.seats.requests import ModelRequest, ToolRequest
+from simulator.session import SessionState
+from tests.simulator.agents.playing import MOST_ANSWERS, SECONDS, SEED, failures, last_words, tools
+
+FOUND = {"order_id": "A-1001", "status": "processing", "total": 49.9, "currency": "EUR"}
+
+
+def hold(name: str, query: str, approve: Callable[[ModelRequest], ModelAnswer]) -> Any:
+    """Play a session in which each turn of the model is held, and tools answer by their drafts."""
+    seats = Seats(agents={"*": "held"})
+    with Simulation.open(demo_agent(name), seats=seats, seed=SEED, session_id=SEED) as simulation:
+        assert simulation.query(query, wait=SECONDS)
+        for _ in range(MOST_ANSWERS):
+            if not simulation.pending:
+                return simulation.session
+            request = simulation.pending[0]
+            if isinstance(request, ModelRequest):
+                assert simulation.answer(request, approve(request), wait=SECONDS)
+            elif isinstance(request, ToolRequest):
+                assert simulation.answer(request, request.draft, wait=SECONDS)
+    raise AssertionError("the agent never ends")
+
+
+def as_proposed(request: ModelRequest) -> ModelAnswer:
+    """Let the model's turn go through: the parts of the responses that it gave."""
+    contents: list[Any] = [response["content"] for response in request.proposal or ()]
+    return ModelAnswer(parts=tuple(part for content in contents for part in content["parts"]))
+
+
+def spoiled(request: ModelRequest) -> ModelAnswer:
+    """Change each argument of each call that the model wants to make, save where agents hand over."""
+    answer = as_proposed(request)
+    return ModelAnswer(parts=tuple(_spoiled(part) for part in answer.parts))
+
+
+def _spoiled(part: dict[str, Any]) -> dict[str, Any]:
+    call = part.get("function_call") or part.get("functionCall")
+    if not call or call["name"] in {"transfer_to_agent", "set_model_response"}:
+        return part
+    arguments = {
+        key: f"{value} changed" if isinstance(value, str) else value for key, value in call["args"].items()
+    }
+    return {"function_call": {"name": call["name"], "args": arguments}}
+
+
+@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize("approve", [as_proposed, spoiled])
+def test_held_turns_end_whether_they_are_changed_or_not(
+    name: str, approve: Callable[[ModelRequest], ModelAnswer]
+) -> None:
+    """Where every call is changed before it is made, the model takes the changed call's answer, and comes to an end."""
+    for query in DEMOS[name].example_queries[:2]:
+        session = hold(name, query, approve)
+        assert not failures(session)
+        assert session.open_calls or session.state is SessionState.COMPLETED
+
+
+def test_the_model_takes_over_from_a_person_in_the_middle_of_a_turn() -> None:
+    """A person makes the first call; the model then sits down, uses that call's answer and finishes the task."""
+    seats = Seats(agents={"*": "person"})
+    with Simulation.open(demo_agent("order_desk"), seats=seats) as simulation:
+        simulation.query("Please cancel order A-1001.", wait=SECONDS)
+        simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A-1001"})), wait=SECONDS)
+        simulation.answer(simulation.pending[0], FOUND, wait=SECONDS)
+        simulation.set_player("agent", "model", wait=SECONDS)
+        simulation.answer(simulation.pending[0], {"status": "cancelled"}, wait=SECONDS)
+        session = simulation.session
+    assert tools(session) == ["find_order", "cancel_order"]
+    assert last_words(session) == "I cancelled order A-1001."
+
+
+def test_the_model_goes_on_after_a_turn_that_a_person_spoke() -> None:
+    """What a person said in the agent's seat is part of the talk: "it" is the order that they named."""
+    seats = Seats(agents={"*": "person"})
+    with Simulation.open(demo_agent("order_desk"), seats=seats) as simulation:
+        simulation.query("Hello", wait=SECONDS)
+        simulation.answer(simulation.pending[0], said("Is it about order A-1003?"), wait=SECONDS)
+        simulation.set_player("agent", "model", wait=SECONDS)
+        simulation.query("Yes, where is it?", wait=SECONDS)
+        (request,) = simulation.pending
+    assert isinstance(request, ToolRequest)
+    assert (request.tool_name, request.arguments) == ("find_order", {"order_id": "A-1003"})

@@ -1,0 +1,289 @@
+"""Tests of drafts out of a tool's code and description: which evidence wins, what the session overrides, and what is marked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.candidates import candidates
+from simulator.environment.drafts.docstring_examples import shown_answer
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, Reading
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
+from tests.simulator.environment.drafts.test_generator import schemas
+
+SHOP = '''
+ORDERS = {"A-1": {"order_id": "A-1", "status": "processing", "total": 24.9}}
+
+def find_order(order_id: str) -> dict:
+    """Find an order."""
+    order = ORDERS.get(order_id)
+    if order is None:
+        return {"status": "error", "message": f"No order {order_id} is known."}
+    return {"status": "success", "order": order}
+
+def cancel_order(order_id: str) -> dict:
+    """Cancel an order."""
+    return {"order_id": order_id, "status": "cancelled"}
+
+def list_orders() -> dict:
+    """List the orders."""
+    return {"orders": [ORDERS["A-1"]]}
+
+def quote(amount: float, kind: str = "plain") -> dict:
+    """Quote a price."""
+    if amount < 0:
+        raise ValueError(f"{amount} is below zero")
+    return {"amount": amount, "kind": kind, "note": f"{kind} for {amount}"}
+'''
+
+
+def code(name: str, text: str = SHOP) -> Code:
+    """Return where a function of a module is written."""
+    line = next(place for place, one in enumerate(text.splitlines(), start=1) if f"def {name}(" in one)
+    return Code(Module("shop/tools.py", text, "shop.tools"), name, line)
+
+
+CODES = {name: code(name) for name in ("find_order", "cancel_order", "list_orders", "quote")}
+
+
+def asked(tool: str, *earlier: EarlierAnswer, **arguments: Any) -> Draft:
+    """Draft the answer to a call of the shop."""
+    return drafted(
+        DraftCall(tool_name=tool, arguments=arguments, earlier=earlier, code=CODES[tool], codes=CODES)
+    )
+
+
+def answered(tool: str, response: Any, **arguments: Any) -> EarlierAnswer:
+    """Return an answered call."""
+    return EarlierAnswer(tool_name=tool, arguments=arguments, response=response)
+
+
+def read(*outcomes: Outcome, **more: Any) -> Draft:
+    """Draft an answer of a tool whose code says this."""
+    call = DraftCall(tool_name="look", code=CODES["quote"], **more)
+    return drafted(call, Sources(read=lambda *_, **__: Reading(outcomes, complete=True)))
+
+
+def test_the_code_gives_the_answer_and_its_place() -> None:
+    """What the arguments decide stands in it; nothing of it is a guess, and another draw changes nothing."""
+    made = asked("find_order", order_id="A-1")
+    assert made.value == {
+        "status": "success",
+        "order": {"order_id": "A-1", "status": "processing", "total": 24.9},
+    }
+    assert re.fullmatch(r"From the tool's code: shop/tools.py, line \d+", made.why)
+    assert (made.is_guess, made.blanks, made.varies) == (False, (), False)
+    assert asked("find_order", order_id="A-9").value == {
+        "status": "error",
+        "message": "No order A-9 is known.",
+    }
+
+
+def test_what_happened_overrides_the_literals_of_the_code() -> None:
+    """An order that was cancelled in the session stays so, whatever the module's constant holds; the envelope is no state."""
+    found = answered("find_order", asked("find_order", order_id="A-1").value, order_id="A-1")
+    done = answered("cancel_order", asked("cancel_order", found, order_id="A-1").value, order_id="A-1")
+    again: Any = asked("find_order", found, done, order_id="A-1").value
+    assert again == {"status": "success", "order": {"order_id": "A-1", "status": "cancelled", "total": 24.9}}
+    listed: Any = asked("list_orders", found, done).value
+    assert [one["status"] for one in listed["orders"]] == ["cancelled"]
+
+
+def test_what_a_person_wrote_overrides_the_literals_of_the_code() -> None:
+    """An edited answer is what the session knows from then on."""
+    edited = answered(
+        "find_order", {"order": {"order_id": "A-1", "status": "lost", "total": 5}}, order_id="A-1"
+    )
+    note = answered("cancel_order", {"status": "error", "message": "It is lost."}, order_id="A-1")
+    again: Any = asked("find_order", edited, note, order_id="A-1").value
+    assert again["order"] == {"order_id": "A-1", "status": "lost", "total": 5}
+
+
+def test_a_thing_that_is_gone_leaves_lists_and_is_not_found_in_the_tools_own_words() -> None:
+    """What a tool has deleted is no row of a constant any more."""
+    gone = answered("delete_order", {"deleted": True}, order_id="A-1")
+    assert asked("list_orders", gone).value == {"orders": []}
+    assert asked("find_order", gone, order_id="A-1").value == {
+        "status": "error",
+        "message": "No order A-1 is known.",
+    } or ("A-1" in json.dumps(asked("find_order", gone, order_id="A-1").value))
+
+
+def test_each_outcome_is_a_candidate_with_its_condition() -> None:
+    """The expected one first, then what the code would do for other values, then the generic ones; five at most."""
+    found = candidates(
+        DraftCall(
+            tool_name="find_order", arguments={"order_id": "A-1"}, code=CODES["find_order"], codes=CODES
+        )
+    )
+    assert [one.label for one in found][:2] == ["expected", "outcome"]
+    assert "order" in found[1].title
+    assert found[1].kind == "error"
+    assert found[1].error_message == "No order A-1 is known."
+    assert len(found) <= 5
+    raised = candidates(
+        DraftCall(tool_name="quote", arguments={"amount": -1}, code=CODES["quote"], codes=CODES)
+    )
+    assert (raised[0].kind, raised[0].error_code) == ("error", "ValueError")
+    assert raised[0].error_message == "-1 is below zero"
+
+
+def test_holes_are_filled_from_the_session_the_schema_and_what_the_code_states() -> None:
+    """A row's field, a range, a choice and a text's known parts are kept; what has no source is marked where it stands."""
+    sketch: dict[str, Any] = {
+        "customer_name": Hole("string", "row.name"),
+        "score": Hole("integer", "score", low=3, high=5),
+        "unit": Hole("string", "unit", choices=("C", "F")),
+        "note": Hole("string", "note", parts=("For ", Hole("string", "city"), ".")),
+        "total": Hole("number", "total"),
+        "rows": Hole("array", "rows", like={"email": Hole("string"), "age": Hole("integer")}),
+        "anything": Hole(),
+    }
+    world = World(tables=read_tables('{"customers": [{"id": "C-1", "name": "Ada"}]}'))
+    call = DraftCall(tool_name="get_customer", arguments={"customer_id": "C-1"}, code=CODES["quote"])
+    reading = Reading((Outcome(sketch, certain=True, line=4),))
+    made = drafted(call, Sources(world=world, read=lambda *_, **__: reading))
+    value: Any = made.value
+    assert value["customer_name"] == "Ada"
+    assert 3 <= value["score"] <= 5
+    assert value["unit"] in ("C", "F")
+    assert value["note"] == "For <city>."
+    assert (value["total"], value["anything"]) == (0, None)
+    assert "@" in value["rows"][0]["email"]
+    assert [one.path for one in made.blanks] == [
+        "$.score",
+        "$.note",
+        "$.total",
+        "$.rows[0].email",
+        "$.rows[0].age",
+        "$.anything",
+    ]
+    assert made.is_guess
+    assert made.varies
+
+
+def test_what_code_leaves_open_is_filled_from_the_next_evidence() -> None:
+    """A bare hole says nothing: the example, the schema, the earlier shape and at last a skeleton follow."""
+    schema: JsonObject = {"type": "object", "properties": {"n": {"const": 3}}, "required": ["n"]}
+    bare = Outcome(Hole("object", "response.json()"), line=3)
+    assert read(bare, response_schema=schema).value == {"n": 3}
+    assert read(bare, description='Looks.\n\nReturns:\n    {"n": 4}').value == {"n": 4}
+    assert read(bare).value == {"result": "<result>"}
+    assert read(Outcome(raises="NotImplementedError", certain=True)).value == {"result": "<result>"}
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ("Add.\n\n>>> add(2, 3)\n5", 5),
+        ("Add.\n\n>>> add(a=2, b=3)\n{'sum': 5}\n", {"sum": 5}),
+        ("Add.\n\n>>> add(7, 8)\n15", Hole("integer")),
+        ("Add.\n\nReturns:\n    A dict, e.g. {'sum': 5, 'a': 9, 'unit': '<unit>'}.\n\nRaises:\n    X: [1]", {"sum": 5, "a": 2, "unit": Hole("string", "unit")}),
+        ('Add.\n\nExample response:\n    {"ok": true, "list": [1, ...]}', {"ok": True, "list": [1]}),
+        ("Add {'a': 1} to it.\n\nArgs:\n    a: such as {'x': 1}", None),
+        (">>> add(2, 3)\n<object at 0x1>", None),
+    ],
+)  # fmt: skip
+def test_examples_of_descriptions_are_read(description: str, expected: Any) -> None:
+    """The output of this very call as it is, of another call only its shape, and literals about what is returned."""
+    assert shown_answer(description, {"a": 2, "b": 3}, ("a", "b")) == expected
+
+
+def _leaves(value: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}")
+    elif isinstance(value, list) and value:
+        for place, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{place}]")
+    else:
+        yield path, value
+
+
+@given(schemas(), st.text())
+def test_no_leaf_is_without_source_and_mark(schema: dict[str, Any], seed: str) -> None:
+    """Of each plain type without bounds, what stands in a draft is what stands in a blank, and marked; each mark has its place."""
+    made = drafted(DraftCall(tool_name="find_it", response_schema=schema, seed=seed))
+    marked = {one.path for one in made.blanks}
+    leaves = dict(_leaves(made.value))
+    assert marked <= leaves.keys() | {"$"}
+    assert {
+        path
+        for path, value in leaves.items()
+        if value is True or (isinstance(value, str) and value.startswith("<"))
+    } <= (marked | {path for path, value in leaves.items() if str(value) in json.dumps(schema)})
+    assert made.is_guess == any(not one.drawn for one in made.blanks)
+
+
+def test_names_say_nothing_that_the_code_says() -> None:
+    """Renamed to nonsense, the code gives the same values."""
+    text = 'def blorp(zug: float, wex: str = "plain") -> dict:\n    return {"flim": zug * 2, "nark": wex}\n'
+    other = (
+        text.replace("blorp", "convert_currency")
+        .replace("zug", "amount")
+        .replace("flim", "total")
+        .replace("nark", "kind")
+    )
+    one: Any = drafted(DraftCall(tool_name="blorp", arguments={"zug": 4}, code=code("blorp", text))).value
+    call = DraftCall(
+        tool_name="convert_currency", arguments={"amount": 4}, code=code("convert_currency", other)
+    )
+    two: Any = drafted(call).value
+    assert [*one.values()] == [*two.values()] == [8, "plain"]
+
+
+def test_a_value_that_was_drawn_is_marked_and_no_guess() -> None:
+    """A name that goes with its field, or one of the choices of the schema; what cannot even be drawn makes a guess."""
+    properties: JsonObject = {"state": {"enum": ["open", "done"]}, "first_name": {"type": "string"}}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": [*properties]}
+    made = drafted(DraftCall(tool_name="look_up", response_schema=schema))
+    assert {(one.path, one.drawn) for one in made.blanks} == {("$.state", True), ("$.first_name", True)}
+    assert not made.is_guess
+    properties["total"] = {"type": "number"}
+    guess = drafted(DraftCall(tool_name="look_up", response_schema={**schema, "required": [*properties]}))
+    assert [one.path for one in guess.blanks if not one.drawn] == ["$.total"]
+    assert guess.is_guess
+
+
+def test_a_thing_that_is_unknown_denies_no_other_that_the_call_names() -> None:
+    """Where the code only knows how to deny the customer, who is known, the product is denied in other words."""
+    text = '''
+CUSTOMERS = load_customers()
+
+def create_order(customer_id: str, sku: str) -> dict:
+    """Place an order."""
+    if customer_id not in CUSTOMERS:
+        return {"error_code": 404, "error_message": f"No customer {customer_id} is known."}
+    return {"order_id": new_id(), "sku": sku}
+'''
+    tables = '{"customers": [{"customer_id": "C-1"}], "products": [{"sku": "mug"}]}'
+    made = drafted(
+        DraftCall(
+            tool_name="create_order",
+            arguments={"customer_id": "C-1", "sku": "sofa"},
+            code=code("create_order", text),
+        ),
+        Sources(World(tables=read_tables(tables))),
+    )
+    assert made.value == {"error_code": 404, "error_message": "No product with sku 'sofa' was found."}
+
+
+def test_what_code_certainly_returns_counts_for_more_than_a_plain_annotation() -> None:
+    """A schema that a person set, or one with fields, still holds."""
+    reading = Reading((Outcome({"sum": 3}, certain=True, line=4),))
+    sources = Sources(read=lambda *_, **__: reading)
+    call = DraftCall(tool_name="add", code=CODES["quote"], response_schema={"type": "string"})
+    assert drafted(call, sources).value == {"sum": 3}
+    assert isinstance(drafted(call.model_copy(update={"is_held": True}), sources).value, str)
+    fields: JsonObject = {"type": "object", "properties": {"sum": {"type": "string"}}, "required": ["sum"]}
+    declared: Any = drafted(call.model_copy(update={"response_schema": fields}), sources).value
+    assert isinstance(declared["sum"], str)

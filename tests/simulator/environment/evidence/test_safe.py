@@ -1,0 +1,299 @@
+"""Reads code that would leave a mark wherever it ran, and code that cannot be read: nothing runs, and nothing breaks."""
+
+from __future__ import annotations
+
+import ast
+import time
+from pathlib import Path
+
+import pytest
+
+from simulator.environment.evidence.sketch import Code, Module, Reading
+from simulator.environment.evidence.tool_returns import read_returns
+from simulator.runtime.adk.tool_code import code_of
+from tests.simulator.environment.evidence.running import stands_for
+
+MODULE = """
+import contextlib, dataclasses, enum, functools, typing
+import pydantic
+
+def mark(*_, **__):
+    open(MARK, "w").close()
+    return 1
+
+class Meta(type):
+    def __call__(cls, *args):
+        mark()
+        return super().__call__(*args)
+    def __getattr__(cls, name):
+        return mark()
+    def __contains__(cls, value):
+        return mark()
+    def __iter__(cls):
+        mark()
+        return iter([1])
+    def __getitem__(cls, item):
+        return mark()
+    @classmethod
+    def __prepare__(cls, *args, **kwargs):
+        mark()
+        return {}
+
+class Trap:
+    size = 1
+    def __new__(cls, *args):
+        mark()
+        return object.__new__(cls)
+    def __init__(self, *args):
+        mark()
+    def __init_subclass__(cls, **kwargs):
+        mark()
+    def __class_getitem__(cls, item):
+        return mark()
+    def __getattr__(self, name):
+        return mark()
+    def __getitem__(self, item):
+        return mark()
+    def __setattr__(self, name, value):
+        mark()
+    def __delattr__(self, name):
+        mark()
+    def __setitem__(self, name, value):
+        mark()
+    def __delitem__(self, name):
+        mark()
+    def __eq__(self, other):
+        return bool(mark())
+    def __lt__(self, other):
+        return bool(mark())
+    def __hash__(self):
+        return mark()
+    def __bool__(self):
+        return bool(mark())
+    def __contains__(self, value):
+        return bool(mark())
+    def __iter__(self):
+        mark()
+        return iter([1])
+    def __next__(self):
+        return mark()
+    def __len__(self):
+        return mark()
+    def __str__(self):
+        mark()
+        return ""
+    def __repr__(self):
+        mark()
+        return ""
+    def __format__(self, spec):
+        mark()
+        return ""
+    def __index__(self):
+        return mark()
+    def __add__(self, other):
+        return mark()
+    __radd__ = __iadd__ = __mul__ = __rmul__ = __neg__ = __int__ = __float__ = __round__ = __add__
+    def __call__(self, *args, **kwargs):
+        return mark()
+    def __enter__(self):
+        mark()
+        return self
+    def __exit__(self, *args):
+        mark()
+    def __get__(self, owner, kind=None):
+        return mark()
+    def __set__(self, owner, value):
+        mark()
+    def __set_name__(self, owner, name):
+        mark()
+    def __instancecheck__(self, other):
+        return bool(mark())
+    def __json__(self):
+        return mark()
+    def __reduce__(self):
+        mark()
+        return (mark, ())
+    @property
+    def value(self):
+        return mark()
+    def __del__(self):
+        mark()
+
+trap = Trap()
+text = type("Text", (str,), {"__format__": mark, "__eq__": mark, "__hash__": mark})("a")
+
+"""
+
+BODIES = {
+    "a default": "def tool(x: int, y=mark()):\n    return y",
+    "a default that is a lambda": "def tool(x: int, y=(lambda: mark())()):\n    return y",
+    "a decorator": "@mark\ndef tool(x: int):\n    return x",
+    "a decorator with arguments": "@functools.lru_cache(mark())\ndef tool(x: int):\n    return x",
+    "a decorator of an object": "@trap\ndef tool(x: int):\n    return x",
+    "an annotation": "def tool(x: mark()) -> Trap[mark()]:\n    y: mark() = 1\n    return y",
+    "a class body": "class Here:\n    value = mark()\ndef tool(x: int):\n    return Here.value",
+    "a class body inside": "def tool(x: int):\n    class Here:\n        mark()\n        value = 1\n    return Here().value",
+    "a base class": "class Below(Trap, mark=mark()):\n    pass\ndef tool(x: int):\n    return Below().value",
+    "a metaclass": "class Below(metaclass=Meta):\n    pass\ndef tool(x: int):\n    return [Below.x, 1 in Below, list(Below), Below[1], Below()]",
+    "an f-string": "def tool(x: int):\n    return f'{trap} {trap!r} {trap:>{mark()}} {mark()}'",
+    "formats": "def tool(x: int):\n    return '{0} {0.value} {0[1]}'.format(trap) + '%s' % trap + str(trap) + format(trap, 'x')",
+    "a text of another class": "def tool(x: int):\n    return [f'{text:>3}', text == 'a', text in ['a'], {text: 1}, text.upper()]",
+    "comparisons": "def tool(x: int):\n    return [trap == 1, 1 == trap, trap < 1, trap != trap, 0 < trap < 2, trap is None, not trap, trap in [1]]",
+    "an attribute": "def tool(x: int):\n    trap.other = 1\n    del trap.other\n    return [trap.value, trap.nothing, getattr(trap, 'x', 1), hasattr(trap, 'y')]",
+    "a membership": "def tool(x: int):\n    return [1 in trap, trap in {1: 2}, trap in [1, 2], trap in (1,)]",
+    "an iteration": "def tool(x: int):\n    for one in trap:\n        return one\n    return [*trap, *map(str, trap), sum(trap), list(trap), len(trap), next(trap)]",
+    "unpacking": "def tool(x: int):\n    first, *rest = trap\n    return {**trap, 'a': first}",
+    "a hash": "def tool(x: int):\n    return [{trap: 1}, {trap}, hash(trap), dict.fromkeys([trap]), {1: 2}.get(trap)]",
+    "a subscript": "def tool(x: int):\n    trap[1] = 2\n    del trap[1]\n    return [trap[0], [1, 2][trap], Trap[int], 'ab'[trap:]]",
+    "an operator": "def tool(x: int):\n    y = trap\n    y += 1\n    return [trap + 1, 1 + trap, -trap, trap * 2, [1] * trap, int(trap), round(trap), 'a' * trap]",
+    "a call": "def tool(x: int):\n    return [trap(), trap(x=1), (lambda: mark())(), functools.partial(mark)(), Trap(1)]",
+    "a condition": "def tool(x: int):\n    if trap:\n        return 1\n    return 2 if trap else trap or trap and 3",
+    "a comprehension": "def tool(x: int):\n    return [[mark() for _ in [1]], {mark() for _ in [1]}, {mark(): mark() for _ in [1]}, list(mark() for _ in trap if mark())]",
+    "a context manager": "def tool(x: int):\n    with trap as it, contextlib.ExitStack() as stack, open('x') as f:\n        stack.callback(mark)\n    return 1",
+    "a descriptor": "class Holder:\n    field = Trap()\ndef tool(x: int):\n    one = Holder()\n    one.field = 2\n    return [Holder.field, one.field]",
+    "a property": "class Holder:\n    @property\n    def field(self):\n        return mark()\n    @functools.cached_property\n    def kept(self):\n        return mark()\ndef tool(x: int):\n    return [Holder().field, Holder().kept]",
+    "a validator": "class Model(pydantic.BaseModel):\n    field: int = pydantic.Field(default_factory=mark)\n    @pydantic.field_validator('field')\n    def check(cls, value):\n        return mark()\n    @pydantic.model_validator(mode='after')\n    def all(self):\n        mark()\n        return self\n    def model_post_init(self, context):\n        mark()\ndef tool(x: int):\n    return Model(field=x).model_dump()",
+    "a data class": "@dataclasses.dataclass\nclass Point:\n    x: int = dataclasses.field(default_factory=mark)\n    def __post_init__(self):\n        mark()\ndef tool(x: int):\n    return Point()",
+    "an enum": "class Color(enum.Enum):\n    RED = mark()\n    @classmethod\n    def _missing_(cls, value):\n        mark()\ndef tool(x: int):\n    return Color('none')",
+    "the top level": "mark()\nVALUES = [mark() for _ in range(2)]\nif mark():\n    mark()\ndef tool(x: int):\n    return VALUES",
+    "code in a text": "def tool(x: int):\n    exec(\"mark()\")\n    return [eval(\"mark()\"), compile(\"mark()\", '', 'eval'), __import__('os').system('true')]",
+    "files and processes": "def tool(x: int):\n    import os, subprocess, pathlib\n    pathlib.Path(MARK).write_text('x')\n    subprocess.run(['touch', MARK])\n    return os.getcwd()",
+    "a sort": "def tool(x: int):\n    return [sorted([trap, trap]), max([trap, trap]), sorted([1, 2], key=mark), min(trap), [trap].index(1), [trap].count(1), [trap].remove(1)]",
+    "a match": "def tool(x: int):\n    match trap:\n        case {'a': 1}:\n            return 1\n        case [1]:\n            return 2\n        case Trap(value=1):\n            return 3\n        case 'x' if mark():\n            return 4",
+    "an exception": "class Own(Exception):\n    def __str__(self):\n        mark()\n        return ''\ndef tool(x: int):\n    try:\n        raise Own(mark())\n    except Own as error:\n        return str(error)\n    finally:\n        mark()",
+    "a generator": "def each():\n    yield mark()\ndef tool(x: int):\n    return [list(each()), next(each()), *each()]",
+    "json": "import json\ndef tool(x: int):\n    return json.dumps(trap, default=mark) + json.dumps({'a': 1}, cls=Trap)",
+    "an asynchronous tool": "async def other():\n    return mark()\nasync def tool(x: int):\n    async with trap as it:\n        async for one in trap:\n            return one\n    return await other()",
+}  # fmt: skip
+
+
+def written(where: str, mark: Path) -> str:
+    """Return a module that writes a file wherever it runs."""
+    return (MODULE + BODIES[where]).replace("MARK", repr(str(mark)))
+
+
+def reading_of(text: str, name: str = "tool", **arguments: int) -> Reading:
+    """Read the tool of a module."""
+    return read_returns(Code(Module("traps.py", text, "traps"), name, _line(text, name)), arguments)
+
+
+def _line(text: str, name: str) -> int:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            return min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return 1
+
+
+@pytest.mark.parametrize("where", BODIES)
+def test_reading_runs_nothing(where: str, tmp_path: Path) -> None:
+    """Whatever stands in a module, reading a tool of it leaves no mark, and says something."""
+    mark = tmp_path / "mark"
+    text = written(where, mark)
+    for _ in range(2):
+        reading = reading_of(text, x=1)
+        assert reading.outcomes or reading.problem
+    assert not mark.exists()
+
+
+def test_the_traps_would_leave_marks(tmp_path: Path) -> None:
+    """Running one of the modules does what reading has to leave undone."""
+    mark = tmp_path / "mark"
+    text = written("a default", mark)
+    exec(compile(text, "traps.py", "exec"), {"__name__": "traps"})  # noqa: S102 - to prove that the traps work
+    assert mark.exists()
+
+
+UNREADABLE = {
+    "no Python": "def tool(x:\n",
+    "nothing": "",
+    "another function": "def other(x):\n    return 1\n",
+    "zeros": "def tool(x):\n    return 1\0\n",
+    "a lambda alone": "tool = lambda x: 1\n",
+    "deep brackets": f"def tool(x):\n    return {'[' * 150}1{']' * 150}\n",
+    "deeper brackets": f"def tool(x):\n    return {'(' * 5000}1{')' * 5000}\n",
+    "a long sum": f"def tool(x):\n    return {'x + ' * 3000}1\n",
+    "a longer sum": f"def tool(x):\n    return {'x + ' * 60000}1\n",
+    "deep blocks": "def tool(x):\n" + "".join(f"{' ' * level}if x:\n" for level in range(1, 95)) + " " * 96 + "return 1\n",
+    "calls itself": "def tool(x):\n    return tool(x + 1)\n",
+    "calls one another": "def a(x):\n    return tool(x)\ndef tool(x):\n    return [a(x)]\n",
+    "an endless loop": "def tool(x):\n    while True:\n        x += 1\n    return x\n",
+    "a long loop": "def tool(x):\n    total = 0\n    for one in range(10 ** 9):\n        total += one\n    return total\n",
+    "a large number": "def tool(x):\n    return 10 ** 10 ** 10\n",
+    "a large shift": "def tool(x):\n    return 1 << 10 ** 12\n",
+    "a large text": "def tool(x):\n    return 'a' * 10 ** 12\n",
+    "a large list": "def tool(x):\n    return [0] * 10 ** 12\n",
+    "a large range": "def tool(x):\n    return list(range(10 ** 12))\n",
+    "a wide format": "def tool(x):\n    return f'{x:>1000000000000}' + '%1000000000000d' % x\n",
+    "a text that doubles": "def tool(x):\n    y = 'a'\n    for _ in range(200):\n        y += y\n    return y\n",
+    "a list in itself": "def tool(x):\n    y = []\n    y.append(y)\n    return y\n",
+    "an object in itself": "def tool(x):\n    y = {}\n    y['y'] = y\n    return y\n",
+    "a slow pattern": "import re\ndef tool(x):\n    return bool(re.match('(a+)+$', 'a' * 40 + 'b'))\n",
+    "many ways": "import random\ndef tool(x):\n" + "    if random.random() < 0.5:\n        x += 1\n" * 60 + "    return x\n",
+    "many combinations": "def tool(x):\n    return [(a, b, c, d) for a in range(99) for b in range(99) for c in range(99) for d in range(99)]\n",
+    "large factorials": "import math\ndef tool(x):\n    return [math.factorial(10 ** 7), math.comb(10 ** 7, 10 ** 6), pow(7, 10 ** 8)]\n",
+    "long digits": "def tool(x):\n    return str(10 ** 5000) + str(int('9' * 4000))\n",
+    "huge products": "import itertools\ndef tool(x):\n    return list(itertools.product(range(99), repeat=9))\n",
+    "a list that grows as it is read": "def tool(x):\n    y = [1]\n    for one in y:\n        y.append(one)\n    return y\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_cannot_be_read_breaks_nothing(what: str) -> None:
+    """A reading always comes back, and soon: with outcomes, or with the reason for none."""
+    began = time.process_time()
+    reading = read_returns(Code(Module("tools.py", UNREADABLE[what], "tools"), "tool", 1), {"x": 1})
+    assert reading.outcomes or reading.problem
+    assert time.process_time() - began < 5
+
+
+def test_large_modules_are_not_read() -> None:
+    """10 MB of source cost next to nothing."""
+    text = "VALUES = [\n" + "    1234567890,\n" * 700_000 + "]\n\ndef tool(x):\n    return x\n"
+    began = time.process_time()
+    reading = read_returns(Code(Module("tools.py", text, "tools"), "tool", text.count("\n") - 1), {"x": 1})
+    assert reading.problem
+    assert time.process_time() - began < 1
+
+
+def test_a_project_that_cannot_be_read_leaves_the_rest() -> None:
+    """Modules that are no Python, or import one another, leave what does not rest on them."""
+    text = "from broken import a\nfrom other import b\n\ndef tool(x):\n    return {'x': x, 'b': b}\n"
+    project = {
+        "broken": Module("broken.py", "def a(:\n", "broken"),
+        "other": Module("other.py", "from tools import tool\nb = 2\n", "other"),
+    }
+    reading = read_returns(Code(Module("tools.py", text, "tools"), "tool", 4, project=project), {"x": 1})
+    assert [one.value for one in reading.outcomes if one.possible] in ([{"x": 1, "b": 2}], [])
+    assert reading.outcomes or reading.problem
+
+
+def test_odd_arguments_break_nothing() -> None:
+    """A model may give too few arguments, too many, and of other types."""
+    text = "def tool(x: int, *, y: str = 'a') -> dict:\n    return {'x': x + 1, 'y': y.upper()}\n"
+    code = Code(Module("tools.py", text, "tools"), "tool", 1)
+    for arguments in ({}, {"x": "1"}, {"x": None, "y": 3}, {"z": 1}, {"x": [1], "y": {"a": [None]}}):
+        reading = read_returns(code, arguments)  # type: ignore[arg-type]  # a dict of anything
+        assert reading.outcomes or reading.problem
+    deep: list[object] = []
+    for _ in range(150):
+        deep = [deep]
+    reading = read_returns(code, {"x": deep})  # type: ignore[dict-item]  # lists in lists
+    assert reading.outcomes or reading.problem
+
+
+def test_functions_without_source_have_no_code() -> None:
+    """Functions of C, of `exec` and of a console have no code, and the reason is said."""
+    names: dict[str, object] = {}
+    exec("def tool(x):\n    return x", names)  # noqa: S102 - a function without a file
+    for tool in (len, dict.get, names["tool"], int, object()):
+        found = code_of(tool)
+        assert found.code is None
+        assert found.reason
+
+
+def test_each_read_gives_the_same() -> None:
+    """What one reading finds does not change the next: the module stands as its source leaves it."""
+    text = "SEEN = []\nCOUNT = 0\n\ndef tool(x):\n    global COUNT\n    COUNT += 1\n    SEEN.append(x)\n    return {'seen': SEEN, 'count': COUNT}\n"
+    readings = [reading_of(text, x=number) for number in (1, 1, 2, 1)]
+    assert readings[0] == readings[1] == readings[3]
+    assert stands_for(readings[2].outcomes[0].value, {"seen": [2], "count": 1})

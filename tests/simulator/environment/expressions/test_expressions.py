@@ -1,0 +1,411 @@
+"""Tests of expressions in one line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.environment.expressions.compiled_expression import ExpressionError
+from simulator.environment.expressions.evaluation_budget import Budget, TooMuchWorkError
+from simulator.environment.expressions.expressions import compiled
+from tests.simulator.environment.expressions.costly_expressions import VARIABLES as COSTLY_VARIABLES
+from tests.simulator.environment.expressions.costly_expressions import costly_expressions
+
+VARIABLES: dict[str, object] = {
+    "stock": 0,
+    "args": {"quantity": 3, "sku": "A", "items": [1, 2], "city": "Oslo"},
+    "world": {"products": {"A": {"stock": 2, "tags": ["x"]}, "B": {"stock": 9}}},
+    "order": {"customer_id": "c-1", "lines": [{"sku": "A", "n": 2}, {"sku": "B", "n": 5}]},
+    "customers": {"c-1": {"name": "Ada"}},
+    "calls": [{"response": {"total": 5}}, {"response": {"total": 7}}],
+}
+
+
+def value(text: str, variables: Mapping[str, object] = VARIABLES) -> Any:
+    """Evaluate an expression."""
+    return compiled(text).value(variables)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("stock >= 0", True),
+        ("0 < stock < 5 or stock == 0", True),
+        ("order.customer_id in customers", True),
+        ("'c-2' not in customers", True),
+        ("args.quantity > world.products[args.sku].stock", True),
+        ("calls | length", 2),
+        ("len(calls) + 1", 3),
+        ("'many' if stock else 'none'", "none"),
+        ("weather is defined", False),
+        ("args.weather.wind is defined", False),
+        ("args.weather | default('fine')", "fine"),
+        ("args.items | sum", 3),
+        ("args.items[-1] ** 3", 8),
+        ("order.lines | map(attribute='n') | max", 5),
+        ("order.lines | selectattr('n', 'gt', 2) | map(attribute='sku') | list", ["B"]),
+        ("calls[0].response.total + calls[1].response.total", 12),
+        ("sum(order.lines | map(attribute='n'))", 7),
+        ("args.get('nothing', 4)", 4),
+        ("args.city.lower().startswith('os')", True),
+        ("'ORD-' ~ 7 ~ args.items", "ORD-7[1, 2]"),
+        ("[args.sku, args.city] | join('/')", "A/Oslo"),
+        ("{'id': args.sku, 'n': [1, stock]}", {"id": "A", "n": [1, 0]}),
+        ("'O-' ~ str(7).zfill(4)", "O-0007"),
+        ("args.city | upper | replace('S', '5')", "O5LO"),
+        ("order.lines[1:] | length", 1),
+        ("null == none and not false", True),
+        ("world.products.values() | map(attribute='stock') | sort | list", [2, 9]),
+        ("7 % 4 - 7 // 4", 2),
+        ("2.5 | round | int", 2),
+        ("range(3)", [0, 1, 2]),
+        ("all([1, stock])", False),
+        ("{'b': 1, 'a': {'c': none}} | tojson", '{"b": 1, "a": {"c": null}}'),
+    ],
+)
+def test_an_expression_reads_like_python(text: str, expected: object) -> None:
+    """Arithmetic, comparison, membership, filters, tests, methods and literals give JSON values."""
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "it is empty"),
+        ("stock >", "it ends too early"),
+        ("(stock", "it ends where ')' is missing"),
+        ("stock = 1", "write '=='"),
+        ("stock stock", "'stock' is not expected there"),
+        ("{% set x = 1 %}", "%"),
+        ("stock | lenght", "no filter 'lenght'; did you mean length?"),
+        ("stock is numbr", "no test 'numbr'; did you mean number?"),
+        ("args.__class__", "'__class__' begins with '_'"),
+        ("x" * 2_001, "2,000 are the most"),
+        ("(" * 400 + "1" + ")" * 400, "nested too deep"),
+        ("not " * 400 + "1", "nested too deep"),
+        ("args" + ".a" * 900, "nested too deep"),
+        ("9" * 1_999 + "e", "not expected there"),
+    ],
+)
+def test_what_is_no_expression_is_refused_when_it_is_read(text: str, reason: str) -> None:
+    """The error names the expression and says what is wrong with it."""
+    with pytest.raises(ExpressionError, match="expression ") as caught:
+        compiled(text)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("wether > 1", "'wether' is not known; did you mean weather?"),
+        ("args.qantity > 1", "there is no 'qantity'; did you mean quantity?"),
+        ("args.nothing.at.all", "there is no 'nothing'; there is: quantity, sku, items, city"),
+        ("not args.nothing", "there is no 'nothing'"),
+        ("args.nothing == 1", "there is no 'nothing'"),
+        ("args[args.nothing]", "there is no 'nothing'"),
+        ("args.nothing ~ 'x'", "there is no 'nothing'"),
+        ("args.nothing | upper", "there is no 'nothing'"),
+        ("len(args.nothing)", "there is no 'nothing'"),
+        ("args.nothing()", "there is no 'nothing'"),
+        ("calls[7]", "there is no item 7; there are 2"),
+        ("args.sku.bit_length", "there is no 'bit_length' in a text"),
+        ("1 / stock", "it divides by zero"),
+        ("'a' < 1", "'<' not supported"),
+        ("'a' + 1", "with ~"),
+        ("args.city.lower", "it gives the function lower; write lower() to call it"),
+        ("stock()", "it calls what is no function"),
+        ("(0 - 8) ** 0.5", "no real number"),
+        ("[args] | sum", "sum adds numbers only"),
+    ],
+)
+def test_an_expression_without_a_value_says_why(text: str, reason: str) -> None:
+    """What is missing, or does not fit, is named, with what there is instead."""
+    with pytest.raises(ExpressionError, match="expression ") as caught:
+        value(text, {**VARIABLES, "weather": 1})
+    assert reason in str(caught.value)
+
+
+ESCAPES = [
+    "''.__class__.__mro__[1].__subclasses__()",
+    "''['__class__']",
+    "args['__class__']",
+    "args | attr('__class__')",
+    "args | map(attribute='__class__') | list",
+    "[args] | map(attribute='keys.__globals__') | list",
+    "['x'] | map(attribute='__class__.__mro__') | list",
+    "args.get.__globals__",
+    "args.get.run",
+    "args.get.run.__globals__",
+    "len.run",
+    "len['run']",
+    "len.name",
+    "self",
+    "self._TemplateReference__context",
+    "cycler.__init__.__globals__.os.popen('id').read()",
+    "lipsum.__globals__['os'].system('id')",
+    "joiner",
+    "namespace(a=1)",
+    "dict(a=1)",
+    "config",
+    "request.application.__globals__",
+    "''.format(args)",
+    "'{0.__class__}'.format(args)",
+    "'{0.__class__}'.format_map(args)",
+    "'%s' % args",
+    "('{0.__class__}' | format(args))",
+    "environment",
+    "context",
+    "budget",
+    "[' budget']",
+    "'a'.encode()",
+    "args.update({'x': 1})",
+    "args.pop('sku')",
+    "args.setdefault('x', 1)",
+    "args.clear()",
+    "calls.append(1)",
+    "calls.sort()",
+    "calls | map('attr', '__class__') | list",
+    "calls | map('nothing') | list",
+    "calls | select('nothing') | list",
+    "'x' | xmlattr",
+    "'x' | safe",
+    "fake",
+    "__builtins__",
+    "_",
+    "open('x')",
+    "eval('1')",
+    "getattr(args, 'x')",
+]
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_nothing_of_pythons_own_can_be_reached(text: str) -> None:
+    """The known ways out of a template's sandbox, and every way to change a value, end in an error (or in plain JSON)."""
+    before = json.dumps(VARIABLES)
+    try:
+        json.dumps(value(text))
+    except ExpressionError:
+        outcome = "refused"
+    else:
+        outcome = "json"
+    assert outcome == ("json" if text == "[' budget']" else "refused")
+    assert json.dumps(VARIABLES) == before
+
+
+BOMBS = [
+    "9 ** (9 ** 9)",
+    "2 ** 100000 * 2 ** 100000",
+    "1 ** 10 ** 10000000",
+    "'a' * 10 ** 9",
+    "10 ** 9 * 'a'",
+    "[0] * 10 ** 9",
+    "range(10 ** 12)",
+    "range(0, 10 ** 12, 1) | sum",
+    "'%0999999999d' % 1",
+    "'{:>999999999}'.format(1)",
+    "'a'.ljust(10 ** 9)",
+    "'a'.center(10 ** 9)",
+    "'1'.zfill(10 ** 9)",
+    "'a'.expandtabs(10 ** 9)",
+    "'a' | center(10 ** 9)",
+    "'a' | indent(10 ** 9)",
+    "range(9) | batch(10 ** 9, 'x') | list",
+    "range(9) | slice(10 ** 9) | list",
+    "1.5 | round(10 ** 9)",
+    "1.5 | round(10 ** 9, 'ceil')",
+    "args | tojson(indent=10 ** 9)",
+    "('a' * 99999).replace('a', 'b' * 99999)",
+    "('a' * 99999) | replace('', 'b' * 99999)",
+    "('a' * 99999).join(range(99999))",
+    "range(99999) | join('a' * 99999)",
+    "(big ~ big ~ big ~ big) ~ (big ~ big ~ big ~ big)",
+    "range(99999) | map('replace', '', 'b' * 99999) | list",
+    "(' ' * 99999) | list | map('trim') | map('default', range(99999), true) | list",
+    "[[range(99999)] * 9999] * 9999 == [[range(99999)] * 9999, 1] * 9999",
+    "([[[1] * 9999] * 9999] * 9999) | string",
+    "([[[1] * 9999] * 9999] * 9999) | tojson",
+    "([[[1] * 9999] * 9999] * 9999) | upper",
+    "[[[1] * 9999] * 9999] * 9999",
+    "[[[1] * 999] * 999] * 999 | sort",
+    "([[[1] * 999] * 999] * 999) in [[[[1] * 999] * 999] * 999]",
+    "([[[1] * 999] * 999] * 999) | unique | list",
+    "max([[[[1] * 999] * 999] * 999, [[[1] * 999] * 999] * 999])",
+    "[range(9999)] * 9999 | map('sum') | list",
+    "[range(9999)] * 9999 | map('list') | map('sort') | list",
+    "('f' * 999999) | int(0, 16) ** 2",
+    "lipsum(n=10 ** 6)",
+    "big * 100",
+    "(' ' * 99999) | list | map('truncate', 0, true, 'b' * 99999) | list",
+    "(' ' * 99999) | list | map('urlencode') | map('replace', '%', 'b' * 99999) | join",
+    "big | list | sort | map('upper') | sort | map('lower') | sort | join",
+]
+
+
+@pytest.mark.parametrize("text", BOMBS)
+def test_no_expression_eats_memory_or_time(text: str) -> None:
+    """What would make gigabytes, or take minutes, is refused within moments."""
+    began = time.process_time()
+    with pytest.raises(ExpressionError):
+        value(text, {"big": "x" * 600_000, "args": {}})
+    assert time.process_time() - began < 10.0
+
+
+@given(st.text(alphabet="abs[](){}.,'\"|~+-*/%<>=! 019_inotrdlfe", max_size=60))
+def test_any_text_is_an_expression_or_an_expression_error(text: str) -> None:
+    """Nothing but a JSON value or an `ExpressionError` comes out of a text."""
+    try:
+        result = value(text, {"a": [1, {"b": "x"}], "d": {"e": None}})
+    except ExpressionError as error:
+        assert str(error).startswith("expression ")  # noqa: PT017 - a JSON value is as good an end
+    else:
+        json.dumps(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "paths"),
+    [
+        ("stock >= 0", {"stock"}, ("stock",)),
+        ("order.customer_id in customers", {"order", "customers"}, ("order.customer_id", "customers")),
+        (
+            "args.quantity > world.products[args.sku].stock",
+            {"args", "world"},
+            ("args.quantity", "world.products", "args.sku"),
+        ),
+        (
+            "len(calls) > 1 and calls[0].response['total'] == 5",
+            {"calls"},
+            ("calls", "calls[0].response.total"),
+        ),
+        ("args.city.lower() == state['user:city']", {"args", "state"}, ("args.city", 'state["user:city"]')),
+        ("a[b[c.d].e].f", {"a", "b", "c"}, ("a", "b", "c.d")),
+        ("x.y[1:n]", {"x", "n"}, ("x.y", "n")),
+        ("1 + 1", set(), ()),
+    ],
+)
+def test_an_expression_tells_what_it_reads(text: str, names: set[str], paths: tuple[str, ...]) -> None:
+    """Variables and dotted paths are known before anything is evaluated."""
+    assert compiled(text).names == names
+    assert compiled(text).paths == paths
+
+
+def test_a_result_shares_nothing_with_the_variables() -> None:
+    """Whoever changes a result changes no variable."""
+    variables = {"world": {"rows": [{"n": 1}]}}
+    result = value("world", variables)
+    result["rows"][0]["n"] = 2
+    assert variables == {"world": {"rows": [{"n": 1}]}}
+
+
+AT_MOST_SECONDS = 3.0
+"""Of processor time, thirty times the deadline; what is not bounded takes minutes, or all memory."""
+
+CHEAP_TO_WRITE = [
+    "(['ab']*99999)|select('in','b'*999999)|list|length",
+    "('b'*999999) in (['a'*999999]*99999)",
+    "'a'*999999 ~ '' in ['a'*999999]*9999 + ['b']",
+    "((1,)*99999,)*99999 in {}",
+    "{((1,)*99999,)*99999: 1}",
+    "[][[[1]*99999]*99999]",
+    "'%999999999d' is even",
+    "'%999999999d' is divisibleby(3)",
+    "['%99999999d']*99 | select('odd') | list",
+    "[{'k'*999999: 1}]*99999 | tojson",
+    "[{'k'*999999: 1}]*99999",
+    "[9**2500]*99999 | tojson",
+    "[9**2500]*99999",
+    "[[[1]*99999]*9999] | replace([[1]*99999]*9999, '')",
+    "('a'*999999).strip('b'*999999 ~ 'a')",
+    "('a'*999999) | trim('b'*999999 ~ 'a')",
+    "('a'*999999).rsplit('a'*9999 ~ 'b' ~ 'a'*9999)",
+    "('9'*999999)|float",
+    "[{}]*99999 | selectattr('a.'*99999, 'defined') | list",
+    "[{}]*9999 | sort(attribute='a,'*99999)",
+    "[{}]*99999 | sum('a.'*99999)",
+    "[many]*99999 | selectattr('no_such_key_of_many_alike', 'defined') | list | length",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHEAP_TO_WRITE)
+def test_what_is_looked_at_is_paid_for(text: str) -> None:
+    """What is cheap to write and dear to do ends at once, or is done at once: no operation does more than it pays for."""
+    began = time.thread_time()
+    with suppress(ExpressionError):
+        value(text, COSTLY_VARIABLES)
+    assert time.thread_time() - began < AT_MOST_SECONDS
+
+
+@settings(max_examples=150)
+@given(costly_expressions)
+def test_no_drawn_expression_holds_the_thread(text: str) -> None:
+    """Whatever operators, filters, tests and methods are put together over large values, an end comes soon."""
+    with suppress(ExpressionError):
+        ready = compiled(text)
+        began = time.thread_time()
+        try:
+            json.dumps(ready.value(COSTLY_VARIABLES), allow_nan=False)
+        finally:
+            assert time.thread_time() - began < AT_MOST_SECONDS
+
+
+def test_the_clock_ends_what_its_steps_do_not() -> None:
+    """The time that there is counts too: by the thread's own clock, which is read often enough."""
+    ticks = itertools.count()
+    slow = Budget(seconds=3.0, clock=lambda: float(next(ticks)))
+    with pytest.raises(ExpressionError, match="it takes longer than 3000 ms"):
+        compiled("range(9999) | map('abs') | sum").value({}, slow)
+    assert next(ticks) < 10
+    assert compiled("1 + 1").value({}, Budget(seconds=3.0, clock=lambda: 0.0)) == 2
+
+
+def test_evaluations_share_the_time_of_one_budget() -> None:
+    """What the first took is missing to the second; what is paused is not counted."""
+    now = [0.0]
+    shared = Budget(seconds=1.0, clock=lambda: now[0])
+    with shared.running():
+        now[0] += 0.6
+        with shared.paused():
+            now[0] += 100.0
+    assert shared.taken == pytest.approx(0.6)
+    with shared.running():
+        now[0] += 0.6
+        with pytest.raises(TooMuchWorkError, match="longer than 1000 ms"):
+            shared.spend(10_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1e999", "a number is too large"),
+        ("[1, -1e999] | sum", "a number is too large"),
+        ("'\\ud800'", "half of a surrogate pair"),
+        ("str(int=1, int=2)", "keyword argument repeated"),
+    ],
+)
+def test_a_literal_that_is_no_json_value_is_refused_when_it_is_read(text: str, reason: str) -> None:
+    """Numbers beyond all floats, half characters and arguments given twice are named; nothing else is raised."""
+    with pytest.raises(ExpressionError) as caught:
+        compiled(text)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["1e308 * 10", "[1e308 * 10 - 1e308 * 10]", "{'a': float('nan')}", "float('inf') | tojson"]
+)
+def test_a_result_that_json_cannot_hold_is_an_error(text: str) -> None:
+    """Infinity and NaN are no values of an expression."""
+    with pytest.raises(ExpressionError, match=r"JSON cannot represent|not JSON compliant"):
+        value(text)
+
+
+def test_a_tuple_is_a_list() -> None:
+    """JSON has lists only, so that both ways to write one are equal."""
+    assert value("(1, 2) == [1, 2]") is True
+    assert value("(1, 2) + [3]") == [1, 2, 3]

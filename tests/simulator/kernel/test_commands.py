@@ -1,0 +1,141 @@
+"""The commands, and the page's scripts and `adk eval`, with agents that run with a Python of their project."""
+
+from __future__ import annotations
+
+import json
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from app.live.agent_catalogue import catalogue
+from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
+from app.scripts.recorded_play import view_of as recorded_view
+from app.scripts.script_play import ScriptForm, open_script
+from app.server.owners import LOCAL
+from evalset.adk_runs.eval_process import check_installed
+from evalset.cli.eval_command import main as evaluate
+from evalset.cli.simulator_program import main
+from simulator.agents.agent_folder import AgentFolder
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.scripts import play_script, read_script
+from tests.simulator.kernel.projects import PATIENCE, config_of, project, until
+
+pytestmark = pytest.mark.process
+
+SCRIPT = """
+format: golden-trace-studio/script
+version: 1
+turns:
+- say: Where is A1?
+  moves:
+  - calls: [{name: find_order, args: {order_id: A1}}]
+  - {tool: find_order, returns: {status: success, order: {id: A1, state: lost}}}
+  - text: It is lost.
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """An environment of the project's own, which sees the packages of this one."""
+    home = tmp_path / "project-env"
+    venv.create(home, with_pip=False)
+    (installed,) = home.glob("lib/python*/site-packages")
+    packages = next(Path(each) for each in sys.path if each.endswith("site-packages"))
+    (installed / "these.pth").write_text(f"{packages}\n")
+    return home / "bin" / "python"
+
+
+def test_a_script_is_run_and_evaluated_with_the_projects_python(
+    tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The written case passes its replay there, and `adk eval` there passes it."""
+    home = project(tmp_path / "agents")
+    script, out = tmp_path / "script.yaml", home / "desk" / "sets.evalset.json"
+    script.write_text(SCRIPT)
+    agent = [str(home / "desk"), "--python", str(python)]
+    assert main(["run", *agent, "--script", str(script), "--out", str(out), "--json", "--quiet"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert written["verified"]
+    code = evaluate([*agent, str(out), "--models", "recorded", "--json", "--quiet"])
+    assert json.loads(capsys.readouterr().out)["passed"] == 1
+    assert code == 0
+    assert not (home / "desk" / "ran.txt").exists()
+
+
+def test_what_lacks_there_is_told_with_the_line_to_paste(tmp_path: Path) -> None:
+    """For that Python, and not for the studio's."""
+    venv.create(tmp_path, with_pip=False)
+    python = tmp_path / "bin" / "python"
+    with pytest.raises(ValueError, match=rf"{python} -m pip install 'google-adk\[eval\]'"):
+        check_installed(python)
+
+
+def test_a_script_plays_in_the_kernel_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To its end, in a session that people see."""
+    home = project(tmp_path / "agents", name="scripted")
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    config = catalogue().config("scripted")
+    assert isinstance(config, KernelAgentConfig)
+    live = open_script(ScriptForm(agent="scripted", text=SCRIPT), config)
+    assert isinstance(live.simulation, RemoteSimulation)
+    script = live.script
+    assert script is not None
+    assert script.wait(lambda progress: progress.is_over, PATIENCE)
+    played = script.progress.played
+    assert played is not None, script.progress.failure
+    assert played.came_through, played
+    until(live.simulation, lambda: not live.simulation.view().busy)
+    live.simulation.close()
+    config.kernels.end()
+
+
+def test_a_recorded_session_that_is_played_again_has_its_times(tmp_path: Path) -> None:
+    """In a kernel as in this process: the same facts, but for how long each answer took."""
+    home = project(tmp_path, name="timed")
+    script = read_script(SCRIPT).script.model_copy(
+        update={"began": 1_700_000_000.0, "seed": "seed", "session_id": "the session"}
+    )
+    turns = tuple(turn.model_copy(update={"at": 1_700_000_100.0}) for turn in script.turns)
+    script = script.model_copy(update={"turns": turns})
+    config = config_of(home, "timed")
+    there, here = play_script(config, script), play_script(AgentFolder(home).load("timed"), script)
+    config.kernels.end()
+    assert [fact.kind for fact in there.facts] == [fact.kind for fact in here.facts]
+    assert [fact.at for fact in there.facts] == [fact.at for fact in here.facts]
+    assert there.facts[0].at == 1_700_000_000.0
+    assert {fact.at for fact in there.facts if fact.kind == "turn_started"} == {1_700_000_100.0}
+    assert there.session.adk_session == here.session.adk_session
+
+
+def test_a_recorded_case_plays_in_the_kernel_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what was recorded: nobody is asked, no tool runs, and the answers are the recorded ones."""
+    home = project(tmp_path / "agents", name="recorded")
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    script, out = tmp_path / "script.yaml", home / "recorded" / "cases.evalset.json"
+    script.write_text(SCRIPT)
+    agent = str(home / "recorded")
+    assert (
+        main(["run", agent, "--script", str(script), "--out", str(out), "--eval-id", "lost", "--quiet"]) == 0
+    )
+    config = catalogue().config("recorded")
+    assert isinstance(config, KernelAgentConfig)
+    assert recorded_cases(str(out), LOCAL, config) == {"lost": "Where is A1?"}
+    live = open_recorded(RecordedForm(agent="recorded", path=str(out), case="lost"), config)
+    played = live.script
+    assert played is not None
+    assert played.wait(lambda progress: progress.is_over or bool(progress.asks), PATIENCE)
+    assert played.progress.is_over, played.progress
+    until(live.simulation, lambda: not live.simulation.view().busy)
+    (turn,) = live.simulation.session.turns
+    assert "lost" in str(turn.events)
+    view = recorded_view(live)
+    assert view is not None
+    assert not view.problem
+    assert not (home / "recorded" / "ran.txt").exists()
+    live.simulation.close()
+    config.kernels.end()

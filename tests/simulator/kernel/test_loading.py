@@ -1,0 +1,179 @@
+"""Where kernels load everything, this process imports no agent's code: agents of folders, files of configs, and the demos."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
+from simulator.agents.expected_input import UnfitMessageError
+from simulator.agents.renamed_agent import under_earlier_name
+from simulator.kernel import kernel_loader as kernel_agents
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.remote_simulation import RemoteSimulation
+from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, project
+
+pytestmark = pytest.mark.process
+
+_FILE = """
+from google.adk.agents import LlmAgent
+
+from simulator.agent_config import SimulatedAgentConfig
+
+AGENTS = [
+    SimulatedAgentConfig(name, LlmAgent(name=name, model="gemini-2.5-flash", description=f"Is {name}."), "sets/x.evalset.json")
+    for name in ("first", "desk")
+]
+"""
+
+
+def catalogue_of(**settings: object) -> AgentCatalogue:
+    """Make one whose agents are all loaded in kernels."""
+    given = AgentSettings(**{"demos": False, **settings})  # type: ignore[arg-type] # what each test gives
+    return AgentCatalogue(given, KernelLoader(everything=True))
+
+
+@pytest.fixture
+def ended() -> Iterator[list[AgentCatalogue]]:
+    """Catalogues whose kernels are ended after a test."""
+    made: list[AgentCatalogue] = []
+    yield made
+    for entry in (entry for each in made for entry in each.entries()):
+        if isinstance(entry.config, KernelAgentConfig):
+            entry.config.kernels.end()
+
+
+def test_agents_of_a_folder_and_of_a_file_that_have_the_same_name(
+    tmp_path: Path, ended: list[AgentCatalogue]
+) -> None:
+    """Each plays under the name that the list has for it, and nothing of them is imported here."""
+    file = tmp_path / "kernel_configs.py"
+    file.write_text(_FILE)
+    home = project(tmp_path / "agents")
+    ended.append(agents := catalogue_of(agents_dir=home, agents_file=str(file)))
+    assert [entry.name for entry in agents.entries()] == ["desk", str(file)]
+    assert [(entry.name, entry.state) for entry in agents.load_all()] == [
+        ("desk", "ready"),
+        ("first", "ready"),
+        ("desk (file)", "ready"),
+    ]
+    config = agents.config("desk (file)")
+    assert isinstance(config, KernelAgentConfig)
+    assert config.resolve_eval_set_path() == Path.cwd() / "sets" / "x.evalset.json"
+    assert config.kernels.running is None
+    simulation = begun(config)
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.session.agent_name == "desk (file)"
+    assert simulation.pending
+    simulation.close()
+    assert not any(
+        str(tmp_path) in (getattr(known, "__file__", None) or "") for known in [*sys.modules.values()]
+    )
+
+
+def test_a_file_that_fails_says_what_it_says_here_and_is_run_again(
+    tmp_path: Path, ended: list[AgentCatalogue]
+) -> None:
+    """With the line, and once it is mended its agents are there."""
+    file = tmp_path / "mended.py"
+    file.write_text("AGENTS = [nobody]\n")
+    here = AgentCatalogue(AgentSettings(agents_file=str(file), demos=False)).load_all()
+    ended.append(agents := catalogue_of(agents_file=str(file)))
+    assert agents.load_all() == here
+    assert "NameError" in str(here[0].error)
+    file.write_text(_FILE)
+    agents.refresh()
+    assert [entry.state for entry in agents.load_all()] == ["ready", "ready"]
+
+
+def test_the_demos_play_with_their_data(ended: list[AgentCatalogue]) -> None:
+    """As they do in this process."""
+    ended.append(agents := catalogue_of(demos=True))
+    assert [entry.state for entry in agents.load_all()] == ["ready"] * len(DEMOS)
+    config = agents.config("order_desk")
+    assert isinstance(config, KernelAgentConfig)
+    simulation = begun(config)
+    assert simulation.environment.world().given.tables
+    simulation.close()
+
+
+def test_an_input_schema_is_held_to_by_the_agents_own_code(ended: list[AgentCatalogue]) -> None:
+    """The approver's takes words too, which its JSON schema does not tell."""
+    ended.append(agents := catalogue_of(demos=True))
+    config = agents.config("expense_approver")
+    assert isinstance(config, KernelAgentConfig)
+    config.check_message("E-7 of engineering: hotel 180 EUR and dinner 75 EUR")
+    with pytest.raises(UnfitMessageError, match="employee_id"):
+        config.check_message('{"department": "engineering"}')
+
+
+def test_an_import_that_hangs_is_stopped_and_begun_again(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
+    """Meanwhile the others are loaded; only so many at once."""
+    home = project(tmp_path, "import threading\nthreading.Event().wait()\n", "hangs")
+    project(tmp_path, DESK)
+    ended.append(agents := catalogue_of(agents_dir=home))
+    thread = threading.Thread(target=agents.load_all)
+    thread.start()
+    looked = threading.Event()
+    for _ in range(int(PATIENCE / 0.02)):
+        if agents.load("desk").state == "ready" and "hangs" in agents.loading():
+            break
+        looked.wait(0.02)
+    assert agents.loading(seconds=3600) == frozenset()
+    agents.stop("hangs")
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    (failed,) = [entry for entry in agents.entries() if entry.name == "hangs"]
+    assert failed.error == "loading the agent was stopped"
+    (home / "hangs" / "agent.py").write_text(DESK)
+    agents.refresh()
+    assert agents.load("hangs").state == "ready"
+
+
+def test_of_many_agents_few_processes_stay(
+    tmp_path: Path, ended: list[AgentCatalogue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that a session is played in stays; the others are started again for theirs."""
+    monkeypatch.setattr(kernel_agents, "MOST_RESTING", 1)
+    for number in range(3):
+        project(tmp_path, DESK, f"desk_{number}")
+    ended.append(agents := catalogue_of(agents_dir=tmp_path))
+    first = agents.config("desk_0")
+    assert isinstance(first, KernelAgentConfig)
+    simulation = begun(first)
+    configs = [entry.config for entry in agents.load_all()]
+    alive = [isinstance(each, KernelAgentConfig) and each.kernels.running is not None for each in configs]
+    assert alive[0]
+    assert sum(alive) == 2
+    simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+    ended_one = configs[alive.index(False)]
+    assert isinstance(ended_one, KernelAgentConfig)
+    begun(ended_one).close()
+    assert ended_one.kernels.running is not None
+
+
+def test_a_renamed_agent_goes_on_in_its_kernel(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
+    """Under the name that the journal has for it."""
+    ended.append(
+        agents := catalogue_of(agents_dir=project(tmp_path, DESK.replace('name="desk"', 'name="old"'), "old"))
+    )
+    old = agents.config("old")
+    assert isinstance(old, KernelAgentConfig)
+    simulation = RemoteSimulation.open(old, seats=PERSON)
+    simulation.query("Hello", wait=PATIENCE)
+    journal = simulation.journal
+    simulation.close()
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "new" / "agent.py").write_text(DESK.replace('name="desk"', 'name="new"'))
+    renamed = under_earlier_name(agents.config("new"), "old", "old", spoke=("old",))
+    assert isinstance(renamed, KernelAgentConfig)
+    again = RemoteSimulation.resume(journal, renamed, wait=PATIENCE)
+    assert [request.agent for request in again.pending if request.kind == "model"] == ["old"]
+    again.close()
+    old.kernels.end()

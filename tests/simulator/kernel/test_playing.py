@@ -1,0 +1,176 @@
+"""A session that a kernel plays is the same as one that is played here: facts, requests, drafts, views and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulator import Journal, Simulation
+from simulator.agents.agent_folder import AgentFolder
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.runtime.errors import ContradictionError, SimulationError
+from simulator.seats.answers import called, failed, said
+from simulator.seats.requests import ModelRequest, ToolRequest
+from tests.simulator.kernel.projects import PATIENCE, PERSON, begun, config_of, project
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project of an agent."""
+    return project(tmp_path_factory.mktemp("agents"), name="kernel_desk")
+
+
+@pytest.fixture(scope="module")
+def config(home: Path) -> Iterator[KernelAgentConfig]:
+    """The agent, in a kernel that all tests here share."""
+    found = config_of(home, "kernel_desk")
+    yield found
+    found.kernels.end()
+
+
+@pytest.fixture
+def remote(config: KernelAgentConfig) -> Iterator[RemoteSimulation]:
+    """A session that the kernel plays."""
+    simulation = begun(config)
+    yield simulation
+    simulation.close()
+
+
+def tool_request(simulation: RemoteSimulation | Simulation) -> ToolRequest:
+    """Return the one tool call that waits."""
+    (request,) = simulation.pending
+    assert isinstance(request, ToolRequest)
+    return request
+
+
+def play(simulation: RemoteSimulation | Simulation) -> None:
+    """Play one turn in which an order is looked for."""
+    assert simulation.query("Where is A1?", wait=PATIENCE)
+    assert simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    request = tool_request(simulation)
+    assert simulation.answer(request, request.draft, wait=PATIENCE)
+    assert simulation.answer(simulation.pending[0], said("It is shipped."), wait=PATIENCE)
+
+
+def test_the_same_turn_gives_the_same_facts_here_and_there(home: Path, remote: RemoteSimulation) -> None:
+    """But for the times and the ids of the session, all that the journals hold is equal."""
+    with Simulation.open(AgentFolder(home).load("kernel_desk"), seats=PERSON, seed="seed") as here:
+        play(here)
+        play(remote)
+        mine, theirs = (
+            [
+                fact.model_dump(mode="json", exclude={"at", "session_id", "events", "elapsed_ms"})
+                for _, fact in each.journal.path()
+            ]
+            for each in (here, remote)
+        )
+        assert theirs == mine
+        assert remote.view().session.state == here.view().session.state
+        undoes, its = here.view().undoes, remote.view().undoes
+        assert undoes is not None
+        assert its is not None
+        assert its.kind == undoes.kind
+    assert not (home / "kernel_desk" / "ran.txt").exists()
+
+
+def test_drafts_come_when_they_are_looked_at(remote: RemoteSimulation) -> None:
+    """Each with its source in the agent's code; what nobody looks at is not made."""
+    remote.query("Where is A2?", wait=PATIENCE)
+    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A2"})), wait=PATIENCE)
+    request = tool_request(remote)
+    assert not request.is_made("draft")
+    assert request.draft == {"status": "success", "order": {"id": "A2", "state": "packed"}}
+    assert "kernel_desk/agent.py, line" in request.draft_from[0]
+    assert not request.draft_blanks
+    assert len(request.candidates) > 1
+
+
+def test_rules_the_world_and_the_settings_are_reached(remote: RemoteSimulation) -> None:
+    """And a switch counts from the next call on."""
+    remote.set_rules(
+        [
+            InjectionRule(
+                rule_id="down",
+                tool_name="find_order",
+                effect=ErrorEffect(error_code=503, error_message="Down."),
+            )
+        ]
+    )
+    remote.query("Where is A1?", wait=PATIENCE)
+    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    assert isinstance(remote.pending[0], ModelRequest)
+    remote.switch_rule("down", False)
+    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    request = tool_request(remote)
+    assert remote.environment.try_rules(remote.session.rules, request)
+    remote.environment.give_data('{"orders": [{"id": "A1", "state": "lost"}]}')
+    assert remote.environment.world().given.tables
+    remote.environment.change(invariants=("stock >= 0",))
+    assert remote.environment.settings.invariants == ("stock >= 0",)
+    assert remote.environment.sources_for_model().keys() == {"find_order"}
+
+
+def test_a_refusal_says_what_it_says_here(remote: RemoteSimulation) -> None:
+    """Its kind too: a contradiction can be given all the same."""
+    with pytest.raises(SimulationError, match="no turn is running"):
+        remote.stop()
+    remote.environment.change(invariants=("order.total >= 0",))
+    remote.query("Where is A1?", wait=PATIENCE)
+    with pytest.raises(SimulationError, match="is a text or a ModelAnswer"):
+        remote.answer(remote.pending[0], failed(1, "no"))
+    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    remote.environment.change(
+        tools={"find_order": {"name": "find_order", "output_schema": {"type": "object"}}}
+    )
+    with pytest.raises(ContradictionError) as found:
+        remote.answer(tool_request(remote), "a text")
+    assert found.value.contradictions
+    with pytest.raises(SimulationError, match="can only be looked at"):
+        remote.environment.looked_at().give_data("")
+
+
+def test_undo_redo_and_another_way(remote: RemoteSimulation) -> None:
+    """The studio's journal follows each move of the head."""
+    play(remote)
+    length = len(remote.journal)
+    remote.undo(wait=PATIENCE)
+    assert isinstance(remote.pending[0], ModelRequest)
+    remote.redo(wait=PATIENCE)
+    assert not remote.pending
+    assert len(remote.journal) == length
+    remote.undo(wait=PATIENCE)
+    remote.answer(remote.pending[0], said("Another way."), wait=PATIENCE)
+    assert len(remote.journal.tips()) == 2
+
+
+def test_a_session_goes_on_from_its_journal(remote: RemoteSimulation, config: KernelAgentConfig) -> None:
+    """As after a restart of the studio; nothing is asked again."""
+    remote.query("Where is A1?", wait=PATIENCE)
+    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    journal = Journal.from_json(remote.journal.to_json())
+    remote.close()
+    again = RemoteSimulation.resume(journal, config, wait=PATIENCE)
+    assert tool_request(again).arguments == {"order_id": "A1"}
+    assert [turn.ended for turn in again.view().session.turns] == [False]
+    again.close()
+
+
+def test_a_real_tool_runs_where_it_was_chosen(home: Path, remote: RemoteSimulation) -> None:
+    """In the kernel, once the studio has kept that it was started."""
+    remote.set_player("tool", "real", wait=PATIENCE)
+    remote.query("Where is A2?", wait=PATIENCE)
+    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A2"})), wait=PATIENCE)
+    assert (home / "kernel_desk" / "ran.txt").read_text() == "A2"
+    assert isinstance(remote.pending[0], ModelRequest)
+
+
+def test_half_a_surrogate_pair_comes_through(remote: RemoteSimulation) -> None:
+    """JSON can write one, and what a person pastes may hold it; the turn goes on as it does here."""
+    remote.query("half \ud83d of one", wait=PATIENCE)
+    assert isinstance(remote.pending[0], ModelRequest)

@@ -1,0 +1,147 @@
+"""Processes that nobody uses end, and their sessions go on in fresh ones without a word of trouble."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from simulator.kernel import kernel_processes
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
+from simulator.seats.answers import called, said
+from simulator.seats.requests import ToolRequest
+from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until
+from tests.simulator.kernel.test_trouble import until_gone
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
+    """An agent in a kernel of its own."""
+    found = config_of(project(tmp_path))
+    yield found
+    found.kernels.end()
+
+
+def of(config: KernelAgentConfig) -> kernel_processes.AgentProcess | None:
+    """Return what is said of the agent's process."""
+    number = config.kernels.running
+    wanted = None if number is None else number.process_id
+    return next((one for one in agent_processes() if one.process_id == wanted), None)
+
+
+def runs(config: KernelAgentConfig) -> bool:
+    """Return whether the agent has a process."""
+    return config.kernels.running is not None
+
+
+def test_what_runs_is_said(config: KernelAgentConfig) -> None:
+    """Agent, interpreter, ADK, memory and sessions."""
+    found = of(config)
+    assert found is not None
+    assert (found.agent, found.sessions, found.busy, found.new_code) == ("desk", 0, False, False)
+    assert found.python == str(config.kernels.python)
+    assert found.adk[0].isdigit()
+    assert 20e6 < found.memory < 2e9
+    begun(config)
+    found = of(config)
+    assert found is not None
+    assert found.sessions == 1
+
+
+def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: KernelAgentConfig) -> None:
+    """What waits stays on the page, and is answered as if nothing had been."""
+    simulation = begun(config)
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    before, first = simulation.view(), config.kernels.kernel().process_id
+    assert "desk" in end_idle(idle_seconds=0)
+    assert config.kernels.running is None
+    until_gone(first)
+    assert simulation.view() == before
+    request = simulation.pending[0]
+    assert isinstance(request, ToolRequest)
+    assert request.draft == {"status": "success", "order": {"id": "A1", "state": "shipped"}}
+    assert simulation.answer(request, {"status": "success"}, wait=PATIENCE)
+    assert simulation.answer(simulation.pending[0], said("Shipped."), wait=PATIENCE)
+    view = simulation.view()
+    assert (view.problems, view.session.is_running, len(view.session.turns)) == ((), False, 1)
+    assert config.kernels.kernel().process_id != first
+
+
+def test_undo_needs_no_process(config: KernelAgentConfig) -> None:
+    """It is another way into the same session."""
+    simulation = begun(config)
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.answer(simulation.pending[0], said("One."), wait=PATIENCE)
+    assert "desk" in end_idle(idle_seconds=0)
+    assert simulation.undo(wait=PATIENCE)
+    until(simulation, lambda: bool(simulation.pending))
+    assert simulation.view().problems == ()
+
+
+def test_one_at_work_goes_on(config: KernelAgentConfig) -> None:
+    """However long it takes."""
+    simulation = begun(config)
+    assert not simulation.query("sleep 30", wait=0.1)
+    end_idle(idle_seconds=0)
+    assert config.kernels.running is not None
+
+
+def test_where_memory_is_short_the_one_that_waits_longest_ends(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before, and not one that was used just now."""
+    end_idle(available=lambda: 0.0)
+    assert runs(config)
+    monkeypatch.setattr(kernel_processes, "_LATELY_SECONDS", 0.0)
+    end_idle(available=lambda: 0.9)
+    assert runs(config)
+    end_idle(available=lambda: 0.01)
+    assert not runs(config)
+    config.kernels.kernel()
+    end_idle(most=0.0, available=lambda: 0.9)
+    assert not runs(config)
+
+
+def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgentConfig) -> None:
+    """Also where the old code computes without end."""
+    simulation = begun(config)
+    assert not simulation.query("spin", wait=0.1)
+    first = config.kernels.kernel().process_id
+    home = Path(str(config.kernels.asked["folder"])) / "desk" / "agent.py"
+    home.write_text(home.read_text().replace('while words[0] == "spin":\n        pass', "pass"))
+    found = of(config)
+    assert found is not None
+    assert found.new_code
+    restart(found.key)
+    again = of(config)
+    assert again is not None
+    assert not again.new_code
+    assert not psutil.pid_exists(first)
+    until(simulation, lambda: bool(simulation.pending))
+    assert simulation.answer(simulation.pending[0], said("Done."), wait=PATIENCE)
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has a class for what comes last")
+def test_one_that_computes_without_end_comes_behind_all_others(config: KernelAgentConfig) -> None:
+    """As long as it does; the one that waits for a person beside it does not."""
+    waiting, spinning = begun(config), begun(config)
+    waiting.query("Hello", wait=PATIENCE)
+    process = psutil.Process(config.kernels.kernel().process_id)
+    policy = os.sched_getscheduler(process.pid)
+    spinning.query("spin", wait=0.2)
+    until(spinning, lambda: "desk" in let_endless_come_last())
+    last = {os.sched_getscheduler(thread.id) for thread in process.threads()}
+    assert last == {os.SCHED_IDLE} != {policy}
+    waiting.answer(waiting.pending[0], said("Hello!"), wait=None)
+    beside = config.kernels.kernel().process_id
+    assert beside != process.pid
+    assert "desk" not in let_endless_come_last()
+    assert os.sched_getscheduler(beside) == policy
+    spinning.stop()

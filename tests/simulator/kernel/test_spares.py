@@ -1,0 +1,75 @@
+"""A spare kernel takes the place of one that would have to be started, and another spare follows it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulator.kernel.spare_kernel import Spare
+from tests.simulator.kernel.test_trouble import until_gone
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def spare() -> Iterator[Spare]:
+    """A spare that was begun."""
+    made = Spare()
+    made.begin()
+    yield made
+    made.end()
+
+
+def test_one_that_is_taken_works_in_its_folder_and_another_one_follows(spare: Spare, tmp_path: Path) -> None:
+    """With the environment as it is when it is taken."""
+    python = Path(sys.executable)
+    os.environ["GOLDEN_SPARE"] = "now"
+    try:
+        first = spare.take(python, tmp_path)
+    finally:
+        del os.environ["GOLDEN_SPARE"]
+    assert first is not None
+    (tmp_path / "agent.py").write_text(
+        "import os, pathlib\n"
+        "pathlib.Path('seen.txt').write_text(os.environ['GOLDEN_SPARE'])\n"
+        "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='one', model='none')\n"
+    )
+    first.ask("load", {"folder": str(tmp_path), "name": tmp_path.name})
+    assert (tmp_path / "seen.txt").read_text() == "now"
+    second = spare.take(python, tmp_path)
+    assert second is not None
+    assert second.process_id != first.process_id
+    for kernel in (first, second):
+        kernel.end()
+
+
+def test_another_interpreter_takes_none(spare: Spare, tmp_path: Path) -> None:
+    """Its packages are not those of this process."""
+    assert spare.take(tmp_path / "python", tmp_path) is None
+
+
+def test_none_stays_once_it_has_ended(spare: Spare, tmp_path: Path) -> None:
+    """Neither the one that waits nor one that would follow."""
+    kernel = spare.take(Path(sys.executable), tmp_path)
+    assert kernel is not None
+    kernel.end()
+    spare.end()
+    assert spare.take(Path(sys.executable), tmp_path) is None
+    until_gone(kernel.process_id)
+
+
+def test_a_folder_that_is_not_there_leaves_no_process(spare: Spare, tmp_path: Path) -> None:
+    """Who takes it starts one of its own, and reads why that fails."""
+    assert spare.take(Path(sys.executable), tmp_path / "nothing") is None
+
+
+def test_one_that_is_being_started_is_not_waited_for(spare: Spare) -> None:
+    """A server that is stopped just then stops at once."""
+    began = time.monotonic()
+    spare.end()
+    assert time.monotonic() - began < 0.5

@@ -1,0 +1,349 @@
+"""Trouble stays in its kernel: what hangs, spins, or ends its process takes no other session along, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from simulator.agents.load_failure import AgentLoadError
+from simulator.kernel import agent_kernels
+from simulator.kernel.agent_requests import of_folder
+from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.messages import HeadMoved
+from simulator.seats.answers import called, said
+from simulator.session import SessionState
+from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
+    """An agent in a kernel of its own."""
+    found = config_of(project(tmp_path))
+    yield found
+    found.kernels.end()
+
+
+def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentConfig) -> None:
+    """The command comes back after what it was told to wait; what is there can be looked at."""
+    simulation = begun(config)
+    began = time.monotonic()
+    assert not simulation.query("sleep 3", wait=0.2)
+    assert time.monotonic() - began < 2.0
+    began = time.monotonic()
+    assert simulation.view().session.state is SessionState.ACTIVE
+    assert time.monotonic() - began < 0.5
+    until(simulation, lambda: bool(simulation.pending))
+
+
+@pytest.mark.parametrize("words", ["spin", "sleep 100"])
+def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
+    config: KernelAgentConfig, words: str
+) -> None:
+    """Within about a second; the session goes on in a fresh process, and so does one beside it that waits for a person."""
+    beside = begun(config)
+    beside.query("Hello", wait=PATIENCE)
+    (before,) = beside.pending
+    simulation = begun(config)
+    simulation.query(words, wait=0.2)
+    began = time.monotonic()
+    simulation.stop()
+    assert time.monotonic() - began < 2.0
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    assert simulation.session.turns[-1].ended
+    until(beside, lambda: [each.key for each in beside.pending] == [before.key])
+    assert beside.answer(beside.pending[0], said("Hello!"), wait=PATIENCE)
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+
+
+@pytest.mark.parametrize("words", ["spin", "sleep 100"])
+@pytest.mark.parametrize("wait", [0.2, None])
+def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
+    config: KernelAgentConfig, words: str, wait: float | None
+) -> None:
+    """In another process, where it stood; the one that computes goes on in its own. A new session opens there, too."""
+    beside, simulation = begun(config), begun(config)
+    beside.query("Hello", wait=PATIENCE)
+    (before,) = beside.pending
+    simulation.query(words, wait=0.2)
+    until(simulation, lambda: simulation.session.is_running)
+    began = time.monotonic()
+    beside.answer(before, said("Hello!"), wait=wait)
+    assert wait is None or time.monotonic() - began < 2.0
+    until(beside, lambda: beside.session.turns[-1].ended)
+    assert simulation.session.is_running
+    assert len(config.kernels.alive) == 2
+    another = begun(config)
+    another.query("Hello", wait=PATIENCE)
+    assert another.pending
+    simulation.stop()
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    until(simulation, lambda: len(config.kernels.alive) == 1)
+
+
+def test_a_real_tool_runs_once_where_its_session_has_left_a_process_that_was_held_up(
+    tmp_path: Path,
+) -> None:
+    """What the first process was asked for it does no more, once it could."""
+    source = DESK.replace(
+        "def find_order(order_id: str) -> dict:",
+        "def find_order(order_id: str) -> dict:\n    print('ran', file=open(Path(__file__).with_name('runs'), 'a'))\n",
+    ).replace(
+        'if words[0] == "sleep":',
+        'if words[0] == "sleep":\n        Path(__file__).with_name("slept").touch()',
+    )
+    config = config_of(project(tmp_path, source))
+    beside, simulation = begun(config), begun(config)
+    beside.query("Hello", wait=PATIENCE)
+    beside.answer(beside.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    simulation.query("sleep 6", wait=0.2)
+    beside.run_real(beside.pending[0], wait=0.2)
+    until(beside, lambda: bool(beside.pending) and beside.pending[0].kind == "model")
+    until(simulation, lambda: bool(simulation.pending))
+    first = next(each for each in config.kernels.alive if each is not config.kernels.running)
+    assert first.has_pulse()
+    assert (tmp_path / "desk" / "runs").read_text().split() == ["ran"]
+    config.kernels.end()
+
+
+def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelAgentConfig) -> None:
+    """A turn that ends it each time would do so for ever: a person stops it, and goes on."""
+    simulation = begun(config)
+    simulation.query("Where is A1?", wait=PATIENCE)
+    simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    length = len(simulation.journal)
+    first = config.kernels.kernel().process_id
+    os.kill(first, 9)
+    until(simulation, lambda: bool(simulation.view().problems) and bool(simulation.pending))
+    assert config.kernels.kernel().process_id != first
+    assert len(simulation.journal) == length
+    assert any("signal 9" in words for words in simulation.view().problems)
+    simulation.stop()
+    with pytest.raises(ValueError, match="exit code 3"):
+        simulation.query("exit", wait=PATIENCE)
+    until(simulation, lambda: not simulation.view().busy)
+    assert simulation.view().session.state is SessionState.ACTIVE
+    simulation.stop()
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    assert simulation.query("Hello", wait=PATIENCE)
+
+
+def test_no_process_stays_once_nobody_listens(config: KernelAgentConfig) -> None:
+    """A studio that ends closes the pipes, whatever way it ends."""
+    kernel = config.kernels.kernel()
+    kernel.end()
+    until_gone(kernel.process_id)
+
+
+def until_gone(process: int) -> None:
+    """Wait for a process to end."""
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        os.sched_yield()
+    assert not Path(f"/proc/{process}").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import nothing_of_this_name\n", "No module named 'nothing_of_this_name'"),
+        ("raise SystemExit(4)\n", "SystemExit: 4"),
+        ("import os\nos._exit(5)\n", "exit code 5"),
+    ],
+    ids=["import", "exit", "os-exit"],
+)
+def test_an_agent_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, words: str) -> None:
+    """The studio goes on."""
+    with pytest.raises(AgentLoadError, match=words):
+        config_of(project(tmp_path, source))
+
+
+def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its deadline; its process is ended."""
+    monkeypatch.setattr(agent_kernels, "LOAD_SECONDS", 1.0)
+    with pytest.raises(AgentLoadError, match="took more than 1 seconds"):
+        config_of(project(tmp_path, "import time\ntime.sleep(1000)\n"))
+
+
+def test_two_projects_whose_modules_have_one_name(tmp_path: Path) -> None:
+    """A project may be called `app`, as Google's own are, and bring helpers that others have too."""
+    configs = []
+    for number in (1, 2):
+        home = project(
+            tmp_path / str(number),
+            f"from . import helper\n{DESK}\nroot_agent.description = helper.WORD\n",
+            "app",
+        )
+        (home / "app" / "helper.py").write_text(f"WORD = 'project {number}'\n")
+        configs.append(config_of(home, "app"))
+    assert [config.root_agent.description for config in configs] == ["project 1", "project 2"]
+    for config in configs:
+        config.kernels.end()
+
+
+def test_an_interpreter_without_adk_is_told_with_the_line_to_paste(tmp_path: Path) -> None:
+    """And one that cannot be run is told as well."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'google'\" >&2\nexit 1\n")
+    python.chmod(0o700)
+    home = project(tmp_path / "agents")
+    with pytest.raises(
+        AgentLoadError, match=r"has no google-adk\. Install it there: .*python -m pip install 'google-adk"
+    ):
+        config_of(home, python=str(python))
+    with pytest.raises(AgentLoadError, match="cannot be run"):
+        config_of(home, python=str(tmp_path / "nothing"))
+
+
+def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
+    """The session is played by another one already, and goes on there."""
+    simulation = begun(config)
+    simulation.query("Hello", wait=PATIENCE)
+    before = simulation.view()
+    simulation.ended("the agent's process has ended")
+    assert simulation.view() == before
+    assert before.pending
+
+
+def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> None:
+    """Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own."""
+    process = config.kernels.kernel().process_id
+    assert psutil.Process(process).nice() > psutil.Process().nice()
+    group = Path(f"/proc/{process}/autogroup")
+    assert not group.exists() or group.read_text().strip().endswith("nice 10")
+
+
+def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(tmp_path: Path) -> None:
+    """Its import has the same share of the processors as the studio."""
+    (tmp_path / "agent.py").write_text(
+        "import os, pathlib\npathlib.Path('niceness.txt').write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))\n"
+        "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='one', model='none')\n"
+    )
+    kernel = Kernel(Path(sys.executable), tmp_path)
+    try:
+        kernel.ask("load", of_folder(tmp_path, tmp_path.name))
+        assert (tmp_path / "niceness.txt").read_text() == str(psutil.Process().nice())
+        threads = Path(f"/proc/{kernel.process_id}/task")
+        if threads.is_dir():
+            assert {psutil.Process(int(each.name)).nice() for each in threads.iterdir()} == {10}
+    finally:
+        kernel.end()
+
+
+STUDIO = """
+import os, sys, threading
+from pathlib import Path
+from simulator.kernel.messages import HeadMoved
+from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.agent_requests import of_folder
+folder = Path(sys.argv[1])
+kernel = Kernel(Path(sys.executable), folder)
+threading.Thread(target=kernel.ask, args=("load", of_folder(folder, folder.name)), daemon=True).start()
+while not (folder / "child.txt").exists():
+    os.sched_yield()
+print(kernel.process_id, flush=True)
+threading.Event().wait()
+"""
+SPINS = """
+import os, pathlib, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=START_NEW_SESSION)
+pathlib.Path("child.tmp").write_text(str(child.pid))
+os.rename("child.tmp", "child.txt")
+while True: pass
+"""
+
+
+@pytest.mark.parametrize("own_session", [False, True])
+def test_nothing_is_left_of_an_agent_that_spins_when_the_studio_is_killed(
+    tmp_path: Path, own_session: bool
+) -> None:
+    """Neither its process, nor what it started, nor what watches over both; nor a child that leads a session of its own."""
+    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", str(own_session)))
+    studio = subprocess.Popen(
+        [sys.executable, "-c", STUDIO, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert studio.stdout is not None
+    kernel = int(studio.stdout.readline())
+    child = int((tmp_path / "child.txt").read_text())
+    group = [each.pid for each in psutil.process_iter() if os.getpgid(each.pid) == kernel]
+    assert kernel in group
+    assert (child in group) is not own_session
+    studio.kill()
+    studio.wait()
+    studio.stdout.close()
+    for each in {*group, child}:
+        until_gone(each)
+
+
+def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """As a tool's server may."""
+    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", "True"))
+    kernel = Kernel(Path(sys.executable), tmp_path)
+    with pytest.raises(KernelError):
+        kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name), patience=5.0)
+    child = int((tmp_path / "child.txt").read_text())
+    kernel.kill()
+    until_gone(kernel.process_id)
+    until_gone(child)
+
+
+def test_the_end_of_a_process_is_heard_though_a_child_of_it_holds_the_pipe(tmp_path: Path) -> None:
+    """The child ends with it."""
+    (tmp_path / "agent.py").write_text(
+        "import os, pathlib\n"
+        "if (child := os.fork()) == 0:\n    import time; time.sleep(3600)\n"
+        "pathlib.Path('child.txt').write_text(str(child))\nos._exit(7)\n"
+    )
+    kernel = Kernel(Path(sys.executable), tmp_path)
+    with pytest.raises(KernelError, match="exit code 7"):
+        kernel.ask("load", of_folder(tmp_path, tmp_path.name), patience=PATIENCE)
+    until_gone(int((tmp_path / "child.txt").read_text()))
+
+
+def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config: KernelAgentConfig) -> None:
+    """Its facts may be on their way when another one has begun to play."""
+    simulation = begun(config)
+    first = config.kernels.kernel()
+    ear = first._listeners[simulation._id]
+    first.kill("for the test")
+    simulation.query("Hello", wait=PATIENCE)
+    assert config.kernels.kernel() is not first
+    before = simulation.view()
+    assert before.pending
+    ear.heard(HeadMoved(session=simulation._id, head=1))
+    ear.ended("late")
+    assert simulation.view() == before
+
+
+def test_a_session_that_opens_while_the_idle_process_is_ended_starts_another_one(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its being found and its being told of the session it is ended."""
+    kernels, found = config.kernels, config.kernels.kernel
+    idle = found()
+    ended: list[bool] = []
+
+    def ended_then() -> Kernel:
+        kernel = found()
+        if kernel is idle:
+            ended.append(kernel.rest())
+        return kernel
+
+    monkeypatch.setattr(kernels, "kernel", ended_then)
+    simulation = begun(config)
+    assert ended == [True]
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+    assert not found().rest()

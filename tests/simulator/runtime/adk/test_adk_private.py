@@ -1,0 +1,536 @@
+"""Fails when google-adk changes what `simulator.runtime.adk.adk_private` relies on without ADK's promise."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import copy
+import inspect
+import json
+import random
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps import App
+from google.adk.evaluation.simulation.llm_backed_user_simulator import (
+    LlmBackedUserSimulator,
+    LlmBackedUserSimulatorConfig,
+)
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.models.llm_request import LlmRequest
+from google.adk.platform import _random as platform_random
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner, Runner
+from google.adk.tools._request_input_tool import request_input
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.openapi_tool import RestApiTool
+from google.adk.tools.openapi_tool.openapi_spec_parser.openapi_spec_parser import OperationEndpoint
+from google.adk.tools.set_model_response_tool import SetModelResponseTool
+from google.adk.tools.tool_context import ToolContext
+from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
+from google.adk.workflow import START, FunctionNode, Workflow
+from google.genai import types
+from pydantic import BaseModel
+
+import simulator
+from simulator.runtime.adk import adk_private
+from simulator.runtime.adk.boundaries import seat_tool
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, WATCH, RealCall
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    Scripted,
+    agent_of,
+    call,
+    opened,
+    say,
+    scripted,
+    tool_requests,
+)
+
+
+class Answer(BaseModel):
+    """A structured answer."""
+
+    text: str
+
+
+def find(order_id: str = "A-1") -> str:
+    """Find an order."""
+    return order_id
+
+
+def run_by_adk(agent: Any, *plugins: BasePlugin) -> list[Event]:
+    """Let stock ADK run an agent or graph once; return its events."""
+    return asyncio.run(_run_by_adk(App(name="stage", root_agent=agent, plugins=list(plugins))))
+
+
+async def _run_by_adk(app: App) -> list[Event]:
+    runner = InMemoryRunner(app=app)
+    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
+    message = types.Content(role="user", parts=[types.Part(text="go")])
+    running = runner.run_async(user_id="user", session_id="s", new_message=message)
+    return [event async for event in running]
+
+
+def offered(**agent: Any) -> dict[str, BaseTool]:
+    """Return the tools that ADK offers the model of an agent like this."""
+    seen: dict[str, BaseTool] = {}
+
+    def look(callback_context: Any, llm_request: LlmRequest) -> None:
+        seen.update(llm_request.tools_dict)
+
+    run_by_adk(agent_of(before_model_callback=look, **agent))
+    return seen
+
+
+def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: bool = False) -> Any:
+    """Return what a function finds in the context of a tool that stock ADK runs, in an agent or in a graph."""
+    found: list[Any] = []
+
+    async def tool(tool_context: ToolContext) -> str:
+        """Look around."""
+        result = look(tool_context)
+        found.append(await result if inspect.isawaitable(result) else result)
+        return "seen"
+
+    if graph:
+        edges = [(START, _nothing), (_nothing, FunctionTool(tool))]
+        run_by_adk(Workflow(name="graph", edges=edges), *plugins)
+    else:
+        run_by_adk(agent_of([call("tool")], tools=[tool]), *plugins)
+    (seen,) = found
+    return seen
+
+
+def _nothing() -> dict[str, str]:
+    """Begin."""
+    return {}
+
+
+# ---------------------------------------------------------------- tools that steer, tools that run agents
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [
+        ("transfer_to_agent", {"sub_agents": [LlmAgent(name="helper", model=scripted())]}),
+        ("set_model_response", {"tools": [find], "output_schema": Answer}),
+        ("exit_loop", {"tools": [exit_loop]}),
+        ("adk_request_input", {"tools": [request_input]}),
+    ],
+)
+def test_the_steering_tools_that_adk_offers_are_known(name: str, agent: dict[str, Any]) -> None:
+    """ADK's own steering tools are told from others by what they are, and are left unseated."""
+    tool = offered(**agent)[name]
+    assert adk_private.is_steering(tool)
+    seat_tool(tool)
+    assert "run_async" not in vars(tool)
+
+
+def test_the_tool_that_ends_a_task_is_known() -> None:
+    """An agent in task mode is offered ADK's tool for ending it."""
+    seen: dict[str, BaseTool] = {}
+
+    def look(callback_context: Any, llm_request: LlmRequest) -> None:
+        seen.update(llm_request.tools_dict)
+
+    worker = agent_of(
+        [call("finish_task", result="done")], name="worker", mode="task", before_model_callback=look
+    )
+    run_by_adk(agent_of([call("worker", request="go")], sub_agents=[worker]))
+    assert adk_private.is_steering(seen["finish_task"])
+
+
+class Announcing(TransferToAgentTool):
+    """A transfer with code of its own."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Transfer."""
+        return await super().run_async(args=args, tool_context=tool_context)
+
+
+class Shown(TransferToAgentTool):
+    """A transfer without."""
+
+
+def test_steering_tools_with_code_of_their_own_are_tools_like_any_other() -> None:
+    """Only what ADK alone runs is left to ADK, whether the code is a class's or a function that was put there."""
+    with_function = TransferToAgentTool(["desk"])
+    with_function.func = find
+    assert [adk_private.has_own_code(tool) for tool in (Shown([]), AgentTool(agent_of()))] == [False, False]
+    assert [adk_private.is_steering(tool) for tool in (Shown([]), TransferToAgentTool([]))] == [True, True]
+    for tool in (Announcing([]), with_function, FunctionTool(find)):
+        assert adk_private.has_own_code(tool)
+        assert not adk_private.is_steering(tool)
+
+
+def test_other_tools_are_not_steering() -> None:
+    """A function, and a function with a steering tool's name, ask the world."""
+
+    def finish_task() -> None:
+        """Finish."""
+
+    tools = offered(tools=[find, finish_task])
+    assert [adk_private.is_steering(tools[name]) for name in ("find", "finish_task")] == [False, False]
+
+
+def test_tools_that_run_agents_are_known_with_what_they_run() -> None:
+    """An agent tool, an agent in single-turn mode and a graph as a tool run seated agents; a function node does not."""
+    inner = LlmAgent(name="inner", model=scripted())
+    turn = LlmAgent(name="turn", model=scripted(), mode="single_turn")
+    graph = Workflow(name="graph", description="A graph.", input_schema=Answer, edges=[(START, _nothing)])
+    function = FunctionNode(func=find, name="function")
+    tools = offered(tools=[AgentTool(inner), graph, function], sub_agents=[turn])
+    assert adk_private.node_of(tools["inner"]) is inner
+    assert adk_private.node_of(tools["graph"]) is graph
+    assert adk_private.runs_agents(tools["inner"])
+    assert adk_private.runs_agents(tools["graph"])
+    assert adk_private.runs_agents(tools["turn"])
+    assert not adk_private.runs_agents(tools["function"])
+    assert adk_private.node_of(FunctionTool(find)) is None
+    assert [name for name, tool in tools.items() if adk_private.runs_nodes(tool)] == ["graph", "function"]
+    assert adk_private.node_function(tools["function"]) is find
+    assert adk_private.node_function(tools["graph"]) is None
+    assert adk_private.node_function(FunctionTool(find)) is None
+
+
+def test_the_operation_of_an_openapi_tool_is_found_through_the_tools_around_it() -> None:
+    """ADK's REST tool keeps the operation in public, the tools that wrap it keep that in private."""
+    operation = {"operationId": "find", "responses": {"200": {"description": "found"}}}
+    endpoint = OperationEndpoint(base_url="http://x.test", path="/", method="get")
+    tool = RestApiTool(name="find", description="d", endpoint=endpoint, operation=json.dumps(operation))
+    assert adk_private.openapi_operation(tool) == operation
+    assert adk_private.openapi_operation(FunctionTool(find)) is None
+    wrapping = BaseTool(name="find", description="d")
+    wrapping._rest_api_tool = tool  # type: ignore[attr-defined] # as these do, whose packages may not be installed
+    assert adk_private.openapi_operation(wrapping) == operation
+    tools = Path(inspect.getfile(BaseTool)).parent
+    for name in (
+        "google_api_tool/google_api_tool",
+        "application_integration_tool/integration_connector_tool",
+    ):
+        assert "self._rest_api_tool = rest_api_tool" in (tools / f"{name}.py").read_text()
+
+
+def test_children_are_found_below_agents_and_in_graphs() -> None:
+    """Sub-agents and the nodes of a graph are below their parent."""
+    one, two = (LlmAgent(name=name, model=scripted()) for name in ("one", "two"))
+    assert list(adk_private.children_of(LlmAgent(name="root", sub_agents=[one, two]))) == [one, two]
+    worker = LlmAgent(name="worker", model=scripted(), mode="single_turn")
+    graph = Workflow(name="graph", edges=[(START, _nothing), (_nothing, worker)])
+    assert {"_nothing", "worker"} <= {node.name for node in adk_private.children_of(graph)}
+
+
+# ---------------------------------------------------------------- contexts
+
+
+def test_a_tools_context_holds_its_invocation_and_its_actions() -> None:
+    """The invocation is ADK's own, and the actions are those that the public property gives."""
+
+    def look(context: ToolContext) -> Any:
+        context.state["seen"] = 1
+        return adk_private.invocation_of(context), adk_private.own_actions(context), context.actions
+
+    invocation, own, public = in_tool(look)
+    assert isinstance(invocation, InvocationContext)
+    assert invocation.session.id == "s"
+    assert isinstance(own, EventActions)
+    assert own is public
+    assert own.state_delta == {"seen": 1}
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_tool_in_a_graph_is_told_from_a_tool_of_an_agent(graph: bool) -> None:
+    """Only a tool that is a node itself stands in the graph."""
+    assert in_tool(adk_private.is_graph_tool, graph=graph) is graph
+
+
+def test_a_context_can_have_fewer_plugins() -> None:
+    """The copy's invocation has the named plugins only, in ADK's own manager; the original keeps all."""
+
+    def look(context: ToolContext) -> Any:
+        fewer = adk_private.with_plugins(context, "one")
+        return [
+            [plugin.name for plugin in adk_private.invocation_of(each).plugin_manager.plugins]
+            for each in (fewer, context)
+        ] + [
+            fewer.state.to_dict() == context.state.to_dict(),
+            fewer.function_call_id == context.function_call_id,
+        ]
+
+    assert in_tool(look, BasePlugin("one"), BasePlugin("two")) == [["one"], ["one", "two"], True, True]
+
+
+def test_a_context_can_have_one_more_plugin() -> None:
+    """The copy's invocation has it last, once; the original stays as it is, and nothing else differs."""
+    more = BasePlugin("more")
+
+    def look(context: ToolContext) -> Any:
+        one_more = adk_private.with_plugin(context, more)
+        return [
+            [plugin.name for plugin in adk_private.invocation_of(each).plugin_manager.plugins]
+            for each in (one_more, context)
+        ] + [adk_private.with_plugin(one_more, more) is one_more, one_more.state is context.state]
+
+    assert in_tool(look, BasePlugin("one")) == [["one", "more"], ["one"], True, True]
+
+
+@pytest.mark.parametrize("graph", [True, False])
+def test_it_is_known_that_adk_is_about_to_run_a_tool(graph: bool) -> None:
+    """Inside of a plugin's and of an agent's callback it is so for the call's own context, and for no other."""
+    seen: list[tuple[bool, bool]] = []
+
+    def look(context: Any) -> None:
+        seen.append((adk_private.is_about_to_run(context), adk_private.is_about_to_run(copy.copy(context))))
+
+    class Looks(BasePlugin):
+        async def before_tool_callback(self, *, tool_context: ToolContext, **_: Any) -> None:
+            look(tool_context)
+
+    def own(tool: Any, args: Any, tool_context: ToolContext) -> None:
+        look(tool_context)
+
+    if graph:
+        run_by_adk(Workflow(name="graph", edges=[(START, _nothing, FunctionTool(find))]), Looks("looks"))
+    else:
+        run_by_adk(agent_of([call("find")], tools=[find], before_tool_callback=own), Looks("looks"))
+    assert seen == [(True, False)] * (1 if graph else 2)
+    look(None)
+    assert seen[-1] == (False, False)
+
+
+def test_what_stands_for_a_tool_that_a_model_made_up_is_known() -> None:
+    """ADK shows callbacks a bare `BaseTool` in its place; a real tool is none."""
+    seen: list[tuple[str, bool]] = []
+
+    def look(tool: BaseTool, args: Any, tool_context: Any) -> None:
+        seen.append((tool.name, adk_private.is_unknown(tool)))
+
+    run_by_adk(agent_of([call("find"), call("made_up")], tools=[find], before_tool_callback=look))
+    assert seen == [("find", False), ("made_up", True)]
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_an_agent_tool_gives_its_runner_the_plugins_of_the_context(
+    include: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    """`include_plugins` decides whether a nested agent has the plugins that its tool's context has."""
+    seen: list[str] = []
+
+    class Watching(BasePlugin):
+        async def before_agent_callback(self, *, agent: BaseAgent, callback_context: Any) -> None:
+            seen.append(agent.name)
+
+    inner = agent_of([say("done")], name="inner")
+    run_by_adk(
+        agent_of([call("inner", request="go")], tools=[AgentTool(inner, include_plugins=include)]),
+        Watching("w"),
+    )
+    assert seen == (["clerk", "inner"] if include else ["clerk"])
+
+
+def test_events_from_inside_a_tool_are_heard_before_the_runner() -> None:
+    """A generator's events pass the context's queue, and one that we send arrives in the session."""
+    heard: list[Event] = []
+
+    async def look(context: ToolContext) -> None:
+        adk_private.let_events_be_heard(context)
+        token = INSIDE_REAL_CALL.set(RealCall("k", take_event=heard.append))
+        try:
+            await adk_private.send_event(context, Event(author="clerk", content=types.ModelContent("sent")))
+        finally:
+            INSIDE_REAL_CALL.reset(token)
+
+    in_tool(look)
+    assert [str(event.content.parts[0].text) for event in heard if event.content and event.content.parts] == [
+        "sent"
+    ]
+
+
+# ---------------------------------------------------------------- ids, chance, labels
+
+
+def test_adk_hides_the_ids_that_it_makes_from_models() -> None:
+    """Stock ADK's made-up call ids begin as ours do, and the model is not shown them."""
+    agent = agent_of([call("find")], tools=[find])
+    events = run_by_adk(agent)
+    (made,) = [made for event in events for made in event.get_function_calls()]
+    assert (made.id or "").startswith(adk_private.MADE_CALL_ID)
+    assert isinstance(agent.model, Scripted)
+    assert adk_private.MADE_CALL_ID not in str(agent.model.asked[-1])
+
+
+def test_adk_draws_from_the_source_that_is_set() -> None:
+    """ADK's own random numbers come from the provider of the current context."""
+
+    def drawn() -> float:
+        adk_private.set_random_provider(lambda: random.Random(7))  # noqa: S311 - not for secrets
+        return platform_random.get_random().random()
+
+    assert drawn() == random.Random(7).random()  # noqa: S311 - not for secrets
+
+
+def test_a_models_request_is_labelled_with_its_agent() -> None:
+    """The label says whose call it is where two agents share a model."""
+    seen: list[Any] = []
+
+    def turn(request: LlmRequest) -> list[types.Part]:
+        seen.append((request.config.labels or {}).get("adk_agent_name"))
+        return [say("done")]
+
+    run_by_adk(agent_of(turn, name="somebody"))
+    assert seen == ["somebody"]
+
+
+def test_a_tools_declaration_is_read_by_adks_own_name() -> None:
+    """What a tool's own declaration says is what the person is shown."""
+    with opened(agent_of([call("find")], tools=[find])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = tool_requests(sim)
+        declared = FunctionTool(find)._get_declaration()
+        assert declared is not None
+        assert request.description == declared.description
+
+
+# ---------------------------------------------------------------- nothing private elsewhere
+
+
+class Total(BaseModel):
+    """What an agent shall answer with."""
+
+    total: int
+
+
+@pytest.mark.parametrize("schema", [Total, None])
+def test_the_tool_for_a_final_answer_holds_the_output_schema(schema: type[BaseModel] | None) -> None:
+    """An agent with an output schema and tools is asked for its answer by ADK's own tool; others have none."""
+    request = LlmRequest()
+    request.append_tools([SetModelResponseTool(schema)] if schema else [])
+    assert adk_private.schema_of_final_tool(request) is schema
+
+
+def test_what_a_model_is_shown_can_be_put_together_later_and_is_not_reported() -> None:
+    """Where the journal holds the answer, ADK's flow looks at nothing and opens no span; who looks finds the same."""
+    adk_private.let_known_answers_be_quick()
+    shown: list[tuple[Any, Any]] = []
+
+    class Looks(Scripted):
+        def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+            shown.append((getattr(llm_request.contents, "is_unread", None), [*llm_request.contents]))
+            return super().generate_content_async(llm_request, stream)
+
+    for turn in (None, SimpleNamespace(replay=SimpleNamespace(holds_answer=True))):
+        token = CURRENT_TURN.set(turn)
+        run_by_adk(LlmAgent(name="clerk", model=Looks(turns=[[call("find")]]), tools=[find]))
+        CURRENT_TURN.reset(token)
+    assert shown[2:] == [(True, contents) for _, contents in shown[:2]]
+
+
+class Twice(BasePlugin):
+    """Runs each query once more."""
+
+    async def gone_on(
+        self, runner: Runner, run: adk_private.Run, given: dict[str, Any]
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of two runs."""
+        assert runner.app_name == "stage"
+        for _ in range(2):
+            async for event in run(**given):
+                yield event
+
+
+async def _texts(*plugins: BasePlugin) -> list[Any]:
+    """Return what an agent says in a run with these plugins."""
+    app = App(name="stage", root_agent=agent_of([say("first")], [say("second")]), plugins=list(plugins))
+    async with InMemoryRunner(app=app) as runner:
+        events = await runner.run_debug("go", quiet=True)
+    return [part.text for event in events if event.content for part in event.content.parts or []]
+
+
+def test_a_plugin_goes_on_where_a_run_ended() -> None:
+    """Each runner asks its own plugins, so one without such a plugin gives what it gave before."""
+    adk_private.let_plugins_go_on()
+    adk_private.let_plugins_go_on()
+    assert isinstance(Twice("twice"), adk_private.GoesOn)
+    assert asyncio.run(_texts()) == ["first"]
+    assert asyncio.run(_texts(Twice("twice"))) == ["first", "second"]
+
+
+def test_no_plugin_goes_on_with_a_run_that_is_watched() -> None:
+    """The one who watches gets the runner and its run, and may give it one more plugin."""
+    adk_private.let_plugins_go_on()
+
+    class Watching:
+        """Watches a run in which no runner is to go on."""
+
+        def within(self, runner: Runner, run: Any, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+            """Run once, with one more plugin."""
+            with_one_more = adk_private.runner_with(runner, BasePlugin("one_more"))
+            assert adk_private.runner_with(with_one_more, BasePlugin("one_more")) is with_one_more
+            names = [plugin.name for plugin in with_one_more.plugin_manager.plugins]
+            assert names == ["one_more", *(plugin.name for plugin in runner.plugin_manager.plugins)]
+            events: AsyncGenerator[Event, None] = run(with_one_more, **given)
+            return events
+
+    watch: Any = Watching()
+    token = WATCH.set(watch)
+    try:
+        assert asyncio.run(_texts(Twice("twice"))) == ["first"]
+    finally:
+        WATCH.reset(token)
+
+
+def test_a_run_that_was_handed_on_is_begun_with_the_plugin_that_goes_on() -> None:
+    """One without such a plugin begins as it is."""
+
+    async def texts() -> list[Any]:
+        runner = InMemoryRunner(agent_of([say("first")]), app_name="stage")
+        await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
+        given = {"user_id": "user", "session_id": "s", "new_message": types.Content(parts=[say("go")])}
+        events = [event async for event in adk_private.going_on(runner, Runner.run_async, given)]
+        return [part.text for event in events if event.content for part in event.content.parts or []]
+
+    assert asyncio.run(texts()) == ["first"]
+
+
+def test_the_configuration_of_a_registered_user_simulator_is_found() -> None:
+    """ADK keeps what was registered in a table of its own; a simulator that is not in it has none."""
+    config_type = adk_private.simulator_config_type(LlmBackedUserSimulator)
+    assert config_type is LlmBackedUserSimulatorConfig
+    assert adk_private.simulator_config_type(int) is None
+
+
+def test_every_function_of_the_module_is_proved_here() -> None:
+    """Each name of `adk_private` is used in this file, or in the one beside it."""
+    named = vars(adk_private).items()
+    own = {name for name, value in named if getattr(value, "__module__", None) == adk_private.__name__}
+    names = {name for name in own if not name.startswith("_")}
+    here = Path(__file__)
+    text = here.read_text() + here.with_name("test_missing_a2a.py").read_text()
+    assert {name for name in {*names, "MADE_CALL_ID"} if f"adk_private.{name}" not in text} == set()
+
+
+def test_no_other_module_imports_what_adk_does_not_promise() -> None:
+    """Private modules and names of ADK are imported in one place only."""
+    root = Path(str(simulator.__file__)).parent
+    found = [
+        f"{path.relative_to(root)}: {node.module}"
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("google.adk")
+        and any(
+            part.startswith("_") for part in [*str(node.module).split("."), *(a.name for a in node.names)]
+        )
+        and path.name != "adk_private.py"
+    ]
+    assert found == []

@@ -1,0 +1,331 @@
+"""Proves that callbacks, plugins, the confirmation gate and limits work under the seats as they do without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent, LoopAgent, ParallelAgent, SequentialAgent
+from google.adk.apps import App
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from simulator.seats.answers import raised
+from tests.simulator.runtime.beside import Decision, Log, both, differences
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+from tests.simulator.runtime.watching import (
+    AGENT_CALLBACKS,
+    ANSWERS,
+    FAILS,
+    FIND,
+    KEEPS,
+    app_of,
+    clerk,
+    tools_of,
+    watching,
+)
+
+# The agents that steer others are deprecated in ADK, and in use all the same.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
+
+
+# ---------------------------------------------------------------- the agent's callbacks
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
+def test_all_callbacks_of_an_agent_run_in_adks_order_with_adks_arguments(asynchronous: bool) -> None:
+    """Watching callbacks see the same calls, and the events are the same, over tools that work, keep and fail."""
+
+    def make(log: Log) -> BaseAgent:
+        return clerk(
+            log,
+            FIND,
+            KEEPS,
+            FAILS,
+            **watching(log, {"on_tool_error": ANSWERS["on_tool_error"]()}, asynchronous=asynchronous),
+        )
+
+    stock, ours = both(make, ["go", "again"])
+    assert differences(stock, ours) == []
+    names = [line[0] for line in ours.log]
+    assert names[:6] == [
+        "agent.before_agent",
+        "agent.before_model",
+        "agent.after_model",
+        "agent.before_tool",
+        "find ran",
+        "agent.after_tool",
+    ]
+    assert "agent.on_tool_error" in names
+
+
+@pytest.mark.parametrize("name", AGENT_CALLBACKS)
+def test_a_callback_that_answers_is_honoured(name: str) -> None:
+    """What each callback gives back stands in place of what it replaces, as in stock ADK."""
+
+    def make(log: Log) -> BaseAgent:
+        turns = [RuntimeError("no model"), FIND] if name == "on_model_error" else [FIND, FAILS]
+        answering = {"on_tool_error": ANSWERS["on_tool_error"](), name: ANSWERS[name]()}
+        return clerk(log, *turns, answering=answering)
+
+    stock, ours = both(make)
+    assert differences(stock, ours) == []
+    said = {"before_tool": "answered", "after_tool": "answered", "on_tool_error": "answered"}.get(
+        name, "said by"
+    )
+    assert said in str(ours.events)
+
+
+@pytest.mark.parametrize("name", [name for name in AGENT_CALLBACKS if not name.startswith("on_")])
+def test_a_callback_that_raises_ends_the_turn_as_in_adk(name: str) -> None:
+    """An exception out of a callback ends the turn with the same error after the same events, and a next query works."""
+
+    def fall(**_given: Any) -> None:
+        raise ZeroDivisionError(f"in {name}")
+
+    stock, ours = both(lambda log: clerk(log, FIND, answering={name: fall}), ["go", "again"])
+    assert differences(stock, ours) == []
+    assert ours.errors[0] == f"ZeroDivisionError: in {name}"
+
+
+def test_callbacks_change_requests_arguments_and_state_as_in_adk() -> None:
+    """What callbacks change in place (the request, a response, arguments, state) arrives where it does in ADK."""
+
+    def instruct(callback_context: Any, llm_request: Any) -> None:
+        llm_request.append_instructions(["Be brief."])
+        callback_context.state["asked"] = callback_context.state.get("asked", 0) + 1
+
+    def redirect(tool: Any, args: dict[str, Any], tool_context: ToolContext) -> None:
+        args["order_id"] = "C-3"
+        tool_context.state["redirected"] = True
+
+    def enrich(tool: Any, args: Any, tool_context: Any, tool_response: dict[str, Any]) -> None:
+        tool_response["seen"] = True
+
+    def make(log: Log) -> BaseAgent:
+        answering = {"before_model": instruct, "before_tool": redirect, "after_tool": enrich}
+        return clerk(log, FIND, answering=answering)
+
+    stock, ours = both(make, ["go", "again"])
+    assert differences(stock, ours) == []
+    assert ours.state == {"asked": 3, "redirected": True}
+    assert ["find ran", "C-3"] in ours.log
+    assert "'seen': True" in str(ours.events)
+
+
+def test_lists_of_callbacks_stop_at_the_first_that_answers() -> None:
+    """Of a list of callbacks those after the first answer are not called, as in stock ADK."""
+
+    def make(log: Log) -> BaseAgent:
+        lists = [
+            watching(log, {"before_tool": {"by": who}} if who == "two" else None, who=who)
+            for who in ("one", "two", "three")
+        ]
+        listed: dict[str, Any] = {name: [each[name] for each in lists] for name in lists[0]}
+        return clerk(log, FIND, **listed)
+
+    stock, ours = both(make)
+    assert differences(stock, ours) == []
+    before = [line[0] for line in ours.log if line[0].endswith("before_tool")]
+    assert before == ["one.before_tool", "two.before_tool"]
+
+
+# ---------------------------------------------------------------- plugins
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_plugins_see_everything_that_they_see_in_adk(fails: bool) -> None:
+    """Three plugins and the agent's own callbacks are called in the same order with the same arguments."""
+
+    def make(log: Log) -> App:
+        return app_of(log, clerk(log, FIND, KEEPS, *([FAILS] if fails else [])))
+
+    stock, ours = both(make, ["go", "again"])
+    assert differences(stock, ours) == []
+    names = {line[0] for line in ours.log}
+    seen = ["on_tool_error", "on_agent_error", "on_run_error"] if fails else ["after_run", "after_tool"]
+    assert {
+        f"{who}.{name}" for who in ("first", "third") for name in ("before_run", "on_event", *seen)
+    } <= names
+    assert ours.errors[0] == ("LookupError: gone" if fails else None)
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_a_plugin_that_answers_is_honoured(name: str) -> None:
+    """What a plugin gives back wins over the agent's callbacks and over later plugins, as in stock ADK."""
+
+    def make(log: Log) -> BaseAgent | App:
+        turns = [RuntimeError("no model")] if name == "on_model_error" else [FIND, FAILS]
+        return app_of(
+            log, clerk(log, *turns, answering={"on_tool_error": {"own": 1}}), {name: ANSWERS[name]()}
+        )
+
+    stock, ours = both(make)
+    assert differences(stock, ours) == []
+    assert ours.errors == [None]
+
+
+# ---------------------------------------------------------------- gate, errors, limits, flow
+
+
+@pytest.mark.parametrize("confirmed", [True, False], ids=["confirmed", "rejected"])
+@pytest.mark.parametrize("needed", [True, lambda order_id: order_id == "B-2"], ids=["always", "by function"])
+def test_the_confirmation_gate_works_as_in_adk(confirmed: bool, needed: Any) -> None:
+    """A tool that needs confirmation runs once after a yes and never after a no, between the same callbacks."""
+
+    def make(log: Log) -> BaseAgent | App:
+        tools = [FunctionTool(tools_of(log)[0], require_confirmation=needed)]
+        return app_of(log, agent_of(FIND, tools=tools, **watching(log)))
+
+    stock, ours = both(make, ["go", Decision(confirmed), "again"])
+    assert differences(stock, ours) == []
+    assert ours.log.count(["find ran", "B-2"]) == int(confirmed)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_max_llm_calls_ends_the_turn_as_in_adk(limit: int) -> None:
+    """The call of the model beyond the limit raises ADK's own error after the same events; a next query works."""
+
+    def make(log: Log) -> BaseAgent:
+        return clerk(log, FIND, FIND, FIND, FIND)
+
+    stock, ours = both(make, ["go", "again"], max_llm_calls=limit)
+    assert differences(stock, ours) == []
+    assert (ours.errors[0] or "").startswith("LlmCallsLimitExceededError")
+
+
+SHAPES: dict[str, Callable[[Log], BaseAgent]] = {
+    "unknown tool": lambda log: clerk(log, [call("no_such_tool", a=1)]),
+    "missing argument": lambda log: clerk(log, [call("keeps")]),
+    "raising model": lambda log: clerk(log, RuntimeError("no model")),
+    "raising tool": lambda log: clerk(log, FAILS),
+    "text beside a call": lambda log: clerk(log, [say("one moment"), *FIND]),
+    "long-running": lambda log: agent_of(
+        FIND, tools=[LongRunningFunctionTool(tools_of(log)[0])], **watching(log)
+    ),
+    "transfer": lambda log: clerk(
+        log,
+        [call("transfer_to_agent", agent_name="helper")],
+        sub_agents=[agent_of(FIND, tools=tools_of(log), name="helper", **watching(log, who="helper"))],
+    ),
+    "agent tool": lambda log: agent_of(
+        [call("helper", request="look")],
+        tools=[
+            AgentTool(agent_of(FIND, KEEPS, tools=tools_of(log), name="helper", **watching(log, who="in")))
+        ],
+        **watching(log),
+    ),
+    "sequence": lambda log: SequentialAgent(
+        name="row", sub_agents=[clerk(log, FIND), clerk(log, KEEPS, name="b")]
+    ),
+    "loop": lambda log: LoopAgent(
+        name="ring",
+        max_iterations=3,
+        sub_agents=[
+            agent_of(
+                FIND, [say("on")], [call("exit_loop")], tools=[*tools_of(log), exit_loop], **watching(log)
+            )
+        ],
+    ),
+    "output key": lambda log: clerk(log, FIND, output_key="answer"),
+}
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+@pytest.mark.parametrize("plugins", [False, True], ids=["alone", "with plugins"])
+def test_every_shape_of_agent_behaves_as_in_adk(shape: str, plugins: bool) -> None:
+    """Callbacks, events, errors and state are those of stock ADK, with plugins and without."""
+
+    def make(log: Log) -> BaseAgent | App:
+        agent = SHAPES[shape](log)
+        return app_of(log, agent) if plugins else agent
+
+    stock, ours = both(make, ["go", "again"])
+    assert differences(stock, ours) == []
+
+
+def test_parallel_calls_run_the_same_callbacks_for_each_call() -> None:
+    """Three calls at once give one event in the order of the calls; each call has the callbacks that it has in ADK."""
+
+    def make(log: Log) -> BaseAgent:
+        calls = [*FIND, call("find", order_id="C-3"), *KEEPS]
+        return clerk(log, calls)
+
+    stock, ours = both(make)
+    assert ours.events == stock.events
+    assert ours.state == stock.state
+    assert sorted(map(str, ours.log)) == sorted(map(str, stock.log))
+
+
+def test_parallel_agents_run_the_same_callbacks_for_each_agent() -> None:
+    """Of agents side by side each has the callbacks and the events that it has in ADK, in the same order."""
+
+    def make(log: Log) -> BaseAgent:
+        two = [
+            agent_of(FIND, KEEPS, tools=tools_of(log), name=name, **watching(log, who=name))
+            for name in ("one", "two")
+        ]
+        return ParallelAgent(name="both", sub_agents=list(two))
+
+    stock, ours = both(make)
+    for name in ("one", "two"):
+        theirs, our = (
+            [line for line in played.log if line[0].startswith(f"{name}.")] for played in (stock, ours)
+        )
+        assert [line[0] for line in our] == [line[0] for line in theirs]
+        theirs, our = (
+            [event["content"]["parts"] for event in played.events if event["author"] == name]
+            for played in (stock, ours)
+        )
+        assert [sorted(part) for parts in our for part in parts] == [sorted(p) for ps in theirs for p in ps]
+
+
+# ---------------------------------------------------------------- with a person in the seat
+
+
+def played_by_person(agent: BaseAgent, answer: Any) -> list[Any]:
+    """Play an agent whose one tool call a person answers; return the responses that the agent saw."""
+    with opened(agent) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], answer, wait=PATIENCE)
+        parts = [part for event in sim.session.turns[0].events for part in event["content"]["parts"]]  # type: ignore[index, call-overload, union-attr] # JSON of ADK's events
+        assert sim.session.turns[0].error is None
+    return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]  # type: ignore[index, operator, call-overload] # as above
+
+
+def test_callbacks_see_a_persons_answer_as_the_tools_result() -> None:
+    """after_tool is given what the person answered, and what it changes is what the agent sees."""
+    log = Log()
+
+    def change(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> dict[str, Any]:
+        return {**tool_response, "changed": True}
+
+    seen = played_by_person(clerk(log, FIND, answering={"after_tool": change}), {"status": "lost"})
+    assert seen == [{"status": "lost", "changed": True}]
+    after = next(line[1] for line in log.lines if line[0] == "agent.after_tool")
+    assert after["tool_response"] == {"status": "lost"}
+    assert after["args"] == {"order_id": "B-2"}
+
+
+def test_a_persons_exception_reaches_on_tool_error() -> None:
+    """What a person raises is given to on_tool_error, whose answer is what the agent sees."""
+    log = Log()
+    agent = clerk(log, FIND, answering={"on_tool_error": {"handled": True}})
+    assert played_by_person(agent, raised("TimeoutError", "too slow")) == [{"handled": True}]
+    error = next(line[1] for line in log.lines if line[0] == "agent.on_tool_error")
+    assert error["error"] == "TimeoutError: too slow"
+
+
+@pytest.mark.parametrize("by_plugin", [False, True])
+def test_nobody_is_asked_where_a_callback_answers_first(by_plugin: bool) -> None:
+    """A before_tool callback that answers is honoured: nothing waits for a person."""
+    log, answering = Log(), {"before_tool": {"short": 1}}
+    made: Any = clerk(log, FIND) if by_plugin else clerk(log, FIND, answering=answering)
+    with opened(app_of(log, made, answering) if by_plugin else made) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert not sim.pending
+        assert "short" in str(sim.session.turns[0].events)

@@ -1,0 +1,391 @@
+"""Proves that what is not explicitly real never runs: on no way to a tool, in no seat, on no way back."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.run_config import RunConfig
+from google.adk.apps import App
+from google.adk.code_executors import BaseCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
+from pydantic import PrivateAttr, ValidationError
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.journal import Journal
+from simulator.runtime import Simulation, SimulationError
+from simulator.seats.requests import ToolRequest
+from simulator.session import Seats
+from tests.simulator.runtime import ways
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, play, say, tool_facts
+from tests.simulator.runtime.ways import Making, Traces
+
+# The agents that steer others are deprecated in ADK, and in use all the same.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
+# ADK 2.13 takes no graph as the agent of an AgentTool.
+_NO_WAYS = {"graph_in_agent_tool_without_plugins"}
+
+Way = Callable[[Traces], Any]
+TOOL_NAMES = ("hit", "hit_later", "hits", "my_hit", "own")
+
+
+def _is_way(function: object) -> bool:
+    return (
+        inspect.isfunction(function)
+        and function.__module__ == ways.__name__
+        and function.__name__ not in _NO_WAYS
+        and [*inspect.signature(function).parameters] == ["traces"]
+    )
+
+
+def added_by_callback(traces: Traces) -> BaseAgent:
+    """A tool that the agent's callback puts into the model's request."""
+
+    def add(callback_context: Any, llm_request: LlmRequest) -> None:
+        llm_request.append_tools([FunctionTool(traces.hit)])
+
+    return agent_of([call("hit", mark="a")], before_model_callback=add)
+
+
+def added_by_plugin(traces: Traces) -> App:
+    """A tool that a plugin puts into the model's request."""
+
+    class Adding(BasePlugin):
+        async def before_model_callback(self, *, callback_context: Any, llm_request: LlmRequest) -> None:
+            llm_request.append_tools([FunctionTool(traces.hit)])
+
+    return App(
+        name="stage", root_agent=agent_of([call("hit", mark="a")], name="clerk"), plugins=[Adding("adding")]
+    )
+
+
+def swapped_in_tools_dict(traces: Traces) -> BaseAgent:
+    """A tool that a callback puts in the place of another."""
+
+    def swap(callback_context: Any, llm_request: LlmRequest) -> None:
+        llm_request.tools_dict["hit"] = FunctionTool(traces.named("hit"))
+
+    return agent_of([call("hit", mark="a")], tools=[traces.hit], before_model_callback=swap)
+
+
+def agent_tool_made_by_toolset(traces: Traces) -> BaseAgent:
+    """An agent that a tool set makes anew at every step, without plugins."""
+
+    def make() -> BaseTool:
+        inner = agent_of([call("hit", mark="a")], tools=[traces.hit], name="helper")
+        return AgentTool(inner, include_plugins=False)
+
+    return agent_of([call("helper", request="go")], tools=[Making(make)])
+
+
+class RunTime(BaseAgent):
+    """An agent that makes another one when it runs."""
+
+    _make: Callable[[], LlmAgent] = PrivateAttr()
+
+    def __init__(self, make: Callable[[], LlmAgent], **fields: Any) -> None:
+        super().__init__(**fields)
+        self._make = make
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        async for event in self._make().run_async(ctx):
+            yield event
+
+
+def made_at_run_time_without_plugins(traces: Traces) -> BaseAgent:
+    """An agent that is made while a nested agent without plugins runs."""
+    helper = AgentTool(RunTime(lambda: _hitter(traces), name="helper"), include_plugins=False)
+    return agent_of([call("helper", request="go")], tools=[helper])
+
+
+def nested_twice_without_plugins(traces: Traces) -> BaseAgent:
+    """The same, one agent deeper, where the inner agent tool would take plugins along."""
+    middle = agent_of(
+        [call("helper", request="go")],
+        tools=[AgentTool(RunTime(lambda: _hitter(traces), name="helper"))],
+        name="middle",
+    )
+    return agent_of([call("middle", request="go")], tools=[AgentTool(middle, include_plugins=False)])
+
+
+def _hitter(traces: Traces) -> LlmAgent:
+    return agent_of([call("hit", mark="a")], tools=[traces.hit], name="inner")
+
+
+def added_by_instruction(traces: Traces) -> BaseAgent:
+    """A tool that the agent's instruction provider adds to the agent while it runs."""
+
+    def instruct(context: Any) -> str:
+        agent = context._invocation_context.agent
+        if not agent.tools:
+            agent.tools.append(FunctionTool(traces.hit))
+        return "Hit."
+
+    return agent_of([call("hit", mark="a")], instruction=instruct)
+
+
+WAYS: dict[str, Way] = {
+    **{name: way for name, way in vars(ways).items() if _is_way(way)},
+    **{
+        way.__name__: way
+        for way in (
+            added_by_callback,
+            added_by_plugin,
+            swapped_in_tools_dict,
+            agent_tool_made_by_toolset,
+            made_at_run_time_without_plugins,
+            nested_twice_without_plugins,
+            added_by_instruction,
+        )
+    },
+}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+def resumed(sim: Simulation, agent: Any) -> Simulation:
+    """Resume a session from its journal's JSON, with an agent that was made anew."""
+    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+    return Simulation.resume(Journal.from_json(sim.journal.to_json()), config)
+
+
+# ---------------------------------------------------------------- every way to a tool
+
+
+@every_way
+def test_a_tool_whose_player_is_real_runs_on_every_way(way: Way) -> None:
+    """Each way of these tests does reach the tool; what ran is in the journal as real."""
+    traces = Traces()
+    with opened(way(traces), tools="real") as sim:
+        play(sim)
+        assert [fact.provenance.source for fact in tool_facts(sim)] == ["real"] * len(traces.ran)
+        assert traces.ran, sim.view()
+
+
+@every_way
+def test_with_a_person_no_tool_runs_on_any_way_nor_on_the_way_back(way: Way) -> None:
+    """While a person answers, after each undo, and on resuming in the middle and at the end, nothing has run."""
+    traces = Traces()
+    with opened(way(traces)) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        with resumed(sim, way(traces)) as again:
+            play_on(again)
+        play_on(sim)
+        assert tool_facts(sim)
+        with resumed(sim, way(traces)):
+            pass
+        while sim.can_undo():
+            sim.undo()
+    assert not traces.ran
+
+
+def play_on(sim: Simulation) -> None:
+    """Answer everything in a turn that has begun."""
+    while sim.pending or any(call.is_confirmation for call in sim.session.open_calls):
+        for request in sim.pending[:1]:
+            assert sim.answer(request, {"played": True}, wait=PATIENCE)
+        for open_call in sim.session.open_calls[:1] if not sim.pending else ():
+            assert sim.confirm(open_call.call_id, confirmed=True, wait=PATIENCE)
+
+
+@every_way
+def test_a_refused_tool_runs_on_no_way(way: Way) -> None:
+    """The refusing player answers each call with an error that the agent sees."""
+    traces = Traces()
+    with opened(way(traces), tools="refuse") as sim:
+        play(sim)
+        assert {fact.provenance.source for fact in tool_facts(sim)} == {"refused"}
+        assert {error.error_type for error in entries(sim, "tool_error")} == {"refused"}
+    assert not traces.ran
+
+
+@every_way
+def test_an_injection_speaks_before_the_real_tool_on_every_way(way: Way) -> None:
+    """A rule that answers keeps even a tool whose player is real from running."""
+    traces = Traces()
+    rules = [
+        InjectionRule(rule_id=name, tool_name=name, effect=ErrorEffect(error_code=503, error_message="busy"))
+        for name in (*TOOL_NAMES, "hit_it")
+    ]
+    with opened(way(traces), tools="real", rules=rules) as sim:
+        play(sim)
+        injected = [fact for fact in tool_facts(sim) if fact.provenance.source == "injected"]
+        assert len(injected) + len(traces.ran) == len(tool_facts(sim))
+        assert injected
+    assert not traces.ran
+
+
+@every_way
+def test_what_ran_once_never_runs_again_by_itself(way: Way) -> None:
+    """Neither resuming nor taking steps back runs a real tool again: its answer comes from the journal, or a person decides."""
+    traces, later = Traces(), Traces()
+    with opened(way(traces), tools="real") as sim:
+        play(sim)
+        ran, head = list(traces.ran), sim.journal.head
+        with resumed(sim, way(later)) as again:
+            assert again.session.history == sim.session.history
+        while sim.can_undo():
+            sim.undo()
+        sim.move_head(head)
+        assert traces.ran == ran
+    assert not later.ran
+
+
+def test_after_an_undo_another_call_at_the_same_place_runs_at_once() -> None:
+    """Only a call with the same arguments may have run: another one after an undo is no reason to ask."""
+    traces = Traces()
+
+    def turn(request: LlmRequest) -> list[types.Part]:
+        return [call("hit", mark=str((request.contents[-1].parts or [say("")])[0].text))]
+
+    with opened(agent_of(turn, tools=[traces.hit]), tools="real") as sim:
+        for word in ("one", "two", "two"):
+            assert sim.query(word, wait=PATIENCE)
+            if sim.pending:
+                assert traces.ran == ["one", "two"]
+                assert isinstance(sim.pending[0], ToolRequest)
+                assert sim.pending[0].may_have_run
+                return
+            while sim.can_undo():
+                sim.undo()
+    raise AssertionError("nobody was asked about the second call of the same kind")
+
+
+@every_way
+def test_every_run_of_a_real_tool_is_a_fact(way: Way) -> None:
+    """Going to any fact and on from there runs real tools only where the journal says so afterwards."""
+    traces = Traces()
+    with opened(way(traces), tools="real") as sim:
+        play(sim)
+        for number, fact in sim.journal.path():
+            if fact.kind == "tool_answered":
+                sim.move_head(number)
+        kept = [sim.journal.fact(number) for number in range(len(sim.journal))]
+        real = [fact for fact in kept if fact.kind == "tool_answered" and fact.provenance.source == "real"]
+        assert len(traces.ran) == len(real)
+
+
+# ---------------------------------------------------------------- who plays
+
+
+def test_only_the_tool_that_is_real_by_name_runs() -> None:
+    """A player for one tool leaves the others to everybody's player."""
+    traces = Traces()
+    agent = agent_of(
+        [call("one", mark="1"), call("two", mark="2")], tools=[traces.named("one"), traces.named("two")]
+    )
+    with opened(agent, tools={"two": "real"}) as sim:
+        play(sim)
+    assert traces.ran == ["2"]
+
+
+@pytest.mark.parametrize("seat", ["tool", "agent"])
+def test_an_unknown_player_is_refused_and_changes_nothing(seat: Any) -> None:
+    """Nobody sits down who is not known, neither at the opening nor later; the next call still asks a person."""
+    traces = Traces()
+    with pytest.raises(ValidationError):
+        Seats.model_validate({f"{seat}s": {"*": "magic"}})
+    with opened(ways.plain(traces)) as sim:
+        facts = len(sim.journal.path())
+        with pytest.raises(SimulationError, match="magic"):
+            sim.set_player(seat, "magic")  # type: ignore[arg-type] # that is the point
+        assert len(sim.journal.path()) == facts
+        assert sim.query("go", wait=PATIENCE)
+        assert len(sim.pending) == 1
+    assert not traces.ran
+
+
+def test_a_player_that_nobody_knows_leaves_the_call_to_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should a seat ever hold something unknown, the call waits for a person."""
+    # No public way lets such a player in, and this test is about what happens if one comes all the same.
+    monkeypatch.setattr(Seats, "of_tool", lambda *_: "magic")
+    traces = Traces()
+    with opened(ways.plain(traces)) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [request.kind for request in sim.pending] == ["tool"]
+    assert not traces.ran
+
+
+@pytest.mark.parametrize(
+    "name", ["transfer_to_agent", "exit_loop", "finish_task", "set_model_response", "request_input"]
+)
+def test_a_tool_of_ones_own_with_the_name_of_a_steering_tool_does_not_run(name: str) -> None:
+    """ADK's steering tools are known by what they are, not by their names."""
+    traces = Traces()
+    with opened(agent_of([call(name, mark="a")], tools=[FunctionTool(traces.named(name))])) as sim:
+        play(sim)
+        assert [fact.tool_name for fact in tool_facts(sim)] == [name]
+    assert not traces.ran
+
+
+# ---------------------------------------------------------------- code executors
+
+
+class Executing(BaseCodeExecutor):
+    """A code executor that leaves a trace."""
+
+    _traces: Traces = PrivateAttr(default_factory=Traces)
+
+    def execute_code(
+        self, invocation_context: Any, code_execution_input: CodeExecutionInput
+    ) -> CodeExecutionResult:
+        """Leave a trace."""
+        self._traces.hit(code_execution_input.code)
+        return CodeExecutionResult(stdout="really printed")
+
+
+def coder() -> tuple[LlmAgent, Traces]:
+    """Return an agent that writes code, and the traces of what was executed."""
+    executor = Executing()
+    agent = agent_of([say("```python\nprint(1)\n```")], [say("It printed.")], code_executor=executor)
+    return agent, executor._traces
+
+
+@pytest.mark.parametrize(("player", "ran"), [("person", 0), ("refuse", 0), ("real", 1)])
+def test_code_runs_only_where_its_player_is_real(player: str, ran: int) -> None:
+    """Code of the agent is executed for real by nobody but the real player, and never again on undo."""
+    agent, traces = coder()
+    with opened(agent, tools=player) as sim:
+        play(sim)
+        assert len(entries(sim, "code_run")) == 1
+        while sim.can_undo():
+            sim.undo()
+    assert len(traces.ran) == ran
+
+
+# ---------------------------------------------------------------- outside of a simulation
+
+
+def test_outside_a_simulation_a_seated_agent_works_as_before() -> None:
+    """The seats hold nothing back where no turn of a simulation is in progress."""
+    traces = Traces()
+    agent = agent_of([call("hit", mark="a")], tools=[traces.hit])
+    with opened(agent) as sim:
+        play(sim)
+    assert not traces.ran
+    asyncio.run(_run_by_adk(agent))
+    assert traces.ran == ["a"]
+
+
+async def _run_by_adk(agent: BaseAgent) -> None:
+    runner = InMemoryRunner(app=App(name="stage", root_agent=agent))
+    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
+    message = types.Content(role="user", parts=[types.Part(text="go")])
+    running = runner.run_async(
+        user_id="user", session_id="s", new_message=message, run_config=RunConfig(max_llm_calls=5)
+    )
+    async for _ in running:
+        pass

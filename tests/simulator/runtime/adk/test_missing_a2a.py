@@ -1,0 +1,48 @@
+"""ADK is told once that A2A is not installed, in the place of looking for it in each turn."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import sys
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.runners import InMemoryRunner
+
+from simulator.runtime.adk import adk_private
+from tests.simulator.runtime.stage import Scripted
+
+HOME = "google.adk.agents.remote_a2a_agent"
+
+
+class Looking:
+    """Notes which modules are looked for."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Note a name, and leave finding it to the others."""
+        self.names.append(name)
+
+
+def run_once() -> int:
+    """Let ADK take one turn; return how many events came of it."""
+    runner = InMemoryRunner(agent=LlmAgent(name="agent", model=Scripted()))
+    return len(asyncio.run(runner.run_debug("hello", quiet=True)))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("a2a") is not None, reason="A2A is installed here")
+def test_adk_looks_for_it_in_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it does in each; and who wants A2A afterwards is told as ever that it is not there."""
+    looking = Looking()
+    monkeypatch.setattr(sys, "meta_path", [looking, *sys.meta_path])
+    with adk_private.missing_a2a_known():
+        assert run_once() == 1
+    assert HOME not in looking.names
+    assert run_once() == 1
+    assert HOME in looking.names
+    with pytest.raises(ImportError, match="a2a"):
+        importlib.import_module(HOME)

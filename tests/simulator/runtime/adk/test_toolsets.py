@@ -1,0 +1,243 @@
+"""Proves tool sets under the seats: an MCP server as a real process, and an OpenAPI description of a real HTTP server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams
+from google.adk.tools.openapi_tool import OpenAPIToolset
+from mcp import StdioServerParameters
+
+from simulator.environment.injection.rules import InjectionRule, ResponseEffect
+from simulator.journal import Journal
+from simulator.runtime import Simulation
+from simulator.runtime.adk.event_loop import LoopThread
+from simulator.seats.requests import ModelRequest
+from simulator.session import SessionState
+from tests.harness.loopback import Reply, loopback
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    call,
+    entries,
+    opened,
+    say,
+    tool_facts,
+    tool_requests,
+)
+
+# ADK's own OpenAPI tools do so.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting per-request cookies:DeprecationWarning")
+
+SERVER = Path(__file__).resolve().parents[3] / "harness" / "mcp_desk.py"
+
+FIND = [call("find_order", order_id="A-1")]
+
+
+# ---------------------------------------------------------------- MCP
+
+
+def toolset_of(*command: str, prefix: str | None = None) -> McpToolset:
+    """Make a tool set that starts this command as its server."""
+    server = StdioServerParameters(command=command[0], args=list(command[1:]))
+    connection = StdioConnectionParams(server_params=server, timeout=PATIENCE)
+    return McpToolset(connection_params=connection, tool_name_prefix=prefix)
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> Path:
+    """The file in which the MCP server notes what ran."""
+    return tmp_path / "traces"
+
+
+@pytest.fixture
+def desk(traces: Path) -> Iterator[McpToolset]:
+    """Return the tool set of a running MCP server; its process ends with the test."""
+    toolset = toolset_of(sys.executable, str(SERVER), str(traces))
+    yield toolset
+    LoopThread.shared().run(toolset.close())
+
+
+def test_an_mcp_tools_schema_is_read_and_a_person_answers_its_call(desk: McpToolset, traces: Path) -> None:
+    """The declaration comes from the server; the call is a person's, who is shown the schema; nothing runs there."""
+    with opened(agent_of(FIND, tools=[desk])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = tool_requests(sim)
+        assert request.description.endswith("Find an order.") or "Find an order." in request.description
+        properties: Any = request.parameters["properties"]
+        assert properties["order_id"]["type"] == "string"
+        assert properties["verbose"]["default"] is False
+        assert request.response_schema is not None
+        assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+        assert not sim.view().problems
+    assert not traces.exists()
+
+
+@pytest.mark.parametrize(("player", "source"), [("refuse", "refused"), ("real", "real")])
+def test_an_mcp_tool_runs_only_where_its_player_is_real(
+    desk: McpToolset, traces: Path, player: str, source: str
+) -> None:
+    """Refused, the server is never asked; real, it is asked once, and resuming asks it no more."""
+    agent = agent_of(FIND, tools=[desk])
+    with opened(agent, tools=player) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
+        history = sim.session.history
+        with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as again:
+            assert again.session.history == history
+        if player == "real":
+            assert "really open" in str(entries(sim, "tool_output")[0].result)
+    ran = traces.read_text().splitlines() if traces.exists() else []
+    assert ran == (["find_order A-1 False"] if player == "real" else [])
+
+
+def test_an_injection_answers_an_mcp_tool(desk: McpToolset, traces: Path) -> None:
+    """A rule speaks before a real MCP tool."""
+    rule = InjectionRule(rule_id="fixed", tool_name="find_order", effect=ResponseEffect(value={"fixed": 1}))
+    with opened(agent_of(FIND, tools=[desk]), tools="real", rules=[rule]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert entries(sim, "tool_output")[0].result == {"fixed": 1}
+    assert not traces.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("/no/such/program",), (sys.executable, "-c", "raise SystemExit('the server is down')")],
+    ids=["missing", "exits"],
+)
+def test_an_mcp_server_that_cannot_be_reached_is_a_clear_message(command: tuple[str, ...]) -> None:
+    """The session says whose tools are missing and goes on: the agent speaks, and its other tools work."""
+
+    def other() -> str:
+        """Do something else."""
+        raise AssertionError("a person answers")
+
+    agent = agent_of([call("other")], [say("done without")], tools=[toolset_of(*command), other])
+    with opened(agent) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (problem,) = sim.view().problems
+        assert problem.startswith("the tools of McpToolset are missing: ")
+        assert sim.answer(tool_requests(sim)[0], "fine", wait=PATIENCE)
+        assert entries(sim, "final_response")[0].content == "done without"
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_a_call_to_a_tool_of_a_missing_server_ends_in_the_timeline() -> None:
+    """The model may still call the missing tool: ADK tells it that there is none, and the session goes on."""
+    with opened(agent_of(FIND, tools=[toolset_of("/no/such/program")])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert "no tool with that name" in entries(sim, "tool_error")[0].error_message
+        sim.set_player("agent", "person")
+        assert sim.query("again", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], "I can still speak.", wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+# ---------------------------------------------------------------- OpenAPI
+
+
+def api_of(url: str, prefix: str | None = None) -> OpenAPIToolset:
+    """Make the tool set of an HTTP server that finds and cancels orders; ADK calls no loopback address unless told to."""
+    order = {"type": "object", "properties": {"order_id": {"type": "string"}, "status": {"type": "string"}}}
+    parameter = {"name": "order_id", "in": "path", "required": True, "schema": {"type": "string"}}
+    found = {"200": {"description": "The order", "content": {"application/json": {"schema": order}}}}
+    body = {
+        "content": {
+            "application/json": {"schema": {"type": "object", "properties": {"reason": {"type": "string"}}}}
+        }
+    }
+    spec: dict[str, Any] = {
+        "openapi": "3.0.0",
+        "info": {"title": "Desk", "version": "1"},
+        "servers": [{"url": url}],
+        "paths": {
+            "/orders/{order_id}": {
+                "get": {
+                    "operationId": "findOrder",
+                    "summary": "Find an order.",
+                    "parameters": [parameter],
+                    "responses": found,
+                },
+                "post": {
+                    "operationId": "cancelOrder",
+                    "summary": "Cancel an order.",
+                    "parameters": [parameter],
+                    "requestBody": body,
+                    "responses": found,
+                },
+            }
+        },
+    }
+    return OpenAPIToolset(spec_dict=spec, tool_name_prefix=prefix, allow_private_network_access=True)
+
+
+def test_openapi_tools_are_declared_to_a_person_in_the_agents_seat() -> None:
+    """A person who plays the agent sees each operation with its parameters."""
+    with loopback() as server, opened(agent_of(tools=[api_of(server.url)]), agents="person") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = sim.pending
+        assert isinstance(request, ModelRequest)
+        declared = {tool.name: tool for tool in request.tools}
+        assert set(declared) == {"find_order", "cancel_order"}
+        cancel: Any = declared["cancel_order"].parameters
+        assert set(cancel["properties"]) == {"order_id", "reason"}
+        assert cancel["required"] == ["order_id"]
+        assert not server.asked
+
+
+@pytest.mark.parametrize("player", ["person", "refuse"])
+def test_no_openapi_call_reaches_its_server_unless_it_is_real(player: str) -> None:
+    """Played by a person or refused, nothing is sent."""
+    agent_turn = [call("cancel_order", order_id="A-1", reason="late")]
+    with loopback() as server, opened(agent_of(agent_turn, tools=[api_of(server.url)]), tools=player) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        for request in tool_requests(sim):
+            assert sim.answer(request, {"status": "cancelled"}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+        assert not server.asked
+
+
+def test_a_real_openapi_call_is_sent_once() -> None:
+    """Real, the operation is sent to its server, and its answer is the tool's."""
+    reply = Reply({"order_id": "A-1", "status": "open"})
+    with loopback(reply) as server, opened(agent_of(FIND, tools=[api_of(server.url)]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert entries(sim, "tool_output")[0].result == reply.body
+        assert [asked.path for asked in server.asked] == ["/orders/A-1"]
+
+
+def test_an_openapi_server_that_cannot_be_reached_ends_in_the_timeline() -> None:
+    """A real call to nobody is an error in the timeline; a person can answer the next one."""
+    with loopback() as server:
+        pass
+    with opened(agent_of(FIND, tools=[api_of(server.url)]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert "onnect" in str([*entries(sim, "tool_error"), *entries(sim, "tool_output")])
+        sim.set_player("tool", "person")
+        assert sim.query("again", wait=PATIENCE)
+        for request in tool_requests(sim):
+            assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+@pytest.mark.parametrize("prefix", ["desk"])
+def test_a_prefixed_tool_set_is_played_by_its_prefixed_names(prefix: str) -> None:
+    """Players and requests go by the name that the model sees."""
+    turn = [call("desk_find_order", order_id="A-1"), call("desk_cancel_order", order_id="B-2")]
+    with (
+        loopback() as server,
+        opened(
+            agent_of(turn, tools=[api_of(server.url, prefix)]), tools={"desk_cancel_order": "refuse"}
+        ) as sim,
+    ):
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = tool_requests(sim)
+        assert request.tool_name == "desk_find_order"
+        assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+        assert not server.asked

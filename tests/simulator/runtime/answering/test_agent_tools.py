@@ -1,0 +1,399 @@
+"""Proves that rules and players speak for an agent that is used as a tool, and that the session re-executes exactly."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.tools.agent_tool import AgentTool
+
+from evalset import EvalSetWriter, GoldenTraceBuilder
+from evalset.recorded.recording_export import record
+from evalset.verify import verify
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
+from simulator.facts import AgentRan, ToolAnswered
+from simulator.journal import Journal
+from simulator.runtime import Simulation
+from simulator.scripts import ScriptedSession, read_script, script_of, write_script
+from tests.simulator.runtime.plugin.standing import Form, Stage, both, staged
+from tests.simulator.runtime.plugin.standing import responses as answers
+from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, entries, opened, say, tool_facts
+
+DOWN = {"kind": "error", "error_code": 503, "error_message": "The specialist is down."}
+
+
+def look_up(what: str) -> dict[str, Any]:
+    """Look something up."""
+    raise AssertionError(what)
+
+
+def desk(calls: int = 1) -> Any:
+    """Make an agent that asks its specialist, an agent with a tool of its own, so often."""
+    specialist = agent_of([call("look_up", what="x")], [say("It is 42.")], name="specialist", tools=[look_up])
+    asks = [[call("specialist", request=f"what is x? {number}")] for number in range(calls)]
+    return agent_of(*asks, [say("done")], tools=[AgentTool(specialist)])
+
+
+def rule(effect: Any, **more: Any) -> InjectionRule:
+    """Make a rule on the specialist."""
+    given = {"rule_id": "r", "tool_name": "specialist", "effect": effect, **more}
+    return InjectionRule.model_validate(given)
+
+
+def responses(sim: Simulation) -> list[Any]:
+    """Return what the agent saw of its specialist."""
+    events: Any = [event for turn in sim.session.turns for event in turn.events]
+    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
+    found = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    return [each["response"] for each in found if each["name"] == "specialist"]
+
+
+def played(sim: Simulation) -> Simulation:
+    """Let the user ask, and answer the specialist's own tool."""
+    assert sim.query("go", wait=PATIENCE)
+    while sim.pending:
+        request: Any = sim.pending[0]
+        assert request.tool_name == "look_up"
+        assert sim.answer(request, {"x": 42}, wait=PATIENCE)
+    return sim
+
+
+def stand_in(form: Form, agent: Any, config: Any) -> tuple[list[Any], Stage]:
+    """Run an agent under ADK's own runner with an environment; return what it saw of its specialist, and the stage."""
+    stage = staged(form, agent, config)
+    return answers(asyncio.run(stage.turn())), stage
+
+
+def facts_of(sim: Simulation) -> list[Any]:
+    """Return the facts of the session."""
+    return [fact for _, fact in sim.journal.path()]
+
+
+def check_reexecution(make: Any, sim: Simulation) -> None:
+    """Resume each prefix of the journal: it goes on where it was, asks no model again, and ends with the same events."""
+    whole = facts_of(sim)
+    first = next(number for number, fact in enumerate(whole) if fact.kind == "turn_started")
+    for length in range(first + 1, len(whole)):
+        if whole[length - 1].kind == "call_started":
+            continue
+        config = sim.config.__class__(**{**vars(sim.config), "agent": make()})
+        before = len(ASKED)
+        with Simulation.resume(Journal(whole[:length]), config, wait=PATIENCE) as again:
+            assert again.view().divergence is None, again.view().divergence
+            recorded = [fact for fact in facts_of(again)[:length] if hasattr(fact, "key")]
+            assert recorded == [fact for fact in whole[:length] if hasattr(fact, "key")]
+            while again.pending:
+                request: Any = again.pending[0]
+                if request.would_answer:
+                    again.go_on(wait=PATIENCE)
+                    continue
+                given = {"x": 42} if request.tool_name == "look_up" else "a person says 41"
+                assert again.answer(request, given, wait=PATIENCE)
+            ends = [fact for fact in facts_of(again) if fact.kind == "turn_ended"]
+            assert [content(end) for end in ends] == [
+                content(fact) for fact in whole if fact.kind == "turn_ended"
+            ]
+        assert len(ASKED) - before <= sum(fact.kind == "model_answered" for fact in whole[length:])
+
+
+def content(ended: Any) -> Any:
+    """Return a turn's events without their times."""
+    return [
+        (event["author"], event.get("content"), event.get("actions")) for event in ended.events
+    ], ended.error
+
+
+def test_without_a_rule_or_a_player_the_agent_runs_and_no_fact_says_so() -> None:
+    """As ever: its own tool asks, and its answer is ADK's."""
+    with played(opened(desk(), rules=[rule(DOWN).model_copy(update={"tool_name": "*"})])) as sim:
+        assert [fact.tool_name for fact in tool_facts(sim)] == ["look_up"]
+        assert not any(isinstance(fact, AgentRan) for fact in facts_of(sim))
+    with played(opened(desk())) as sim:
+        assert responses(sim) == [{"result": "It is 42."}]
+        assert [fact.tool_name for fact in tool_facts(sim)] == ["look_up"]
+
+
+@pytest.mark.parametrize(
+    ("effect", "seen"),
+    [
+        (DOWN, {"error_code": 503, "error_message": "The specialist is down."}),
+        ({"kind": "response", "value": {"result": "It is 41."}}, {"result": "It is 41."}),
+    ],
+)
+def test_a_rule_answers_in_the_place_of_the_agent(effect: Any, seen: Any) -> None:
+    """An error or a fixed response: the nested agent does not run, and the timeline says which rule it was."""
+    with played(opened(desk(), rules=[rule(effect)])) as sim:
+        assert responses(sim) == [seen]
+        (fact,) = tool_facts(sim)
+        assert (fact.tool_name, fact.provenance.source, fact.provenance.by) == ("specialist", "injected", "r")
+        (entry,) = entries(sim, "tool_output", "tool_error")
+        assert entry.provenance.by == "r"
+        check_reexecution(desk, sim)
+
+
+def test_an_exception_reaches_the_agents_error_callback() -> None:
+    """A raised exception is raised where the agent tool would."""
+
+    def survives(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, Any]:
+        return {"survived": f"{type(error).__name__}: {error}"}
+
+    def make() -> Any:
+        agent = desk()
+        agent.on_tool_error_callback = survives
+        return agent
+
+    effect = {"kind": "raise", "error_type": "TimeoutError", "message": "too slow"}
+    with played(opened(make(), rules=[rule(effect)])) as sim:
+        assert responses(sim) == [{"survived": "TimeoutError: too slow"}]
+        check_reexecution(make, sim)
+
+
+def test_a_rule_that_does_not_fire_lets_the_agent_run() -> None:
+    """The first call runs the agent, the second is down: each is a fact, and each prefix re-executes."""
+    second = rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})
+
+    def make() -> Any:
+        return desk(2)
+
+    with played(opened(make(), rules=[second])) as sim:
+        assert responses(sim)[0] == {"result": "It is 42."}
+        assert responses(sim)[1]["error_code"] == 503
+        kinds = [fact.kind for fact in facts_of(sim) if isinstance(fact, (AgentRan, ToolAnswered))]
+        assert kinds == ["agent_ran", "tool_answered", "tool_answered"]
+        check_reexecution(make, sim)
+
+
+def test_a_distortion_changes_what_the_agent_answered() -> None:
+    """The nested agent runs with its own seats; what it says is kept beneath what the agent is told."""
+    wrong = rule({"kind": "lose", "way": "error", "message": "lost on the way"})
+    with played(opened(desk(), rules=[wrong])) as sim:
+        assert responses(sim)[0]["error_message"] == "lost on the way"
+        kinds = [
+            (fact.kind, fact.tool_name)
+            for fact in facts_of(sim)
+            if isinstance(fact, (AgentRan, ToolAnswered))
+        ]
+        assert kinds == [
+            ("agent_ran", "specialist"),
+            ("tool_answered", "look_up"),
+            ("tool_answered", "specialist"),
+        ]
+        told = tool_facts(sim)[-1]
+        assert told.beneath is not None
+        assert told.beneath.kind == "returned"
+        assert told.beneath.value == "It is 42."
+        assert sim.journal.fold.counts.calls["specialist"] == 1
+        check_reexecution(desk, sim)
+
+
+def test_latency_passes_and_the_agent_runs() -> None:
+    """Slow, and right."""
+    slow = rule({"kind": "delay"}, latency_seconds=0.02)
+    with played(opened(desk(), rules=[slow])) as sim:
+        assert responses(sim) == [{"result": "It is 42."}]
+        (ran,) = [fact for fact in facts_of(sim) if isinstance(fact, AgentRan)]
+        assert ran.provenance.fired == ("r",)
+        assert ran.elapsed_ms >= 15
+        check_reexecution(desk, sim)
+
+
+def test_a_person_answers_in_the_place_of_the_agent() -> None:
+    """The call waits like any other; the nested agent does not run, and each prefix re-executes."""
+    with opened(desk(), tools={"specialist": "person"}) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = sim.pending
+        assert (getattr(request, "tool_name", ""), getattr(request, "arguments", {})) == (
+            "specialist",
+            {"request": "what is x? 0"},
+        )
+        assert sim.answer(request, "a person says 41", wait=PATIENCE)
+        assert responses(sim) == [{"result": "a person says 41"}]
+        assert [fact.tool_name for fact in tool_facts(sim)] == ["specialist"]
+        check_reexecution(desk, sim)
+
+
+@pytest.mark.parametrize("way", ["run_real", "seat"])
+def test_a_person_lets_the_agent_run_after_all(way: str) -> None:
+    """By a click for this call, or by a swap of the player while it waits: the agent's own tool asks then."""
+    with opened(desk(), tools={"specialist": "person"}) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        if way == "run_real":
+            assert sim.run_real(sim.pending[0], wait=PATIENCE)
+        else:
+            assert sim.set_player("tool", "real", "specialist", wait=PATIENCE)
+        (request,) = sim.pending
+        assert getattr(request, "tool_name", "") == "look_up"
+        assert sim.answer(request, {"x": 42}, wait=PATIENCE)
+        assert responses(sim) == [{"result": "It is 42."}]
+        assert sim.undo(wait=PATIENCE)
+        assert getattr(sim.pending[0], "tool_name", "") == "look_up"
+        assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
+
+
+def test_a_rule_that_is_added_while_the_agent_runs_counts_from_its_next_call() -> None:
+    """The running one goes on, also after a resume."""
+
+    def make() -> Any:
+        return desk(2)
+
+    with opened(make()) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        sim.set_rules([rule(DOWN)])
+        with Simulation.resume(
+            Journal(facts_of(sim)),
+            sim.config.__class__(**{**vars(sim.config), "agent": make()}),
+            wait=PATIENCE,
+        ) as again:
+            assert [getattr(request, "tool_name", "") for request in again.pending] == ["look_up"]
+        assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
+        assert responses(sim)[0] == {"result": "It is 42."}
+        assert responses(sim)[1]["error_code"] == 503
+
+
+@pytest.mark.parametrize("player", ["offline", "refuse"])
+def test_other_players_answer_by_name(player: Any) -> None:
+    """A generator makes an answer, and refusing says so; the nested agent does not run."""
+    with opened(desk(), tools={"specialist": player}) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.pending == ()
+        (fact,) = tool_facts(sim)
+        assert fact.provenance.source == ("generated" if player == "offline" else "refused")
+        check_reexecution(desk, sim)
+
+
+# ---------------------------------------------------------------- under ADK's own runner
+
+
+@both
+def test_without_the_page_a_rule_speaks_now_and_then(form: Form) -> None:
+    """The second call is down; the first runs the agent, whose own tool the environment answers: nothing real runs."""
+    second = rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})
+    found = rule({"kind": "response", "value": {"x": 42}}).model_copy(
+        update={"rule_id": "found", "tool_name": "look_up"}
+    )
+    seen, stage = stand_in(form, desk(2), SimulatedEnvironmentConfig(rules=(second, found)))
+    assert seen[0] == {"result": "It is 42."}
+    assert seen[1] == {"error_code": 503, "error_message": "The specialist is down."}
+    named = [(each.tool_name, each.provenance.source) for each in stage.ours.calls()]
+    assert named == [("look_up", "injected"), ("specialist", "real"), ("specialist", "injected")]
+
+
+@both
+def test_without_the_page_what_an_agent_says_is_distorted(form: Form) -> None:
+    """The agent runs, and its answer is lost."""
+    lost = rule({"kind": "lose", "way": "error", "message": "lost on the way"})
+    config = SimulatedEnvironmentConfig(rules=(lost,), players={"look_up": "offline"})
+    seen, stage = stand_in(form, desk(), config)
+    assert seen[0]["error_message"] == "lost on the way"
+    assert stage.ours.calls()[-1].really == "It is 42."
+
+
+@both
+def test_without_the_page_adks_own_configuration_names_an_agent_tool(form: Form) -> None:
+    """An injection of ADK's fires for it, and where it does not the agent runs."""
+    config = {
+        "tool_simulation_configs": [
+            {
+                "tool_name": "specialist",
+                "injection_configs": [
+                    {
+                        "match_args": {"request": "what is x? 1"},
+                        "injected_error": {"injected_http_error_code": 500, "error_message": "no"},
+                    }
+                ],
+            },
+            {"tool_name": "look_up", "injection_configs": [{"injected_response": {"x": 42}}]},
+        ]
+    }
+    seen, _ = stand_in(form, desk(2), config)
+    assert seen == [{"result": "It is 42."}, {"error_code": 500, "error_message": "no"}]
+
+
+# ---------------------------------------------------------------- replayed
+
+
+@pytest.mark.parametrize("what", ["some down", "distorted", "a person", "a person, then the agent"])
+def test_a_golden_of_it_verifies_without_the_world(what: str, tmp_path: Path) -> None:
+    """What a rule or a person said in the agent's place is said again; where the agent ran, it runs."""
+
+    def make() -> Any:
+        return desk(2)
+
+    rules = {
+        "some down": [rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})],
+        "distorted": [rule({"kind": "lose", "way": "error", "message": "lost on the way"})],
+    }.get(what, [])
+    path = tmp_path / "desk.evalset.json"
+    with opened(make(), rules=rules, tools={} if rules else {"specialist": "person"}) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        asked = 0
+        while sim.pending:
+            request: Any = sim.pending[0]
+            if request.tool_name == "look_up":
+                assert sim.answer(request, {"x": 42}, wait=PATIENCE)
+                continue
+            asked += 1
+            if what == "a person" or asked == 1:
+                assert sim.answer(request, "a person says 41", wait=PATIENCE)
+            else:
+                assert sim.run_real(request, wait=PATIENCE)
+        session = sim.session
+        case = GoldenTraceBuilder(session, eval_id="one", confirmations="beside").build()
+        EvalSetWriter(path, "stage").write_eval_case(case)
+        record(path, "one", session, facts_of(sim), sim.config.root_agent)
+    config = SimulatedAgentConfig("stage", make(), path, app_name="stage")
+    (result,) = verify(path, agent=config).cases
+    assert result.status == "passed", result
+
+
+# ---------------------------------------------------------------- tools that steer
+
+
+def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCaptureFixture) -> None:
+    """The transfer happens; the session's problems, and without the page the log, name the rule once."""
+
+    def make() -> Any:
+        helper = agent_of([say("helped")], name="helper")
+        return agent_of([call("transfer_to_agent", agent_name="helper")], sub_agents=[helper])
+
+    silent = rule(DOWN).model_copy(update={"tool_name": "transfer_to_agent"})
+    with opened(make(), rules=[silent]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert entries(sim, "final_response")[-1].agent == "helper"
+        (problem,) = sim.view().problems
+        assert "'r' cannot answer transfer_to_agent" in problem
+    with caplog.at_level("WARNING"):
+        stand_in("plugin", make(), SimulatedEnvironmentConfig(rules=(silent,)))
+    assert sum("cannot answer transfer_to_agent" in record.getMessage() for record in caplog.records) == 1
+
+
+# ---------------------------------------------------------------- as a script
+
+
+@pytest.mark.parametrize("what", ["some down", "distorted", "a person, then the agent"])
+def test_a_session_with_it_is_a_script(what: str) -> None:
+    """Played again, rules answer in the agent's place as they did, and where the agent ran it runs."""
+    rules = {
+        "some down": [rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})],
+        "distorted": [rule({"kind": "lose", "way": "error", "message": "lost on the way"})],
+    }.get(what, [])
+    with opened(desk(2), rules=rules, tools={} if rules else {"specialist": "person"}) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        if not rules:
+            assert sim.answer(sim.pending[0], "a person says 41", wait=PATIENCE)
+            assert sim.run_real(sim.pending[0], wait=PATIENCE)
+        while sim.pending:
+            assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
+        script, seen = script_of(sim), responses(sim)
+    again = read_script(write_script(script)).script
+    with ScriptedSession(
+        SimulatedAgentConfig("stage", desk(2), "s.json", app_name="stage"), again
+    ) as scripted:
+        played_again = scripted.play()
+        assert played_again.came_through, played_again
+        assert not played_again.leftovers
+        assert responses(scripted.simulation) == seen

@@ -1,0 +1,303 @@
+"""Whatever real code raises is an answer in the timeline: no session hangs, and none beside it is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.tools.base_tool import BaseTool
+
+from simulator.facts import Failed, Returned
+from simulator.journal import Journal
+from simulator.runtime import Simulation
+from simulator.runtime.answering import dispatcher
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
+from tests.simulator.runtime.ways import Traces
+
+
+def exits() -> str:
+    """Want to end the process."""
+    sys.exit("no key")
+
+
+async def exits_later() -> str:
+    """Want to end the process, on the loop."""
+    await asyncio.sleep(0)
+    sys.exit("no key")
+
+
+async def interrupts() -> str:
+    """Be interrupted."""
+    raise KeyboardInterrupt
+
+
+async def cancelled() -> str:
+    """Wait for a task that was cancelled."""
+    task = asyncio.ensure_future(asyncio.sleep(60))
+    task.cancel()
+    await task
+    return "never"
+
+
+async def own_base() -> str:
+    """Raise what is no `Exception`."""
+    raise OwnBaseError("own")
+
+
+def runs_out() -> str:
+    """Ask an empty iterator."""
+    return str(next(iter(())))
+
+
+class OwnBaseError(BaseException):
+    """What some libraries raise so that nobody catches it."""
+
+
+_RAISING = [exits, exits_later, interrupts, cancelled, own_base, runs_out]
+
+
+def _failed_once(sim: Simulation, tool: Callable[..., Any]) -> None:
+    (answered,) = tool_facts(sim)
+    assert (answered.tool_name, answered.outcome.kind) == (tool.__name__, "raised")
+    assert entries(sim, "tool_error")
+
+
+@pytest.mark.parametrize("tool", _RAISING, ids=lambda tool: tool.__name__)
+def test_a_seated_tool_may_raise_anything(tool: Callable[..., Any]) -> None:
+    """The call has failed, the turn ends with it, and this session and the one beside it go on."""
+    with opened(agent_of(tools=[Traces().hit])) as beside:
+        with opened(agent_of([call(tool.__name__)], tools=[tool]), tools="real") as sim:
+            assert sim.query("go", wait=PATIENCE)
+            _failed_once(sim, tool)
+            assert entries(sim, "turn_failed")
+            assert sim.query("again", wait=PATIENCE)
+        assert beside.query("still there?", wait=PATIENCE)
+
+
+@pytest.mark.parametrize("tool", _RAISING, ids=lambda tool: tool.__name__)
+def test_a_tool_that_a_person_runs_may_raise_anything(tool: Callable[..., Any]) -> None:
+    """As where it has a seat of its own."""
+    with opened(agent_of([call(tool.__name__)], tools=[tool])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.run_real(tool_requests(sim)[0], wait=PATIENCE)
+        _failed_once(sim, tool)
+
+
+def test_a_callback_may_want_to_end_the_process() -> None:
+    """The turn fails with that error; the next one runs."""
+    first = iter(["no licence"])
+
+    def quits(callback_context: CallbackContext) -> None:
+        if words := next(first, ""):
+            sys.exit(words)
+
+    with opened(agent_of(before_agent_callback=quits)) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (failed,) = entries(sim, "turn_failed")
+        assert (failed.error_type, failed.error_message) == ("SystemExit", "no licence")
+        assert sim.query("again", wait=PATIENCE)
+        assert len(entries(sim, "turn_failed")) == 1
+
+
+def test_a_real_call_that_has_not_begun_goes_along_with_its_seat() -> None:
+    """While another real call runs, the seat of one that waits for it is swapped: the person gets it, at once."""
+    go_on, ran = threading.Event(), list[str]()
+
+    def hang() -> str:
+        """Take long."""
+        go_on.wait(PATIENCE)
+        ran.append("hang")
+        return "done"
+
+    def pay() -> str:
+        """Pay."""
+        ran.append("paid")
+        return "paid"
+
+    begun: list[str] = []
+
+    def note(tool: BaseTool, **_: Any) -> None:
+        """Take down which call is about to be asked for."""
+        begun.append(tool.name)
+
+    agent = agent_of([call("hang"), call("pay")], tools=[hang, pay], before_tool_callback=note)
+    with opened(agent, tools="real") as sim:
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: len(begun) == len(agent.tools), what="both calls", seconds=PATIENCE)
+        sim.set_player("tool", "person", "pay", wait=0)
+        (request,) = tool_requests(sim)
+        assert request.tool_name == "pay"
+        sim.answer(request, "not now", wait=0)
+        go_on.set()
+        assert sim.wait(PATIENCE)
+        assert ran == ["hang"]
+        assert {fact.tool_name: fact.provenance.source for fact in tool_facts(sim)} == {
+            "hang": "real",
+            "pay": "written",
+        }
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ({"n": math.nan, "more": [math.inf, -math.inf]}, {"n": "NaN", "more": ["Infinity", "-Infinity"]}),
+        ({"half \ud800": {"half \udc80": "\ud800"}}, {"half ?": {"half ?": "?"}}),
+        ({"n": 1 << 20_000}, {"n": f"{1 << 20_000:#x}"}),
+    ],
+    ids=["no number", "half a character", "a number of pages"],
+)
+def test_what_json_cannot_hold_is_kept_as_json(value: Any, kept: Any) -> None:
+    """As a tool's result: the session can be seen, saved and read again."""
+
+    async def odd() -> Any:
+        """Return something odd."""
+        return value
+
+    with opened(agent_of([call("odd")], tools=[odd]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.outcome == Returned(value=kept)
+        assert sim.session.turns[0].error is None
+        assert Journal.from_json(sim.journal.to_json()).session() == sim.session
+
+
+async def cancels_itself() -> str:
+    """Cancel the task that it runs in, and wait."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(60)
+    return "never"
+
+
+async def cancels_and_returns() -> str:
+    """Cancel the task that it runs in, and end before that arrives."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return "done"
+
+
+async def times_out() -> str:
+    """Wait for something for a moment only, which cancels the task and takes that back."""
+    try:
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(60)
+    except TimeoutError:
+        return "in time"
+    return "never"
+
+
+@pytest.mark.parametrize("tool", [cancels_itself, cancels_and_returns])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_tool_that_cancels_its_own_task_ends_its_call_only(tool: Callable[..., Any], beside: bool) -> None:
+    """Its answer is an error, and the agent goes on; so does a call beside it."""
+    calls = [call(tool.__name__), *([call("times_out")] if beside else [])]
+    with opened(agent_of(calls, tools=[tool, times_out]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        answers = {fact.tool_name: fact.outcome for fact in tool_facts(sim)}
+        failed = answers[tool.__name__]
+        assert isinstance(failed, Failed)
+        assert "cancelled the task" in failed.error_message
+        assert not beside or answers["times_out"] == Returned(value="in time")
+        assert entries(sim, "final_response")[-1].content == "done"
+        assert not entries(sim, "turn_failed")
+
+
+def test_a_tool_that_a_person_runs_may_cancel_its_own_task() -> None:
+    """As where it has a seat of its own; and a stop still ends a tool that waits."""
+    with opened(agent_of([call("cancels_itself")], tools=[cancels_itself])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.run_real(tool_requests(sim)[0], wait=PATIENCE)
+        assert tool_facts(sim)[0].outcome.kind == "failed"
+
+    async def waits() -> str:
+        """Wait."""
+        await asyncio.Event().wait()
+        return "never"
+
+    with opened(agent_of([call("waits")], tools=[waits]), tools="real") as sim:
+        assert not sim.query("go", wait=0.2)
+        sim.stop()
+        assert entries(sim, "turn_failed")[0].stopped
+        assert not tool_facts(sim)
+
+
+def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What runs and what waits for it is seen; where it waits for what another tool has to do, all of them are named.
+
+    Patched because nobody who tests wants to wait for seconds.
+    """
+    monkeypatch.setattr(dispatcher, "_PARKED_SECONDS", 0.05)
+    shipped, paid = asyncio.Event(), asyncio.Event()
+
+    async def pay() -> str:
+        """Pay, once it is shipped."""
+        await shipped.wait()
+        return "paid"
+
+    async def ship() -> str:
+        """Ship, once it is paid."""
+        await paid.wait()
+        return "shipped"
+
+    with opened(agent_of([call("pay"), call("ship")], tools=[pay, ship]), tools="real") as sim:
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: bool(sim.view().problems), what="the cycle", seconds=PATIENCE)
+        (said,) = sim.view().problems
+        assert "pay waits for an event, a lock or a queue, and ship for pay to end" in said
+        assert {each.name: each.waits_for for each in sim.view().running} == {"pay": "", "ship": "pay"}
+        sim.stop()
+        assert entries(sim, "turn_failed")[0].stopped
+
+
+def test_a_tool_that_only_takes_long_is_not_called_part_of_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sleeps, or works in a thread, waits for no other code. Patched as above."""
+    monkeypatch.setattr(dispatcher, "_PARKED_SECONDS", 0.02)
+
+    async def sleeps() -> str:
+        """Sleep."""
+        await asyncio.sleep(0.3)
+        return "awake"
+
+    async def works() -> str:
+        """Work in a thread."""
+        await asyncio.to_thread(threading.Event().wait, 0.3)
+        return "worked"
+
+    calls = [call("sleeps"), call("works"), call("times_out")]
+    with opened(agent_of(calls, tools=[sleeps, works, times_out]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert not sim.view().problems
+        assert len(tool_facts(sim)) == 3
+
+
+def test_calls_that_wait_in_one_line_are_watched_by_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty real calls at once do not start a task each; a slow machine may empty the line now and then."""
+    started: list[dispatcher.Answering] = []
+    watch_the_line = dispatcher.Answering._watch_the_line
+
+    async def counted(self: dispatcher.Answering) -> None:
+        started.append(self)
+        await watch_the_line(self)
+
+    monkeypatch.setattr(dispatcher.Answering, "_watch_the_line", counted)
+
+    async def takes_time() -> str:
+        """Take a little time."""
+        await asyncio.sleep(0.01)
+        return "done"
+
+    with opened(agent_of([call("takes_time")] * 20, tools=[takes_time]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert len(tool_facts(sim)) == 20
+    assert 1 <= len(started) <= 5

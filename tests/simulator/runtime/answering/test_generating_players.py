@@ -1,0 +1,343 @@
+"""Proves who answers where a generator plays a tool: the offline draft, a model, a recording, or whoever can until it needs a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from google.adk.code_executors import BaseCodeExecutor
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.injection.rule_effects import AskEffect
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.facts import Failed, ToolProposed
+from simulator.journal import Journal
+from simulator.runtime import ContradictionError, Simulation, SimulationError
+from simulator.seats.answers import ToolAnswer, returned
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.desk import asked, response_of
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
+
+
+class Order(TypedDict):
+    """An order."""
+
+    order_id: str
+    sku: str
+    quantity: int
+
+
+def create_order(sku: str, quantity: int) -> Order:
+    """Create an order."""
+    raise AssertionError("the real tool ran")
+
+
+def find_order(order_id: str) -> Order:
+    """Find an order."""
+    raise AssertionError("the real tool ran")
+
+
+def mumble(x: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - nothing is to be known of what it gives
+    """Mumble."""
+    raise AssertionError("the real tool ran")
+
+
+def stock(sku: str) -> dict[str, object]:
+    """Return what is left."""
+    return {"sku": sku, "left": 3}
+
+
+TOOLS = [create_order, find_order, mumble]
+MUG = call("create_order", sku="mug", quantity=2)
+
+
+class Teller(BaseLlm):
+    """A model that says what it was told to, in order, and counts how often it was asked."""
+
+    model: str = "teller"
+    says: list[str] = Field(default_factory=list)
+    heard: list[str] = Field(default_factory=list)
+    looked_at: list[str] = Field(default_factory=list)
+    connections: str = "nothing usable"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Say the next thing."""
+        if "how they hang together" in str(llm_request):
+            self.looked_at.append(str(llm_request))
+            text = types.Part(text=self.connections)
+            yield LlmResponse(content=types.Content(role="model", parts=[text]))
+            return
+        self.heard.append(str(llm_request.contents))
+        said = self.says[min(len(self.heard), len(self.says)) - 1]
+        yield LlmResponse(
+            content=types.Content(role="model", parts=[types.Part(text=said)]),
+            usage_metadata=types.GenerateContentResponseUsageMetadata(
+                prompt_token_count=11, candidates_token_count=7
+            ),
+        )
+
+
+def told(sim: Simulation, *says: Any) -> Teller:
+    """Return the environment a model that says these things."""
+    teller = Teller(says=[said if isinstance(said, str) else json.dumps(said) for said in says])
+    sim.environment.use_model(teller)
+    return teller
+
+
+def by(sim: Simulation) -> list[tuple[str, str | None]]:
+    """Return who answered each call."""
+    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
+
+
+# ---------------------------------------------------------------- offline
+
+
+def test_the_offline_generator_answers_by_itself_and_agrees_with_what_it_said() -> None:
+    """What was created is found again; nobody is asked, nothing real runs, and the fact says where it comes from."""
+    agent = agent_of([MUG], lambda request: [call("find_order", order_id=_created(request))], tools=TOOLS)
+    with opened(agent, tools="offline") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        outcomes: Any = [fact.outcome for fact in tool_facts(sim)]
+        created, found = outcomes
+        assert created.kind == found.kind == "returned"
+        assert found.value == created.value
+        assert (created.value["sku"], created.value["quantity"]) == ("mug", 2)
+        assert by(sim) == [("generated", "offline")] * 2
+        assert all(fact.provenance.notes for fact in tool_facts(sim))
+
+
+def _created(request: LlmRequest) -> str:
+    parts: Any = [part for content in request.contents for part in content.parts or ()]
+    made = [part.function_response.response for part in parts if part.function_response]
+    return str(made[-1]["order_id"])
+
+
+def test_what_was_never_created_is_not_found_by_rule() -> None:
+    """A consuming call with an unknown id gets a not-found answer once the world knows what exists."""
+    agent = agent_of([MUG], [call("find_order", order_id="ORD-999")], tools=TOOLS)
+    with opened(agent, tools="offline") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert "404" in str(response_of(sim)) or "not found" in str(response_of(sim)).lower()
+
+
+def test_an_undo_takes_back_a_persons_step_and_not_what_was_generated() -> None:
+    """A generated answer is nobody's step; a draft that a person took is one."""
+    with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="offline") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        sim.undo()
+        assert not sim.session.turns
+    with opened(agent_of([MUG], [MUG], tools=TOOLS)) as sim:
+        request = asked(sim)
+        assert sim.answer(request, request.draft, wait=PATIENCE)
+        assert sim.undo()
+        assert sim.pending[0].key == request.key
+
+
+# ---------------------------------------------------------------- a model
+
+
+def test_a_model_that_plays_a_tool_answers_with_its_cost() -> None:
+    """Its answer is the tool's; the fact names the model, its time and its tokens; the seats are not asked for it."""
+    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
+        teller = told(sim, {"order_id": "T-1", "sku": "mug", "quantity": 2})
+        assert sim.query("go", wait=PATIENCE)
+        assert response_of(sim) == {"order_id": "T-1", "sku": "mug", "quantity": 2}
+        assert by(sim) == [("generated", "teller")]
+        assert "11 tokens in" in tool_facts(sim)[0].provenance.notes[0]
+        assert len(teller.heard) == 1
+
+
+def test_what_a_model_gets_wrong_is_repaired_once_and_then_the_offline_draft_stands() -> None:
+    """Two answers that break the schema: the draft is given, and the fact says why."""
+    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
+        teller = told(sim, {"order_id": 1}, "no JSON at all")
+        assert sim.query("go", wait=PATIENCE)
+        assert len(teller.heard) == 2
+        assert by(sim) == [("generated", "offline")]
+        assert response_of(sim)["sku"] == "mug"
+        assert "offline draft" in tool_facts(sim)[0].provenance.notes[0]
+
+
+def test_a_player_that_cannot_play_leaves_the_call_to_the_person() -> None:
+    """No model is set: the person is asked, and told what is missing; nothing is lost."""
+    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
+        request = asked(sim)
+        assert any("no model is set" in problem for problem in sim.view().problems)
+        assert sim.answer(request, {"order_id": "A", "sku": "mug", "quantity": 2}, wait=PATIENCE)
+
+
+def test_a_resumed_session_asks_no_model_again() -> None:
+    """Answers and drafts of a model are facts: the journal alone brings both back."""
+    agent = agent_of([MUG], [call("find_order", order_id="T-1")], tools=TOOLS)
+    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+    said = {"order_id": "T-1", "sku": "mug", "quantity": 2}
+    with opened(agent, tools={"create_order": "model"}) as sim:
+        teller = told(sim, said)
+        request = asked(sim)
+        sim.environment.ask_for_draft(request)
+        wait_until(lambda: sim.pending[0].draft_by == "teller", what="the model's draft", seconds=PATIENCE)  # type: ignore[union-attr] # a tool call
+        text = sim.journal.to_json()
+    with Simulation.resume(Journal.from_json(text), config) as again:
+        (waits,) = again.pending
+        assert getattr(waits, "draft", None) == said
+        assert getattr(waits, "draft_by", None) == "teller"
+        assert len(teller.heard) == 2
+
+
+def test_a_draft_by_a_model_is_offered_while_the_call_can_be_answered() -> None:
+    """The draft becomes the request's; a reason is told where there is none, and the offline draft stands."""
+    with opened(agent_of([MUG], tools=TOOLS)) as sim:
+        request = asked(sim)
+        with pytest.raises(SimulationError, match="no model is set"):
+            sim.environment.ask_for_draft(request)
+        told(sim, "nothing usable", "again nothing")
+        sim.environment.ask_for_draft(request)
+        wait_until(lambda: bool(_one(sim).draft_problem), what="the reason", seconds=PATIENCE)
+        assert (_one(sim).draft_by, _one(sim).drafting, _one(sim).draft) == ("offline", "", request.draft)
+        told(sim, {"order_id": "T-2", "sku": "mug", "quantity": 2})
+        sim.environment.ask_for_draft(request)
+        wait_until(lambda: _one(sim).draft_by == "teller", what="the draft", seconds=PATIENCE)
+        assert _one(sim).draft == {"order_id": "T-2", "sku": "mug", "quantity": 2}
+        assert sim.answer(request, _one(sim).draft, wait=PATIENCE)
+        assert [fact.by for _, fact in sim.journal.path() if isinstance(fact, ToolProposed)] == ["teller"] * 2
+
+
+def _one(sim: Simulation) -> Any:
+    (request,) = sim.pending
+    return request
+
+
+# ---------------------------------------------------------------- recordings
+
+
+def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to_the_person() -> None:
+    """The same call twice gets the first and then the second answer; what was not recorded comes with what differs."""
+    asks = [[call("find_order", order_id="R-1")]] * 2 + [[call("find_order", order_id="R-2")]]
+    recorded = [
+        RecordedCall(
+            tool_name="find_order",
+            arguments={"order_id": "R-1"},
+            response={"order_id": "R-1", "sku": "mug", "quantity": quantity},
+            place=f"call {quantity}",
+        )
+        for quantity in (1, 2)
+    ]
+    with opened(agent_of(*asks, tools=TOOLS), tools="recorded") as sim:
+        sim.environment.give_recording("yesterday", recorded)
+        request = asked(sim)
+        assert by(sim) == [("recorded", "call 1"), ("recorded", "call 2")]
+        assert "order_id" in request.note
+        assert "R-2" in request.note
+        assert sim.answer(request, {"order_id": "R-2", "sku": "mug", "quantity": 3}, wait=PATIENCE)
+        sim.environment.drop_recording("yesterday")
+        assert sim.environment.now.recordings == {}
+
+
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_a_recorded_error_is_an_error_again(player: str) -> None:
+    """What a recording tells in ADK's form of an error is a failed call, and no value that the tool returned."""
+    gone = {"error_code": 404, "error_message": "No such order.", "order_id": "R-1"}
+    recorded = RecordedCall(
+        tool_name="find_order", arguments={"order_id": "R-1"}, response=gone, place="call 1"
+    )
+    with opened(agent_of([call("find_order", order_id="R-1")], tools=TOOLS), tools=player) as sim:
+        sim.environment.give_recording("yesterday", [recorded])
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert by(sim) == [("recorded", "call 1")]
+        assert fact.outcome == Failed(
+            error_code=404, error_message="No such order.", details={"order_id": "R-1"}
+        )
+        assert response_of(sim) == gone
+
+
+# ---------------------------------------------------------------- by itself
+
+
+def test_by_itself_it_goes_on_until_a_rule_or_a_guess_needs_a_person() -> None:
+    """What code says is answered; a tool of which nothing is known, and a rule that asks, stop it with a word."""
+    turns = [
+        [call("stock", sku="mug")],
+        [call("mumble", x="a")],
+        [call("create_order", sku="lamp", quantity=1)],
+    ]
+    ask = InjectionRule(
+        rule_id="lamps", tool_name="create_order", effect=AskEffect(), match_args={"sku": "lamp"}
+    )
+    with opened(agent_of(*turns, tools=[*TOOLS, stock]), tools="auto", rules=[ask]) as sim:
+        request = asked(sim)
+        assert (request.tool_name, by(sim)) == ("mumble", [("generated", "offline")])
+        assert "guess" in request.note
+        assert sim.answer(request, {"said": "mm"}, wait=PATIENCE)
+        assert _one(sim).tool_name == "create_order"
+        assert "lamps" in _one(sim).note
+
+
+def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> None:
+    """What a model makes up against an invariant is held, and waits in the person's editor with the reason."""
+    with opened(agent_of([MUG], tools=TOOLS), tools="auto") as sim:
+        sim.environment.change(invariants=("order.quantity > 0",))
+        told(sim, {"order_id": "T-1", "sku": "mug", "quantity": 0})
+        request = asked(sim)
+        assert "order.quantity > 0" in request.note
+        assert request.draft == {"order_id": "T-1", "sku": "mug", "quantity": 0}
+        with pytest.raises(ContradictionError) as caught:
+            sim.answer(request, request.draft)
+        assert caught.value.contradictions[0].invariant == "order.quantity > 0"
+        despite = returned(request.draft).model_copy(update={"despite_contradictions": True})
+        assert isinstance(despite, ToolAnswer)
+        assert sim.answer(request, despite, wait=PATIENCE)
+        (flag,) = sim.environment.world().flags
+        assert flag.tool_name == "create_order"
+
+
+class Printer(BaseCodeExecutor):
+    """Code that must not run."""
+
+    def execute_code(self, invocation_context: Any, code_execution_input: Any) -> Any:
+        """Fail."""
+        raise AssertionError("the real code ran")
+
+
+@pytest.mark.parametrize("player", ["offline", "auto", "recorded", "model"])
+def test_code_is_never_generated(player: str) -> None:
+    """Where generators play everything, a block of code still waits for the person."""
+    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=Printer())
+    with opened(agent, tools=player) as sim:
+        assert asked(sim).kind == "code"
+
+
+# ---------------------------------------------------------------- connections by a model
+
+
+def test_a_model_is_heard_once_about_the_connections_as_soon_as_it_is_asked_for_anything() -> None:
+    """One analysis for all of the agent's tools and for all sessions with it; its word is a fact; settings can forbid it."""
+    said = {"order_id": "T-1", "sku": "mug", "quantity": 2}
+    use = {"tool_name": "create_order", "parameter": "sku", "kind": "article", "use": "reads"}
+    connections = json.dumps({"uses": [use], "produces": [], "roles": []})
+    teller = Teller(model="teller of connections", says=[json.dumps(said)], connections=connections)
+    for asked_for in (1, 1):
+        with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="model") as sim:
+            sim.environment.use_model(teller)
+            assert sim.query("go", wait=PATIENCE)
+            wait_until(lambda: bool(sim.environment.now.by_model), what="the connections", seconds=PATIENCE)
+            kinds = {each.parameter: each.kind for each in sim.environment.world().connections.uses}
+            assert kinds["sku"] == "article"
+            assert len(teller.looked_at) == asked_for
+            assert len(teller.looked_at[0].split("find_order")) > 1
+    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
+        sim.environment.change(connections_by_model=False)
+        sim.environment.use_model(Teller(model="quiet", says=[json.dumps(said)]))
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.environment.now.analysed_by == ""

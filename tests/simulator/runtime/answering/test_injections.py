@@ -1,0 +1,296 @@
+"""Proves injection rules through whole sessions: order, matching, chance, latency, switches, and what is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
+from google.adk.tools.environment_simulation.environment_simulation_factory import (
+    EnvironmentSimulationFactory,
+)
+from google.genai import types
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.environment.injection.adk_injection_config import rules_from_config
+from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
+from simulator.journal import Journal
+from simulator.runtime import Simulation, SimulationError
+from simulator.session import SessionState
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.desk import asked, find, other
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    call,
+    entries,
+    opened,
+    play,
+    tool_facts,
+    tool_requests,
+)
+
+BUSY = ErrorEffect(error_code=503, error_message="busy")
+LOST = ResponseEffect(value={"status": "lost"})
+
+
+def rule(rule_id: str, effect: Effect = LOST, tool: str = "find", **more: Any) -> InjectionRule:
+    """Make a rule."""
+    return InjectionRule(rule_id=rule_id, tool_name=tool, effect=effect, **more)
+
+
+def finds(*order_ids: str) -> list[Any]:
+    """Make one turn of the model for each call."""
+    return [[call("find", order_id=order_id)] for order_id in order_ids]
+
+
+def sources(sim: Simulation) -> list[tuple[str, str | None]]:
+    """Return who answered each call."""
+    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
+
+
+# ---------------------------------------------------------------- what a rule answers
+
+
+def test_a_response_is_what_the_agent_sees_and_its_rule_is_recorded() -> None:
+    """A fixed response answers at once, nobody is asked, and the timeline names the rule."""
+    with opened(agent_of(*finds("A-1"), tools=[find]), rules=[rule("fixed")]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+        (output,) = entries(sim, "tool_output")
+        assert output.result == {"status": "lost"}
+        assert (output.provenance.source, output.provenance.by) == ("injected", "fixed")
+
+
+def test_an_error_is_adks_error_dict_and_the_agent_goes_on() -> None:
+    """An error effect is `error_code` and `error_message` for the agent, and an error in the timeline."""
+    with opened(agent_of(*finds("A-1"), tools=[find]), rules=[rule("down", BUSY)]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+        (error,) = entries(sim, "tool_error")
+        assert (error.error_type, error.error_message) == ("503", "busy")
+        assert "'error_code': 503" in str(sim.session.turns[0].events)
+
+
+def test_an_empty_response_is_a_response() -> None:
+    """`{}` answers the call; no real tool runs behind it."""
+    empty = rule("empty", ResponseEffect(value={}))
+    with opened(agent_of(*finds("A-1"), tools=[find]), tools="real", rules=[empty]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sources(sim) == [("injected", "empty")]
+        assert entries(sim, "tool_output")[0].result == {}
+
+
+def test_the_first_rule_that_matches_answers_and_misses_say_why() -> None:
+    """Rules speak in order; a call that none answers tells the person why each one for this tool did not."""
+    rules = [
+        rule("off", enabled=False),
+        rule("other tool", tool="other"),
+        rule("only B-2", match_args={"order_id": "B-2"}),
+        rule("never", probability=0.0),
+        rule("only C-3", BUSY, match_args={"order_id": "C-3"}),
+        rule("also C-3", match_args={"order_id": "C-3"}),
+    ]
+    with opened(agent_of(*finds("A-1", "B-2", "C-3"), tools=[find, other]), rules=rules) as sim:
+        request = asked(sim)
+        reasons = {miss.rule_id: miss.reason for miss in request.misses}
+        assert set(reasons) == {"off", "only B-2", "never", "only C-3", "also C-3"}
+        assert reasons["off"] == "switched off"
+        assert "B-2" in reasons["only B-2"]
+        assert "needed less than 0" in reasons["never"]
+        assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
+        assert sources(sim) == [("written", None), ("injected", "only B-2"), ("injected", "only C-3")]
+        assert tool_facts(sim)[0].provenance.misses == request.misses
+
+
+def test_a_rule_speaks_before_every_player_and_after_the_confirmation_gate() -> None:
+    """Injected, refused or real: the rule's answer wins, and the agent's callbacks see it as the tool's result."""
+    seen: list[Any] = []
+
+    def after(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> None:
+        seen.append(tool_response)
+
+    for player in ("person", "real", "refuse"):
+        agent = agent_of(*finds("A-1"), tools=[find], after_tool_callback=after)
+        with opened(agent, tools=player, rules=[rule("fixed")]) as sim:
+            assert sim.query("go", wait=PATIENCE)
+            assert sources(sim) == [("injected", "fixed")]
+    assert seen == [{"status": "lost"}] * 3
+
+
+def test_parallel_calls_are_judged_one_by_one() -> None:
+    """Of parallel calls each is judged by itself; those that no rule answers wait for the person together."""
+    calls = [call("find", order_id=f"A-{number}") for number in range(4)]
+    rules = [rule("even", match_args={"order_id": f"A-{number}"}) for number in (0,)]
+    with opened(
+        agent_of(calls, tools=[find]), rules=[*rules, rule("two", match_args={"order_id": "A-2"})]
+    ) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [request.arguments["order_id"] for request in tool_requests(sim)] == ["A-1", "A-3"]
+        assert sorted(by or "" for _, by in sources(sim)) == ["even", "two"]
+
+
+# ---------------------------------------------------------------- latency
+
+
+def test_latency_passes_before_the_answer_and_can_be_stopped() -> None:
+    """A slow rule's call is shown as running; stop ends the turn without waiting for it."""
+    slow = rule("slow", latency_seconds=120.0)
+    with opened(agent_of(*finds("A-1"), tools=[find]), rules=[slow]) as sim:
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: bool(sim.view().running), what="the slow call", seconds=PATIENCE)
+        assert [running.name for running in sim.view().running] == ["find"]
+        sim.stop()
+        assert entries(sim, "turn_failed")[0].stopped
+        assert not tool_facts(sim)
+
+
+def test_latency_counts_into_the_calls_duration_and_is_not_waited_for_again() -> None:
+    """The timeline's duration holds the latency; a resume takes the answer from the journal at once."""
+    slow = rule("slow", latency_seconds=0.25, match_args={"order_id": "A-1"})
+    with opened(agent_of(*finds("A-1", "B-2"), tools=[find]), rules=[slow]) as sim:
+        request = asked(sim)
+        (output,) = entries(sim, "tool_output")
+        assert output.duration_ms >= 250
+        text = sim.journal.to_json()
+        assert text.count('"latency_seconds": 0.25') == 1
+        hours = Journal.from_json(text.replace('"latency_seconds": 0.25', '"latency_seconds": 120.0'))
+        with Simulation.resume(hours, sim.config) as again:
+            assert again.pending == (request,)
+
+
+# ---------------------------------------------------------------- switches
+
+
+def test_a_switch_takes_effect_at_the_next_call() -> None:
+    """The call that waits already was asked before the switch and keeps waiting; the next one is judged anew."""
+    with opened(
+        agent_of(*finds("A-1", "B-2", "C-3"), tools=[find]), rules=[rule("fixed", enabled=False)]
+    ) as sim:
+        request = asked(sim)
+        sim.switch_rule("fixed", enabled=True)
+        assert sim.pending == (request,)
+        assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
+        assert sources(sim) == [("written", None), ("injected", "fixed"), ("injected", "fixed")]
+    with opened(
+        agent_of(*finds("A-1", "B-2"), tools=[find]), rules=[rule("only A-1", match_args={"order_id": "A-1"})]
+    ) as sim:
+        request = asked(sim)
+        sim.set_rules([rule("new", BUSY)])
+        assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
+        assert sim.query("again", wait=PATIENCE)
+        notes = [note.content for note in entries(sim, "session_note")]
+        assert "injections: added new, removed only A-1" in notes
+
+
+def test_switching_an_unknown_rule_is_refused() -> None:
+    """A name that no rule has is an error in words."""
+    with (
+        opened(agent_of(), rules=[rule("fixed")]) as sim,
+        pytest.raises(SimulationError, match="no injection rule 'fixd'"),
+    ):
+        sim.switch_rule("fixd", enabled=True)
+
+
+# ---------------------------------------------------------------- chance
+
+
+CALLS = [f"A-{number}" for number in range(12)]
+
+
+def by_chance(seed: str, **more: Any) -> list[str | None]:
+    """Play twelve calls with a rule that answers half of them; say who answered each."""
+    half = rule("half", probability=0.5, **more)
+    with opened(agent_of(*finds(*CALLS), tools=[find]), tools="refuse", rules=[half], seed=seed) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        return [by for _, by in sources(sim)]
+
+
+def test_chance_is_repeated_by_the_sessions_seed_or_the_rules_own() -> None:
+    """The same seed gives the same pattern; a rule's own seed gives it in every session."""
+    assert by_chance("one") == by_chance("one")
+    assert by_chance("one") != by_chance("two")
+    assert by_chance("one", random_seed=7) == by_chance("two", random_seed=7)
+    assert {"half", None} == set(by_chance("one"))
+
+
+def test_undo_and_resume_draw_the_same_values_again() -> None:
+    """Taking calls back and playing them again gives the same pattern, in a resumed session too."""
+    half = rule("half", probability=0.5, random_seed=7)
+    with opened(agent_of(*finds(*CALLS), tools=[find]), rules=[half]) as sim:
+        play(sim, answer={"by": "person"})
+        first = sources(sim)
+        answers = [number for number, fact in sim.journal.path() if fact.kind == "tool_answered"]
+        text = sim.journal.to_json()
+        for number in (answers[3], answers[8]):
+            sim.move_head(number)
+            sim.go_on(wait=PATIENCE)
+            while sim.pending:
+                assert sim.answer(sim.pending[0], {"by": "person"}, wait=PATIENCE)
+            assert sources(sim) == first
+            journal = Journal.from_json(text)
+            journal.move_head(number)
+            with Simulation.resume(journal, sim.config) as again:
+                again.go_on(wait=PATIENCE)
+                while again.pending:
+                    assert again.answer(again.pending[0], {"by": "person"}, wait=PATIENCE)
+                assert sources(again) == first
+
+
+# ---------------------------------------------------------------- parity with ADK
+
+
+INJECTIONS = st.fixed_dictionaries(
+    {"random_seed": st.integers(0, 3), "injection_probability": st.sampled_from([0.3, 0.5, 1.0])},
+    optional={"match_args": st.sampled_from([{"order_id": "A-1"}, {"order_id": "B-2"}, {"absent": 1}])},
+)
+EFFECTS = st.sampled_from(
+    [
+        {"injected_response": {"status": "lost"}},
+        {"injected_error": {"injected_http_error_code": 503, "error_message": "busy"}},
+    ]
+)
+
+
+def _joined(injection: dict[str, Any], effect: dict[str, Any]) -> dict[str, Any]:
+    return {**injection, **effect}
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(
+    injections=st.lists(st.builds(_joined, INJECTIONS, EFFECTS), min_size=1, max_size=3),
+    orders=st.lists(st.sampled_from(["A-1", "B-2"]), min_size=1, max_size=6),
+)
+def test_whole_sessions_answer_as_with_adks_own_simulation(injections: list[Any], orders: list[str]) -> None:
+    """For the same configuration and calls the agent sees what ADK's own environment simulation lets it see."""
+    config = EnvironmentSimulationConfig.model_validate(
+        {"tool_simulation_configs": [{"tool_name": "find", "injection_configs": injections}]}
+    )
+    with opened(
+        agent_of(*finds(*orders), tools=[find]), tools="real", rules=rules_from_config(config)
+    ) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        events: Any = sim.session.turns[0].events
+    ours = [
+        part["functionResponse"]["response"]
+        for event in events
+        for part in event["content"]["parts"]
+        if "functionResponse" in part
+    ]
+    assert ours == asyncio.run(_adks(config, orders))
+
+
+async def _adks(config: EnvironmentSimulationConfig, orders: list[str]) -> list[Any]:
+    """Play the calls with stock ADK and its own environment simulation; return what the agent saw."""
+    callback = EnvironmentSimulationFactory.create_callback(config)
+    agent = agent_of(*finds(*orders), tools=[find], before_tool_callback=callback)
+    runner = InMemoryRunner(agent=agent, app_name="stage")
+    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
+    message = types.Content(role="user", parts=[types.Part(text="go")])
+    seen: list[Any] = []
+    async for event in runner.run_async(user_id="user", session_id="s", new_message=message):
+        seen += [response.response for response in event.get_function_responses()]
+    return seen

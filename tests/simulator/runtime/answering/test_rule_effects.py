@@ -1,0 +1,371 @@
+"""Proves what each effect of an injection rule does to a whole session: what the agent sees, and what is recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typing_extensions import TypedDict
+
+from simulator.environment.injection.conditions import (
+    ArgumentIs,
+    CallNumber,
+    Expression,
+    Matches,
+    OneOf,
+    WorldIs,
+)
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.fault_library import faults
+from simulator.environment.injection.rule_effects import (
+    AskEffect,
+    DelayEffect,
+    DistortEffect,
+    ErrorEffect,
+    HangEffect,
+    LoseEffect,
+    RaiseEffect,
+    ResponseEffect,
+    SequenceEffect,
+    UniformLatency,
+)
+from simulator.environment.injection.rules import Effect, InjectionRule
+from simulator.journal import Journal
+from simulator.runtime import Simulation
+from simulator.runtime.adk.codec import SimulatedToolError
+from simulator.session import SessionState
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.desk import asked, other, response_of
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts
+
+
+class Found(TypedDict):
+    """An order that was found."""
+
+    order_id: str
+    status: str
+
+
+def find(order_id: str) -> Found:
+    """Find an order."""
+    return Found(order_id=order_id, status="really open")
+
+
+def rule(effect: Effect, rule_id: str = "rule", tool: str = "find", **more: Any) -> InjectionRule:
+    """Make a rule."""
+    return InjectionRule(rule_id=rule_id, tool_name=tool, effect=effect, **more)
+
+
+def finding(*order_ids: str) -> Any:
+    """Make an agent that looks for these orders, one after the other."""
+    return agent_of(*[[call("find", order_id=order_id)] for order_id in order_ids], tools=[find, other])
+
+
+def answers(sim: Simulation) -> list[Any]:
+    """Return what the agent saw, call by call."""
+    events: Any = [event for turn in sim.session.turns for event in turn.events]
+    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
+    return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
+
+
+# ---------------------------------------------------------------- effects that answer
+
+
+def test_an_error_carries_its_details_to_the_agent() -> None:
+    """What a rate limit says besides its code reaches the agent, and the fact keeps it."""
+    limited = ErrorEffect(error_code=429, error_message="slow down", details={"retry_after": 30})
+    with opened(finding("A-1"), rules=[rule(limited)]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert response_of(sim) == {"error_code": 429, "error_message": "slow down", "retry_after": 30}
+        assert Journal.from_json(sim.journal.to_json()).session().history == sim.session.history
+
+
+def test_a_sequence_answers_in_turn_and_then_as_it_says() -> None:
+    """Each firing gives the next value; a sequence that passes leaves later calls to the next rule."""
+    steps = SequenceEffect(values=({"n": 1}, {"n": 2}), then="pass")
+    last = ResponseEffect(value={"n": "rest"})
+    with opened(finding("A", "B", "C", "D"), rules=[rule(steps), rule(last, "last")]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert answers(sim) == [{"n": 1}, {"n": 2}, {"n": "rest"}, {"n": "rest"}]
+        assert "rule" in [miss.rule_id for miss in tool_facts(sim)[2].provenance.misses]
+
+
+def test_a_raised_exception_reaches_the_agents_error_callback() -> None:
+    """A rule really raises: the callback sees the type, and what it gives is what the agent sees."""
+    seen: list[Exception] = []
+
+    def on_error(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        seen.append(error)
+        return {"handled": str(error)}
+
+    agent = agent_of([call("find", order_id="A-1")], tools=[find], on_tool_error_callback=on_error)
+    with opened(agent, rules=[rule(RaiseEffect(error_type="TimeoutError", message="too slow"))]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [type(error) for error in seen] == [TimeoutError]
+        assert response_of(sim) == {"handled": "too slow"}
+
+
+@pytest.mark.parametrize(
+    ("error_type", "raised", "noted"),
+    [
+        ("UnicodeDecodeError", UnicodeDecodeError, False),
+        ("builtins:ExceptionGroup", ExceptionGroup, False),
+        ("json:JSONDecodeError", json.JSONDecodeError, False),
+        ("os:system", SimulatedToolError, True),
+        ("not_there:Error", SimulatedToolError, True),
+    ],
+)
+def test_what_a_rule_raises_is_made_or_named(error_type: str, raised: type[Exception], noted: bool) -> None:
+    """Exceptions that need more than a message are made with it; where none can be made, the answer's notes say so."""
+    seen: list[Exception] = []
+
+    def on_error(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        seen.append(error)
+        return {"handled": str(error)}
+
+    agent = agent_of([call("find", order_id="A-1")], tools=[find], on_tool_error_callback=on_error)
+    with opened(agent, rules=[rule(RaiseEffect(error_type=error_type, message="too odd"))]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [type(error) for error in seen] == [raised]
+        assert "too odd" in response_of(sim)["handled"]
+        notes = tool_facts(sim)[0].provenance.notes
+        assert [f"{error_type} is no exception that is loaded" in note for note in notes] == [True] * noted
+
+
+def test_a_template_knows_the_call_the_state_the_world_and_earlier_answers() -> None:
+    """Expressions keep their types; what `fake` says is the same when the session is played again."""
+    first = ResponseEffect(value={"order_id": "{{ args.order_id }}", "total": 10})
+    second = ResponseEffect(
+        value={
+            "before": "{{ calls[0].response.total }}",
+            "known": "{{ world.orders['A-1'].total }}",
+            "who": "{{ state.user }} {{ agent }}",
+            "number": "{{ call_number }}",
+            "name": "{{ fake.name() }}",
+        },
+        templated=True,
+    )
+    rules = [
+        rule(
+            first.model_copy(update={"templated": True}),
+            "first",
+            when=CallNumber(which="nth", n=1, counted="tool"),
+        ),
+        rule(second, "second"),
+    ]
+    names = []
+    for _ in range(2):
+        with opened(finding("A-1", "B-2"), rules=rules, initial_state={"user": "ada"}) as sim:
+            assert sim.query("go", wait=PATIENCE)
+            said = answers(sim)[1]
+            names.append(said.pop("name"))
+            assert said == {"before": 10, "known": 10, "who": "ada clerk", "number": 2}
+    assert names[0] == names[1]
+
+
+def test_a_template_that_cannot_be_filled_leaves_the_call_to_the_person() -> None:
+    """What a template names and is not there is said, and nothing is lost."""
+    broken = ResponseEffect(value={"x": "{{ args.nothing.more }}"}, templated=True)
+    with opened(finding("A-1"), rules=[rule(broken)]) as sim:
+        request = asked(sim)
+        assert any("nothing" in problem for problem in sim.view().problems)
+        assert sim.answer(request, {"ok": 1}, wait=PATIENCE)
+
+
+def test_a_hang_ends_by_its_timeout_or_by_a_stop_only() -> None:
+    """With a timeout it raises `TimeoutError`; without one the turn waits until it is stopped."""
+    with opened(finding("A-1"), rules=[rule(HangEffect(timeout_seconds=0.05))]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert entries(sim, "tool_error")[0].error_type == "TimeoutError"
+    with opened(finding("A-1"), rules=[rule(HangEffect())]) as sim:
+        assert not sim.query("go", wait=0.05)
+        wait_until(lambda: bool(sim.view().running), what="the hanging call", seconds=PATIENCE)
+        assert sim.view().busy
+        sim.stop()
+        assert sim.session.turns[0].stopped
+
+
+# ---------------------------------------------------------------- effects on the answer that follows
+
+
+@pytest.mark.parametrize("player", ["person", "offline", "real"])
+def test_a_distortion_changes_whoever_answers_and_what_really_happened_is_kept(player: str) -> None:
+    """The agent sees the distorted answer; the fact holds both, with what was done, and the world knows the truth."""
+    cut = DistortEffect(distortions=(Distortion(kind="drop", at="status"),))
+    with opened(finding("A-1"), tools=player, rules=[rule(cut)]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        if sim.pending:
+            (request,) = sim.pending
+            assert getattr(request, "modifiers", None) == ("rule",)
+            assert sim.answer(request, {"order_id": "A-1", "status": "open"}, wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        beneath: Any = fact.beneath
+        outcome: Any = fact.outcome
+        assert beneath.kind == outcome.kind == "returned"
+        assert "status" in beneath.value
+        assert outcome.value == {key: value for key, value in beneath.value.items() if key != "status"}
+        assert response_of(sim) == outcome.value
+        assert fact.provenance.fired == ("rule",)
+        assert any("status" in note for note in fact.provenance.notes)
+        (orders,) = sim.environment.world().tables
+        assert orders.rows[0].get("status", "success") == beneath.value["status"]
+
+
+def test_a_distortion_reaches_what_another_rule_answers() -> None:
+    """Rules that change an answer and one that gives it work together, in their order."""
+    nothing = DistortEffect(distortions=(Distortion(kind="null", at="status"),))
+    fixed = ResponseEffect(value={"status": "open", "id": 1})
+    with opened(finding("A-1"), rules=[rule(nothing, "null"), rule(fixed, "fixed")]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert response_of(sim) == {"status": None, "id": 1}
+        (fact,) = tool_facts(sim)
+        assert (fact.provenance.by, fact.provenance.fired) == ("fixed", ("null", "fixed"))
+
+
+def test_an_answer_that_is_lost_has_taken_effect() -> None:
+    """The ambiguous timeout: the write is in the world, and the agent only sees that it does not know."""
+    agent = agent_of([call("create_order", sku="mug")], tools=[create_order])
+    for way, kind in (("error", "failed"), ("raise", "raised")):
+        lost = rule(LoseEffect(way=way), tool="create_order")
+        with opened(agent.clone(), rules=[lost]) as sim:
+            assert sim.query("go", wait=PATIENCE)
+            assert sim.answer(sim.pending[0], {"order_id": "A-9", "sku": "mug"}, wait=PATIENCE)
+            (fact,) = tool_facts(sim)
+            assert fact.outcome.kind == kind
+            (orders,) = sim.environment.world().tables
+            assert orders.ids == ("A-9",)
+
+
+def create_order(sku: str) -> dict[str, str]:
+    """Create an order."""
+    return {"order_id": "A-9", "sku": sku}
+
+
+def test_a_delay_changes_nothing_but_the_time() -> None:
+    """Latency without an answer: the player answers as ever, after it."""
+    slow = rule(DelayEffect(), latency=UniformLatency(low=0.05, high=0.06))
+    with opened(finding("A-1"), tools="real", rules=[slow]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.provenance.source == "real"
+        assert fact.provenance.fired == ("rule",)
+        assert fact.elapsed_ms >= 50
+        assert response_of(sim) == {"order_id": "A-1", "status": "really open"}
+
+
+def test_a_rule_that_asks_hands_the_call_to_the_person() -> None:
+    """Whoever else plays the tool, the person is asked, and told why."""
+    ask = rule(
+        AskEffect(note="look at this one"), when=ArgumentIs(path="order_id", test=Matches(pattern="^B"))
+    )
+    with opened(finding("A-1", "B-2"), tools="refuse", rules=[ask]) as sim:
+        request = asked(sim)
+        assert (request.arguments, request.note) == ({"order_id": "B-2"}, "look at this one")
+        assert sim.answer(request, {"mine": True}, wait=PATIENCE)
+        assert [fact.provenance.source for fact in tool_facts(sim)] == ["refused", "written"]
+        assert tool_facts(sim)[1].provenance.fired == ("rule",)
+
+
+# ---------------------------------------------------------------- when a rule is for a call
+
+
+def test_a_rule_for_every_tool_counts_calls_and_sees_the_world() -> None:
+    """`*`, call numbers, the world and expressions decide in a session as they do alone."""
+    gone = ErrorEffect(error_code=410, error_message="gone")
+    rules = [
+        rule(gone, "third", "*", when=CallNumber(which="nth", n=3, counted="session")),
+        rule(
+            gone,
+            "closed",
+            when=WorldIs(entity="order", id_from="order_id", field="status", test=OneOf(values=("closed",))),
+        ),
+        rule(gone, "same again", when=Expression(text="calls | length > 1 and args.order_id == 'B-2'")),
+    ]
+    turns = [
+        [call("other", order_id="A-1")],
+        [call("find", order_id="A-1")],
+        [call("other", order_id="X")],
+        [call("find", order_id="A-1")],
+        [call("find", order_id="B-2")],
+    ]
+    with opened(agent_of(*turns, tools=[find, other]), rules=rules) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"ok": True}, wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"order_id": "A-1", "status": "closed"}, wait=PATIENCE)
+        assert [fact.provenance.by for fact in tool_facts(sim)] == [
+            None, None, "third", "closed", "same again",
+        ]  # fmt: skip
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_an_undo_takes_counters_back() -> None:
+    """What a rule counted, drew and how often it fired go back with the head, also while the call waits."""
+    steps = SequenceEffect(values=({"n": 1}, {"n": 2}, {"n": 3}))
+    every_second = CallNumber(which="every", n=2)
+    with opened(finding("A", "B", "C", "D"), rules=[rule(steps, when=every_second)]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
+        before = answers(sim)
+        assert [said.get("n") for said in before] == [None, 1, None, 2]
+        sim.undo()
+        assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
+        assert answers(sim) == before
+
+
+def test_rules_are_tried_against_calls_that_were_and_that_wait() -> None:
+    """Would it have fired, and why not: with the counts and the world of that moment, the nearest first."""
+    tried = [
+        rule(AskEffect(), "second", when=CallNumber(which="nth", n=2, counted="tool")),
+        rule(AskEffect(), "A only", match_args={"order_id": "A-1"}),
+        rule(AskEffect(), "another", "other"),
+    ]
+    with opened(finding("A-1", "B-2")) as sim:
+        request = asked(sim)
+        waiting = {trial.rule_id: trial for trial in sim.environment.try_rules(tried, request)}
+        assert [waiting[name].fired for name in ("second", "A only", "another")] == [False, True, False]
+        assert sim.answer(request, {"ok": 1}, wait=PATIENCE)
+        past = sim.environment.try_rules(
+            tried, next(n for n, f in sim.journal.path() if f.kind == "tool_answered")
+        )
+        assert {trial.rule_id: trial.fired for trial in past} == {
+            name: trial.fired for name, trial in waiting.items()
+        }
+        now = sim.environment.try_rules(tried, sim.pending[0].key)
+        assert [trial.rule_id for trial in now if trial.fired] == ["second"]
+        assert "B-2" in next(trial.reason for trial in now if trial.rule_id == "A only")
+
+
+@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
+def test_every_fault_of_the_library_plays(fault: Any) -> None:
+    """Each fault makes a rule that does something in a session and leaves it in order."""
+    made = fault.rule("find", "fault")
+    made = made.model_copy(
+        update={"latency_seconds": 0.0, "latency": None, "probability": 1.0, "random_seed": 1}
+    )
+    if isinstance(made.effect, HangEffect):
+        made = made.model_copy(update={"effect": HangEffect(timeout_seconds=0.01)})
+    with opened(finding(*"ABCDEFGHIJKL"), tools="real", rules=[made]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        while sim.pending:
+            assert sim.answer(sim.pending[0], {"order_id": "A", "status": "open"}, wait=PATIENCE)
+        assert any("fault" in fact.provenance.fired for fact in tool_facts(sim))
+        assert Journal.from_json(sim.journal.to_json()).session().history == sim.session.history
+
+
+@given(st.lists(st.sampled_from(["A", "B"]), min_size=1, max_size=6), st.integers(0, 3))
+@settings(max_examples=10, deadline=None)
+def test_switching_one_rule_moves_no_other_ones_draws(order_ids: list[str], seed: int) -> None:
+    """A rule's draws are its own: the same calls get the same answers with another rule switched on or off."""
+    half = rule(ErrorEffect(error_code=500, error_message="no"), "half", probability=0.5, random_seed=seed)
+    slow = rule(DelayEffect(), "other", probability=0.5, random_seed=seed + 1)
+    seen = []
+    for enabled in (True, False):
+        rules = [slow.model_copy(update={"enabled": enabled}), half]
+        with opened(finding(*order_ids), tools="refuse", rules=rules) as sim:
+            assert sim.query("go", wait=PATIENCE)
+            seen.append([fact.provenance.by for fact in tool_facts(sim)])
+    assert seen[0] == seen[1]

@@ -1,0 +1,40 @@
+"""The order desk's tools that the tests of the players share, and how they ask and look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.runtime import Simulation
+from tests.simulator.runtime.stage import PATIENCE, call
+
+
+def find(order_id: str) -> dict[str, str]:
+    """Find an order."""
+    return {"order_id": order_id, "status": "really open"}
+
+
+def other(order_id: str) -> dict[str, str]:
+    """Do something else with an order."""
+    return {"order_id": order_id, "other": "really done"}
+
+
+def breaks() -> dict[str, str]:
+    """Break."""
+    raise ConnectionError("the line is dead")
+
+
+FIND = [call("find", order_id="A-1")]
+
+
+def asked(sim: Simulation, query: str = "go") -> Any:
+    """Let the user ask; return the one request that waits."""
+    assert sim.query(query, wait=PATIENCE)
+    (request,) = sim.pending
+    return request
+
+
+def response_of(sim: Simulation) -> Any:
+    """Return what the agent saw as its last tool's answer, in the turns that have ended."""
+    events: Any = [event for turn in sim.session.turns for event in turn.events]
+    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
+    return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part][-1]

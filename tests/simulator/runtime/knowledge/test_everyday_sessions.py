@@ -1,0 +1,87 @@
+"""Proves that the demo agents' real tools go through whole sessions without a word of a contradiction."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from simulator.agents.demos.expense_approver import tools as expenses
+from simulator.agents.demos.order_desk import tools as shop
+from simulator.agents.demos.travel_planner import tools as trips
+from tests.simulator.runtime.stage import agent_of, call, opened, play, tool_facts
+
+LINES = [{"category": "meals", "amount": 40, "description": "Lunch", "has_receipt": True}]
+PAY = {"amount": 40, "currency": "EUR", "method": "payroll"}
+
+SHOP = [
+    call("list_orders", customer_id="C-17"),
+    call("find_order", order_id="A-1001"),
+    call("find_order", order_id="NOPE"),
+    call("create_order", customer_id="C-17", items=[{"sku": "mug", "quantity": 3}]),
+    call("list_orders", email="ada@example.com"),
+    call("find_order", order_id="A-1005"),
+    call("cancel_order", order_id="A-1001", reason="duplicate"),
+    call("cancel_order", order_id="A-1001"),
+    call("find_order", order_id="A-1001"),
+    call("refund_order", order_id="A-1001", amount=12.45, currency="EUR"),
+    call("refund_order", order_id="A-1001", amount=20, currency="EUR"),
+    call("list_orders", customer_id="C-18"),
+]
+TRIPS = [
+    call("get_weather", city="Rome"),
+    call("search_flights", origin="Oslo", destination="Rome", date="2026-05-01"),
+    call("search_flights", origin="Rome", destination="Oslo", date="2026-05-04"),
+    call("search_flights", origin="Oslo", destination="Rome", date="2026-05-01"),
+    call("search_hotels", city="Rome", check_in="2026-05-01", nights=3),
+    call("search_hotels", city="Rome", check_in="2026-07-01", nights=2, guests=2),
+    call("book_hotel", hotel_id="H-FCO-1", check_in="2026-05-01", nights=3, guest_name="Ada"),
+    call("book_flight", flight_id="OSL-1", passenger_name="Ada"),
+    call("book_flight", flight_id="OSL-1", passenger_name="Bob"),
+    call("get_weather", city="Rome"),
+    call("look_up_entry_rules", passport_country="Norway", destination_country="Japan"),
+    call("look_up_entry_rules", passport_country="Italy", destination_country="Japan"),
+]
+REPORTS = [
+    call("get_budget", department="sales"),
+    call("check_policy", department="sales", lines=LINES),
+    call("reimburse", employee_id="E-7", department="sales", payment=PAY, line_numbers=[1]),
+    call("reimburse", employee_id="E-7", department="sales", payment=PAY, line_numbers=[1]),
+    call("get_budget", department="sales"),
+    call("get_budget", department="operations"),
+]
+SESSIONS: dict[str, tuple[list[Any], list[Any], dict[str, Any]]] = {
+    "order_desk": (
+        SHOP,
+        [shop.find_order, shop.list_orders, shop.create_order, shop.cancel_order, shop.refund_order],
+        {"orders": list(shop.ORDERS.values())},
+    ),
+    "travel_planner": (
+        TRIPS,
+        [
+            *(trips.search_flights, trips.book_flight, trips.search_hotels, trips.book_hotel),
+            *(trips.get_weather, trips.look_up_entry_rules),
+        ],
+        {"hotels": [{"hotel_id": "H-1", "name": "Elsewhere", "city": "Oslo"}]},
+    ),
+    "expense_approver": (
+        REPORTS,
+        [expenses.check_policy, expenses.get_budget, expenses.reimburse_tool],
+        {"departments": [{"department": "sales", "budget": 1800}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("agent", SESSIONS)
+@pytest.mark.parametrize("with_data", [False, True])
+def test_real_tools_contradict_nothing(agent: str, with_data: bool) -> None:
+    """Searches, changes, refusals and the same question again, with and without the environment's data."""
+    calls, tools, data = SESSIONS[agent]
+    with opened(agent_of(*([each] for each in calls), tools=tools), tools="real") as sim:
+        if with_data:
+            sim.environment.give_data(json.dumps(copy.deepcopy(data)))
+        play(sim)
+        assert [fact.provenance.source for fact in tool_facts(sim)] == ["real"] * len(calls)
+        assert [flag.what for flag in sim.environment.world().flags] == []

@@ -1,0 +1,148 @@
+"""Proves that a session's environment shows its model at work: each retry while it waits, what it cost, and that it can be stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from types import SimpleNamespace
+from typing import Any, TypedDict
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import Field
+
+from simulator.environment.injection.rules import InjectionRule
+from simulator.runtime import Simulation
+from simulator.session import SessionState
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
+
+
+class Order(TypedDict):
+    """An order."""
+
+    order_id: str
+    status: str
+
+
+def find_order(order_id: str) -> Order:
+    """Find an order."""
+    raise AssertionError("the real tool ran")
+
+
+class BusyError(Exception):
+    """What a client raises where its provider asks to come again later."""
+
+    code = 429
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("too many requests")
+        self.response = SimpleNamespace(headers={"retry-after": f"{seconds:g}"})
+
+
+class Busy(BaseLlm):
+    """A model that is busy so often, each time for so many seconds, and then says things in order."""
+
+    model: str = "busy-model"
+    waits: list[float] = Field(default_factory=list)
+    says: list[str] = Field(default_factory=list)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Be busy, or say the next thing."""
+        if self.waits:
+            raise BusyError(self.waits.pop(0))
+        counted = types.GenerateContentResponseUsageMetadata(
+            prompt_token_count=11, candidates_token_count=7, thoughts_token_count=3
+        )
+        said = types.Content(role="model", parts=[types.Part(text=self.says.pop(0))])
+        yield LlmResponse(content=said, usage_metadata=counted)
+
+
+GOOD = {"order_id": "A-1", "status": "lost at sea"}
+FIND = [call("find_order", order_id="A-1")]
+
+
+def session(*says: Any, waits: list[float] | None = None, **more: Any) -> Simulation:
+    """Open a session whose one tool such a model plays, and ask its agent."""
+    simulation = opened(agent_of(FIND, tools=[find_order]), **{"tools": "model", **more})
+    texts = [said if isinstance(said, str) else json.dumps(said) for said in says]
+    simulation.environment.use_model(Busy(waits=waits or [], says=texts))
+    return simulation
+
+
+def test_a_retry_is_shown_while_it_is_waited_for_and_the_wait_can_be_stopped() -> None:
+    """What is at work names the model and not the tool, the error, the wait and the number of the try; Stop ends it at once."""
+    with session(GOOD, waits=[25.0] * 3) as sim:
+        sim.query("go", wait=0)
+        wait_until(lambda: "again" in _text(sim), what="the retry", seconds=PATIENCE)
+        (running,) = sim.view().running
+        assert (running.kind, running.name, running.by) == ("tool", "find_order", "busy-model")
+        assert running.text == "429: too many requests, trying again in 25 s (1 of 2)"
+        sim.stop()
+        assert sim.view().running == ()
+        assert not sim.view().busy
+        assert sim.session.turns[-1].stopped
+
+
+def test_the_cost_of_an_answer_counts_all_that_was_asked() -> None:
+    """Time, tokens in, out and of thoughts, and how often it was asked, stand with the answer."""
+    with session(GOOD, waits=[0.0]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        (cost, *_) = fact.provenance.notes
+        for word in (
+            "busy-model",
+            " s,",
+            "11 tokens in",
+            "7 tokens out",
+            "3 tokens of thoughts",
+            "asked 2 times",
+        ):
+            assert word in cost
+
+
+def test_the_cost_of_answers_that_were_of_no_use_is_told_too() -> None:
+    """The offline draft stands, and the reason comes with what both answers took."""
+    with session("no JSON", "again none") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.provenance.by == "offline"
+        reason, cost, *_ = fact.provenance.notes
+        assert reason.startswith("an offline draft: ")
+        assert "22 tokens in" in cost
+        assert "asked 2 times" in cost
+
+
+def test_a_model_that_stays_busy_leaves_the_offline_draft_with_its_words() -> None:
+    """Two retries, and no more; the session goes on."""
+    with session(waits=[0.0] * 9) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.provenance.by == "offline"
+        assert "429: too many requests, 3 times" in fact.provenance.notes[0]
+        assert sim.session.state is SessionState.COMPLETED
+
+
+@pytest.mark.parametrize("more", [{"effect": {"kind": "hang"}}, {"latency_seconds": 60.0}])
+def test_a_rule_that_holds_a_call_up_is_named_in_place_of_the_tool(more: dict[str, Any]) -> None:
+    """Nobody is told that the real tool is at work, which never ran."""
+    error = {"kind": "error", "error_code": 503, "error_message": "busy"}
+    rule = InjectionRule.model_validate(
+        {"rule_id": "slow", "tool_name": "find_order", "effect": error, **more}
+    )
+    with session(rules=[rule]) as sim:
+        sim.query("go", wait=0)
+        wait_until(lambda: bool(sim.view().running), what="the rule", seconds=PATIENCE)
+        assert sim.view().running[0].by == "slow"
+        sim.stop()
+        assert sim.session.turns[-1].stopped
+
+
+def _text(sim: Simulation) -> str:
+    running = sim.view().running
+    return running[0].text if running else ""

@@ -1,0 +1,218 @@
+"""Proves the real clients of models under the seats: google-genai and LiteLLM, over real HTTP to a loopback server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.google_llm import Gemini
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from simulator.runtime import Simulation
+from simulator.seats.requests import ModelRequest
+from simulator.session import SessionState
+from tests.harness import loopback as wire
+from tests.harness.loopback import HANGS, Loopback, Reply, loopback
+from tests.simulator.runtime.stage import PATIENCE, entries, opened, tool_requests
+
+# google-genai's own client does so.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+
+class Client(NamedTuple):
+    """A real client and how its provider says things."""
+
+    model: Callable[[str], BaseLlm]
+    calls: Reply
+    says: Callable[[str], Reply]
+    fails: Callable[[int], Reply]
+    answered: Callable[[Any], Any]
+    """Reads the tool's answer out of the second request's body."""
+
+
+def gemini_at(url: str) -> BaseLlm:
+    """Make ADK's Gemini with google-genai's real client."""
+    return Gemini(model="gemini-test", base_url=url, client_kwargs={"api_key": "dummy"})
+
+
+def litellm_at(url: str) -> BaseLlm:
+    """Make ADK's LiteLlm with LiteLLM's real client for OpenAI's wire format."""
+    from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - takes seconds, and half of the tests need it
+
+    return LiteLlm(model="openai/m", api_base=f"{url}/v1", api_key="dummy", num_retries=0, max_retries=0)
+
+
+CLIENTS = {
+    "google-genai": Client(
+        gemini_at,
+        wire.gemini(wire.gemini_call("find", order_id="A-1")),
+        wire.gemini,
+        lambda status: wire.gemini_error(status, "RESOURCE_EXHAUSTED", "too much"),
+        lambda body: body["contents"][-1]["parts"][0]["functionResponse"]["response"],
+    ),
+    "litellm": Client(
+        litellm_at,
+        wire.openai(calls=[("call_1", "find", {"order_id": "A-1"})]),
+        wire.openai,
+        lambda status: wire.openai_error(status, "too much"),
+        lambda body: next(m["content"] for m in body["messages"] if m["role"] == "tool"),
+    ),
+}
+
+
+@pytest.fixture(params=sorted(CLIENTS))
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Each of the real clients."""
+    # LiteLLM reads this when it is imported, and would else fetch its price list.
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    return CLIENTS[request.param]
+
+
+def find(order_id: str) -> dict[str, str]:
+    """Find an order."""
+    raise AssertionError(order_id)
+
+
+def session_with(client: Client, server: Loopback, *, agents: Any = None, **more: Any) -> Simulation:
+    """Open a session with an agent whose model is the real client, and a person for its tool."""
+    agent = LlmAgent(
+        name="clerk", model=client.model(server.url), tools=[find], instruction="Be brief.", **more
+    )
+    return opened(agent, agents=agents)
+
+
+def test_a_whole_session_with_a_tool_over_the_real_client(client: Client) -> None:
+    """The model calls a tool, a person answers, and the model's text ends the turn; the wire carries all of it."""
+    with loopback(client.calls, client.says("It is open.")) as server, session_with(client, server) as sim:
+        assert sim.query("Where is A-1?", wait=PATIENCE)
+        (request,) = tool_requests(sim)
+        assert request.arguments == {"order_id": "A-1"}
+        assert sim.answer(request, {"status": "open"}, wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["It is open."]
+        assert sim.session.state is SessionState.COMPLETED
+        first, second = server.asked
+        assert "Be brief." in str(first.body)
+        assert "Where is A-1?" in str(first.body)
+        assert "order_id" in str(first.body)
+        assert "open" in str(client.answered(second.body))
+
+
+def test_gemini_is_sent_no_made_up_call_ids() -> None:
+    """The ids that the seats give to calls without one stay out of what Gemini is sent, as ADK's own do."""
+    client = CLIENTS["google-genai"]
+    with loopback(client.calls, client.says("Done.")) as server, session_with(client, server) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"status": "open"}, wait=PATIENCE)
+        parts = [part for content in server.asked[1].body["contents"] for part in content["parts"]]
+        assert all("id" not in value for part in parts for value in part.values() if isinstance(value, dict))
+
+
+def test_litellm_keeps_the_call_ids_of_its_provider(client: Client) -> None:
+    """LiteLLM's tool message names the call that the provider made: its provider would refuse another id."""
+    client = CLIENTS["litellm"]
+    with loopback(client.calls, client.says("Done.")) as server, session_with(client, server) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"status": "open"}, wait=PATIENCE)
+        messages = server.asked[1].body["messages"]
+        assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == ["call_1"]
+
+
+@pytest.mark.parametrize("status", [429, 500, 400])
+def test_a_providers_error_ends_in_the_timeline_and_the_session_goes_on(client: Client, status: int) -> None:
+    """An HTTP error is an entry of the model and a failed turn; the next query reaches the provider again."""
+    with loopback(client.fails(status), client.says("Back.")) as server, session_with(client, server) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert "too much" in entries(sim, "model_error")[0].error_message
+        assert len(entries(sim, "turn_failed")) == 1
+        assert not sim.pending
+        assert sim.query("again", wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["Back."]
+        assert len(server.asked) == 2
+
+
+def test_on_model_error_sees_the_clients_own_error_with_its_status(client: Client) -> None:
+    """The agent's callback is given the client's class of error and its HTTP status, as without the seats."""
+    seen: list[tuple[str, Any]] = []
+
+    def rescue(callback_context: Any, llm_request: Any, error: Exception) -> LlmResponse:
+        seen.append(
+            (type(error).__name__, getattr(error, "code", None) or getattr(error, "status_code", None))
+        )
+        return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="rescued")]))
+
+    with (
+        loopback(client.fails(429)) as server,
+        session_with(client, server, on_model_error_callback=rescue) as sim,
+    ):
+        assert sim.query("go", wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["rescued"]
+    ((name, status),) = seen
+    assert name in {"_ResourceExhaustedError", "RateLimitError"}
+    assert str(status) == "429"
+
+
+def test_a_model_that_hangs_can_be_stopped(client: Client) -> None:
+    """Stop ends the turn while the provider keeps silent; the next query works."""
+    with loopback(HANGS, client.says("Back.")) as server, session_with(client, server) as sim:
+        assert not sim.query("go", wait=0.0)
+        assert server.arrived.wait(PATIENCE)
+        assert [running.kind for running in sim.view().running] == ["model"]
+        sim.stop()
+        assert entries(sim, "turn_failed")[0].stopped
+        assert sim.query("again", wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["Back."]
+
+
+def test_an_unreachable_server_is_an_error_in_the_timeline(client: Client) -> None:
+    """With nobody at the address the turn fails in words; a person can take the seat and go on."""
+    with loopback() as server:
+        pass
+    with session_with(client, server) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert len(entries(sim, "model_error")) == 1
+        sim.set_player("agent", "person")
+        assert sim.query("again", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], "I am here.", wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_a_person_in_the_seat_sends_nothing(client: Client) -> None:
+    """While a person plays the agent the provider is not asked; who sits down later is."""
+    with loopback(client.says("From afar.")) as server, session_with(client, server, agents="person") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert isinstance(sim.pending[0], ModelRequest)
+        assert not server.asked
+        assert sim.run_real(sim.pending[0], wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["From afar."]
+
+
+def test_a_held_turn_of_the_real_client_waits_for_approval(client: Client) -> None:
+    """What the provider proposed waits; a text written instead is what the agent says, and nothing is asked again."""
+    with loopback(client.calls) as server, session_with(client, server, agents="held") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (held,) = sim.pending
+        assert isinstance(held, ModelRequest)
+        assert "A-1" in str(held.proposal)
+        assert sim.answer(held, "No need.", wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+        assert len(server.asked) == 1
+
+
+def test_geminis_stream_is_heard_and_ends_as_one_answer() -> None:
+    """Streamed chunks arrive from the real client and end as one final response."""
+    chunks = Reply(stream=(wire.gemini_chunk("It is ", finish=None), wire.gemini_chunk("open.")))
+    with loopback(chunks) as server, session_with(CLIENTS["google-genai"], server) as sim:
+        assert sim.query("go", wait=PATIENCE, streaming=True)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["It is open."]
+        assert "streamGenerateContent" in server.asked[0].path
+
+
+def test_the_seated_model_is_still_the_clients_class() -> None:
+    """A seated Gemini is a Gemini for ADK's own tests of its class."""
+    agent = LlmAgent(name="clerk", model=gemini_at("http://127.0.0.1:9"))
+    with opened(agent):
+        assert isinstance(agent.model, Gemini)

@@ -1,0 +1,96 @@
+"""Proves what a model is told of a tool's code: the draft at once, its source only where a person allows that, and never a secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.base.secret_masking import MASK
+from simulator.journal import Journal
+from simulator.runtime import Simulation
+from simulator.runtime.models.model_evidence import shape_of
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.answering.test_generating_players import Teller, told
+from tests.simulator.runtime.desk import asked
+from tests.simulator.runtime.plugin.standing import config, played
+from tests.simulator.runtime.plugin.test_stand_in_model import oracle
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_requests
+
+ORDERS = {"A-1": "a constant of the tool"}
+API_KEY = "sk-1234567890abcdef"
+
+
+def find_order(order_id: str) -> dict[str, str]:
+    """Find an order."""
+    return {"order": order_id, "status": ORDERS[order_id], "by": API_KEY}
+
+
+FIND = call("find_order", order_id="A-1")
+
+
+def drafting(sim: Simulation) -> str:
+    """Return what a model is at that drafts."""
+    (request,) = tool_requests(sim)
+    return request.drafting
+
+
+def drafted(sim: Simulation) -> str:
+    """Let a model draft an answer to the call that waits; return what it was told."""
+    teller: Teller = told(sim, {"status": "drafted"})
+    sim.environment.ask_for_draft(sim.pending[0].key)
+    wait_until(lambda: bool(teller.heard), what="the question", seconds=PATIENCE)
+    wait_until(lambda: not drafting(sim), what="the draft", seconds=PATIENCE)
+    return teller.heard[-1]
+
+
+def test_a_model_is_told_the_offline_draft_and_no_source_unless_a_person_allows_it() -> None:
+    """The switch is a fact of the session; what is sent is what is shown, with secrets masked."""
+    with opened(agent_of([FIND], tools=[find_order])) as sim:
+        request = asked(sim)
+        prompt = drafted(sim)
+        assert "draft that was made without a model" in prompt
+        assert "source of the tool" not in prompt
+        assert "return {" not in prompt
+        shown = sim.environment.sources_for_model()["find_order"]
+        assert "return {" in shown
+        assert "a constant of the tool" in shown
+        assert f"API_KEY = {MASK}" in shown
+        assert API_KEY not in shown
+        sim.environment.change(source_to_model=True)
+        prompt = drafted(sim)
+        assert "source of the tool" in prompt
+        assert all(line in prompt for line in shown.splitlines() if '"""' not in line)
+        assert API_KEY not in prompt
+        assert sim.answer(request, {}, wait=PATIENCE)
+        with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as again:
+            assert again.environment.settings.source_to_model
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_stand_in_tells_its_model_the_same(*, allowed: bool) -> None:
+    """Outside a session the switch stands in the configuration."""
+    model = oracle()
+    agent = agent_of([FIND], tools=[find_order])
+    settings = {"source_to_model": allowed}
+    played("plugin", agent, config(players={"find_order": "model"}, settings=settings), model=model)
+    prompt = next(prompt for prompt in model.prompts if "draft that was made without a model" in prompt)
+    assert ("source of the tool" in prompt) is allowed
+    assert API_KEY not in prompt
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        ({"a": [1, 2], "b": {"c": None, "d": True}}, {"a": ["integer"], "b": {"c": "null", "d": "boolean"}}),
+        ([], []),
+        ("x", "string"),
+        (1.5, "number"),
+        ({str(n): n for n in range(50)}, {**{str(n): "integer" for n in range(40)}, "...": "10 more"}),
+        ([[[[[[[[[1]]]]]]]]], [[[[[[["array"]]]]]]]),
+    ],
+    ids=["mixed", "empty", "text", "number", "wide", "deep"],
+)
+def test_a_shape_has_no_values(value: Any, shape: Any) -> None:
+    """Names of fields and types are left, and not too many of them."""
+    assert shape_of(value) == shape

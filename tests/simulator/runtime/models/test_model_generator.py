@@ -1,0 +1,340 @@
+"""Proves the model generator with the real clients, google-genai and LiteLLM, over real HTTP to a loopback server."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from google.genai import types
+
+from simulator.runtime.models.model_generator import Tokens
+from tests.harness.loopback import HANGS, Reply, loopback
+from tests.simulator.runtime.models.model_servers import CALL, GOOD, KEY, PROVIDERS, Provider, Told, drafted
+
+# google-genai's own client does so.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+TEXT = json.dumps(GOOD)
+WRONG = json.dumps({"order_id": "A-1", "status": "lost"})
+
+
+@pytest.fixture(params=sorted(PROVIDERS))
+def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Provider:
+    """Each of the providers."""
+    # LiteLLM reads this when it is imported, and would else fetch its price list.
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    return PROVIDERS[request.param]
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+def test_json_is_really_requested_with_the_schema(provider: Provider) -> None:
+    """The request asks for JSON in the provider's own way, with the schema as far as it knows it, and tells the call."""
+    with loopback(provider.says(TEXT)) as server:
+        done = drafted(provider, server)
+        body = server.asked[0].body
+    assert done.value == GOOD
+    assert done.reason == ""
+    assert provider.json_mode(body)
+    assert provider.schema(body)["properties"]["status"] == {"type": "string", "enum": ["open", "shipped"]}
+    assert "minLength" not in str(provider.schema(body))
+    assert done.attempts[0].sent == "JSON mode with the schema without minLength"
+    assert "minLength" in provider.prompt(body)
+    assert "find_order" in provider.prompt(body)
+    assert "tools" not in body
+
+
+def test_a_schema_that_the_provider_cannot_say_is_in_the_prompt(provider: Provider) -> None:
+    """Fields of any name go to Gemini as they are; OpenAI's strict format has no word for them."""
+    open_schema = {"type": "object", "properties": {"stock": {"type": "object"}}}
+    call = CALL.model_copy(update={"output_schema": open_schema})
+    with loopback(provider.says('{"stock": {"P-1": 3}}')) as server:
+        done = drafted(provider, server, call=call)
+        body = server.asked[0].body
+    assert done.value == {"stock": {"P-1": 3}}
+    assert provider.json_mode(body)
+    assert '"stock"' in provider.prompt(body)
+    alone = "the schema in the prompt alone: the schema allows fields of any name at $.stock"
+    assert (provider.schema(body) is None) == (alone in done.attempts[0].sent)
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "nonsense"}])
+def test_without_a_schema_json_mode_is_still_asked_for(
+    provider: Provider, schema: dict[str, str] | None
+) -> None:
+    """Nothing is known about the answer, or nothing that makes sense: any JSON will do."""
+    with loopback(provider.says('{"anything": 1}')) as server:
+        done = drafted(provider, server, call=CALL.model_copy(update={"output_schema": schema}))
+        body = server.asked[0].body
+    assert done.value == {"anything": 1}
+    assert provider.json_mode(body)
+    assert provider.schema(body) is None
+    assert ("itself is broken" in done.attempts[0].sent) == (schema is not None)
+
+
+def test_a_tool_that_returns_a_list_is_asked_for_in_an_object(provider: Provider) -> None:
+    """The answer comes out of its object."""
+    call = CALL.model_copy(update={"output_schema": {"type": "array", "items": {"type": "string"}}})
+    with loopback(provider.says('{"result": ["A-1"]}')) as server:
+        assert drafted(provider, server, call=call).value == ["A-1"]
+        assert provider.schema(server.asked[0].body)["required"] == ["result"]
+
+
+def test_the_configuration_counts_and_is_not_changed(provider: Provider) -> None:
+    """Temperature, headers and system instruction are sent; tools and schemas of it are not; it stays as it was."""
+    given = types.GenerateContentConfig(
+        temperature=0.25,
+        system_instruction="You are a warehouse.",
+        tools=[types.Tool(google_search=types.GoogleSearch())],
+        response_schema={"type": "string"},
+        http_options=types.HttpOptions(headers={"x-team": "desk"}),
+    )
+    before = given.model_dump()
+    with loopback(provider.says(TEXT)) as server:
+        assert drafted(provider, server, configuration=given).value == GOOD
+        (asked,) = server.asked
+    assert given.model_dump() == before
+    assert "0.25" in str(asked.body)
+    assert "You are a warehouse." in str(asked.body)
+    assert asked.headers["x-team"] == "desk"
+    assert "tools" not in asked.body
+    assert provider.thinking(asked.body) is None
+
+
+def test_by_default_gemini_thinks_as_in_adks_own_simulation() -> None:
+    """The budget is ADK's, and the thoughts stay away."""
+    gemini = PROVIDERS["google-genai"]
+    with loopback(gemini.says(TEXT)) as server:
+        drafted(gemini, server)
+        assert gemini.thinking(server.asked[0].body) == {
+            "include_thoughts": False,
+            "thinking_budget": 10240,
+        }
+
+
+@pytest.mark.parametrize(
+    ("message", "gone"),
+    [
+        ("Thinking is not supported by this model.", "thoughts"),
+        ('Invalid JSON payload received. Unknown name "responseJsonSchema"', "schema"),
+        ("JSON mode is not enabled for this model", "json mode"),
+    ],
+)
+def test_what_a_model_does_not_know_is_left_away(message: str, gone: str) -> None:
+    """A request that is refused for it goes again without, and the person is told."""
+    gemini, told = PROVIDERS["google-genai"], Told()
+    with loopback(gemini.fails(400, message), gemini.says(TEXT)) as server:
+        done = drafted(gemini, server, told=told)
+        body = server.asked[1].body
+    assert done.value == GOOD
+    assert [attempt.what for attempt in done.attempts] == ["asked", "retry"]
+    assert f"asking without {gone}" in told.words
+    assert told.slept == []
+    assert (gemini.thinking(body) is None) == (gone == "thoughts")
+    assert (gemini.schema(body) is None) == (gone != "thoughts")
+    assert gemini.json_mode(body) == (gone != "json mode")
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"\n\n```json\n{TEXT}\n```\n", f"Here it is: {TEXT} Good luck!", f"<think>{{}}</think>{TEXT}"],
+)
+def test_fences_and_prose_do_no_harm(provider: Provider, text: str) -> None:
+    """One request is enough."""
+    with loopback(provider.says(text)) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) == 1
+    assert done.value == GOOD
+
+
+def test_thoughts_are_dropped_and_counted(provider: Provider) -> None:
+    """JSON in a thought is no answer; tokens and time are given."""
+    with loopback(provider.thought) as server:
+        done = drafted(provider, server)
+    assert done.value == GOOD
+    assert done.tokens == Tokens(asked=5, answered=3, thought=2)
+    assert done.seconds > done.attempts[0].seconds > 0
+
+
+def test_a_wrong_shape_is_mended_once(provider: Provider) -> None:
+    """The model is shown its answer and what is wrong with it; the second answer stands."""
+    told = Told()
+    with loopback(provider.says(WRONG), provider.says(TEXT)) as server:
+        done = drafted(provider, server, told=told)
+        first, second = (provider.prompt(asked.body) for asked in server.asked)
+        assert provider.schema(server.asked[1].body) is not None
+    assert done.value == GOOD
+    assert done.problems == ()
+    assert second.startswith(first)
+    assert WRONG in second
+    assert "$.status: 'lost' is not one of ['open', 'shipped']" in second
+    assert [attempt.what for attempt in done.attempts] == ["asked", "repair"]
+    assert done.attempts[0].outcome.startswith("cannot be used: $.status")
+    assert done.tokens.asked == 10
+    assert "asking once more" in told.words
+
+
+@pytest.mark.parametrize("text", [WRONG, "I would rather not.", f"{TEXT[:-1]},}}", "[]"])
+def test_two_wrong_answers_leave_the_offline_draft(provider: Provider, text: str) -> None:
+    """There is no third request; the reason is in words."""
+    with loopback(provider.says(text), provider.says(text)) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) == 2
+    assert done.value is None
+    assert done.reason.startswith("the model's second answer cannot be used either: ")
+    assert done.problems
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_answer_is_asked_for_once_more(provider: Provider, text: str) -> None:
+    """Nothing is no answer."""
+    with loopback(provider.says(text), provider.says(TEXT)) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) == 2
+    assert done.value == GOOD
+    assert "empty" in done.attempts[0].outcome
+
+
+def test_an_answer_without_room_is_asked_for_shorter(provider: Provider) -> None:
+    """The model's limit of tokens is named, to the person and to the model."""
+    with loopback(provider.says(TEXT[:20], provider.cut_off), provider.says(TEXT)) as server:
+        done = drafted(provider, server)
+        assert "limit of tokens" in provider.prompt(server.asked[1].body)
+    assert done.value == GOOD
+    assert "limit of tokens" in done.attempts[0].outcome
+
+
+def test_a_whole_answer_counts_whatever_the_provider_says_of_its_end(provider: Provider) -> None:
+    """JSON that fits is taken, although the limit was reached right after it."""
+    with loopback(provider.says(TEXT, provider.cut_off)) as server:
+        assert drafted(provider, server).value == GOOD
+
+
+def test_a_block_is_the_reason_and_nothing_is_asked_again(provider: Provider) -> None:
+    """A provider that refuses the prompt would refuse it again."""
+    with loopback(provider.blocked) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) == 1
+    assert done.value is None
+    assert "refused" in done.reason
+    assert "SAFETY" in done.reason.upper()
+
+
+# ---------------------------------------------------------------- what goes wrong on the way
+
+
+def test_too_many_requests_are_waited_for_as_long_as_the_provider_asks(provider: Provider) -> None:
+    """Retry-After counts, and the person sees what is going on."""
+    told = Told()
+    with loopback(provider.fails(429, wait="2s"), provider.says(TEXT)) as server:
+        done = drafted(provider, server, told=told)
+    assert done.value == GOOD
+    assert told.slept == [2.0]
+    assert "too much, trying again in 2 s (1 of 2)" in told.words
+    assert "429" in told.words
+    assert [progress.waits for progress in told.progress if progress.waits] == [2.0]
+    assert [attempt.what for attempt in done.attempts] == ["asked", "retry"]
+
+
+def test_nobody_waits_for_an_hour(provider: Provider) -> None:
+    """A wait that is longer than a person's patience is the reason."""
+    told = Told()
+    with loopback(provider.fails(429, wait="3600s")) as server:
+        done = drafted(provider, server, told=told)
+    assert told.slept == []
+    assert "asks to wait 3,600 s" in done.reason
+
+
+def test_a_server_error_is_tried_again_with_longer_waits(provider: Provider) -> None:
+    """Two retries, then the reason; the client itself tries nothing unseen."""
+    told = Told()
+    with loopback(*[provider.fails(503)] * 5) as server:
+        done = drafted(provider, server, told=told)
+        assert len(server.asked) == 3
+    assert told.slept == [1.0, 2.0]
+    assert done.reason.endswith("too much, 3 times")
+    assert "503" in done.reason
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_a_refusal_is_not_tried_again(provider: Provider, status: int) -> None:
+    """What is wrong with the request or its key will be so again."""
+    with loopback(provider.fails(status, "not like this")) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) == 1
+    assert done.value is None
+    assert f"{status}: " in done.reason
+    assert "not like this" in done.reason
+
+
+def test_a_slow_provider_is_given_up_in_time(provider: Provider) -> None:
+    """A request has its time, and a person is not kept waiting by more of them."""
+    with loopback(HANGS) as server:
+        done = drafted(provider, server, timeout_seconds=1.5)
+        assert len(server.asked) == 1
+    assert done.reason == "no answer within 1.5 s"
+    assert done.attempts[0].outcome == done.reason
+
+
+def test_a_connection_that_drops_is_tried_again(provider: Provider) -> None:
+    """Half of a body is no answer."""
+    reply = provider.says(TEXT)
+    with loopback(Reply(reply.body, drops=True), reply) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) == 2
+    assert done.value == GOOD
+    assert [attempt.what for attempt in done.attempts] == ["asked", "retry"]
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe{\x80", b'{"candidates": [', b""])
+def test_a_body_that_cannot_be_read_is_a_reason(provider: Provider, body: bytes) -> None:
+    """Bytes that are no UTF-8 or no JSON crash nothing."""
+    with loopback(*[Reply(body)] * 6) as server:
+        done = drafted(provider, server)
+        assert len(server.asked) <= 3
+    assert done.value is None
+    assert done.reason
+
+
+def test_bytes_that_are_no_text_inside_of_an_answer_crash_nothing(provider: Provider) -> None:
+    """Whatever the client makes of them, it ends in an answer that fits or in a reason."""
+    body = json.dumps(provider.says(TEXT).body).encode().replace(b"A-1", b"A-\xff\xfe")
+    with loopback(*[Reply(body)] * 6) as server:
+        done = drafted(provider, server)
+    assert bool(done.value) != bool(done.reason)
+
+
+def test_nobody_at_the_address_is_a_reason(provider: Provider) -> None:
+    """A connection that cannot be made is tried again, visibly, and then told; a server of this machine is known not to run."""
+    told = Told()
+    with loopback() as server:
+        pass
+    done = drafted(provider, server, told=told)
+    assert done.value is None
+    if "needs its server" in done.reason:
+        assert (done.reason.rpartition(" ")[2], told.slept) == (server.url.partition("//")[2], [])
+    else:
+        assert (done.reason[-7:], told.slept) == ("3 times", [1.0, 2.0])
+
+
+def test_no_key_is_logged_or_told(
+    provider: Provider, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider that repeats the key in its error does not make it a part of the session."""
+    monkeypatch.setenv("OTHER_API_KEY", "another-secret-1")
+    told = Told()
+    with (
+        caplog.at_level(logging.DEBUG),
+        loopback(provider.fails(401, f"{KEY} and another-secret-1 are no good keys")) as server,
+    ):
+        done = drafted(provider, server, told=told)
+        assert KEY in str(server.asked[0].headers)
+    seen = f"{done.model_dump_json()} {told.words} {caplog.text}"
+    assert "[a key] and [a key] are no good keys" in done.reason
+    assert KEY not in seen
+    assert "another-secret-1" not in seen

@@ -1,0 +1,118 @@
+"""Proves how each of ADK's classes of models is asked for JSON, as far as it passes that on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.google_llm import Gemini
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
+from simulator.runtime.adk.boundaries import seat_agent
+from simulator.runtime.models.model_requests import Wish, asking
+from tests.harness.loopback import loopback
+from tests.simulator.runtime.models.model_servers import GOOD, KEY, PROVIDERS, SCHEMA, generated
+from tests.simulator.runtime.stage import agent_of
+
+ORDER = answer_schema(SCHEMA)
+
+
+class Own(BaseLlm):
+    """Somebody's own way to a model."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Say nothing."""
+        yield LlmResponse()
+
+
+def config_for(
+    model: BaseLlm, schema: AnswerSchema = ORDER, wish: Wish | None = None
+) -> tuple[types.GenerateContentConfig, str]:
+    """Return what a model is asked with, and how that is told."""
+    request, sent = asking(model, "the prompt", schema, None, wish or Wish())
+    assert request.model == model.model
+    return request.config, sent
+
+
+def test_a_model_of_ones_own_is_given_the_whole_schema() -> None:
+    """It finds the schema where ADK's own agents put theirs; nobody knows how it thinks."""
+    config, sent = config_for(Own(model="own"))
+    assert config.response_mime_type == "application/json"
+    assert config.response_schema == ORDER.asked
+    assert config.response_json_schema is None
+    assert config.thinking_config is None
+    assert sent == "JSON mode with the schema"
+
+
+def test_geminis_interactions_have_no_json_mode() -> None:
+    """What ADK does not pass on is not said to have been asked for."""
+    config, sent = config_for(Gemini(model="gemini-2.5-flash", use_interactions_api=True))
+    assert config.response_mime_type is None
+    assert sent == "the prompt alone"
+
+
+def test_a_seated_model_is_asked_as_what_it_is() -> None:
+    """A seat does not hide the client's class."""
+    agent = agent_of([], name="clerk")
+    agent.model = Gemini(model="gemini-2.5-flash")
+    seat_agent(agent)
+    assert isinstance(agent.model, Gemini)
+    config, _ = config_for(agent.model)
+    assert config.response_json_schema is not None
+
+
+@pytest.mark.parametrize("name", ["gemini/gemini-2.5-flash", "vertex_ai/gemini-2.5-pro"])
+def test_gemini_behind_litellm_is_sent_geminis_schema(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It knows fields of any name, which OpenAI's format does not."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    monkeypatch.setenv("ADK_SUPPRESS_GEMINI_LITELLM_WARNINGS", "true")
+    from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - takes seconds, and few tests need it
+
+    open_schema = answer_schema({"type": "object", "additionalProperties": {"type": "integer"}})
+    config, sent = config_for(LiteLlm(model=name), open_schema)
+    assert config.response_schema == open_schema.asked
+    assert sent == "JSON mode with the schema"
+    config, sent = config_for(LiteLlm(model="openai/m"), open_schema)
+    assert config.response_schema == {"type": "json_object"}
+    assert "in the prompt alone" in sent
+
+
+@pytest.mark.parametrize(
+    ("wish", "mime", "sent"),
+    [
+        (Wish(schema=False), "application/json", "JSON mode, the schema in the prompt alone"),
+        (Wish(json_mode=False), None, "the prompt alone"),
+    ],
+)
+def test_less_is_sent_where_less_is_wished(wish: Wish, mime: str | None, sent: str) -> None:
+    """What a provider has refused is not sent again."""
+    config, told = config_for(Gemini(model="gemini-2.5-flash"), wish=wish)
+    assert config.response_json_schema is None
+    assert config.response_mime_type == mime
+    assert told == sent
+
+
+def test_no_client_tries_again_by_itself() -> None:
+    """Tries that nobody sees would keep a person waiting."""
+    options: Any = config_for(Gemini(model="gemini-2.5-flash"))[0].http_options
+    assert options.retry_options.attempts == 0
+
+
+def test_adks_own_client_for_openai_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the openai package is there, a bare name goes to it, with the strict form of the schema."""
+    openai = PROVIDERS["litellm"]
+    with loopback(openai.says(json.dumps(GOOD))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        assert generated("gpt-4o").value == GOOD
+        (asked,) = server.asked
+    assert openai.schema(asked.body)["additionalProperties"] is False
+    assert "minLength" not in str(openai.schema(asked.body))

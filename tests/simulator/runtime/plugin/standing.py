@@ -1,0 +1,155 @@
+"""How the tests of the environment without the page run an agent: by ADK's own runner, with a callback or a plugin of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import Any, Literal, NamedTuple
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.apps import App
+from google.adk.events.event import Event
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+from pydantic import Field
+
+from simulator.environment.injection.rules import InjectionRule
+from simulator.runtime.plugin import (
+    EnvironmentCallback,
+    EnvironmentPlugin,
+    SimulatedEnvironmentConfig,
+    create_callback,
+    create_plugin,
+)
+from tests.simulator.runtime.stage import call
+
+Form = Literal["callback", "plugin"]
+FORMS: tuple[Form, ...] = ("callback", "plugin")
+
+RAN: list[tuple[str, Any]] = []
+"""What really ran, with its arguments."""
+
+
+def find_order(order_id: str) -> dict[str, Any]:
+    """Find an order.
+
+    Returns:
+        A dict with order_id, status and total.
+    """
+    RAN.append(("find_order", order_id))
+    return {"order_id": order_id, "status": "really open", "total": 1.0}
+
+
+def create_order(item: str) -> dict[str, Any]:
+    """Create an order.
+
+    Returns:
+        A dict with order_id, item and status.
+    """
+    RAN.append(("create_order", item))
+    return {"order_id": "REAL-1", "item": item, "status": "really new"}
+
+
+def breaks() -> dict[str, str]:
+    """Break."""
+    RAN.append(("breaks", None))
+    raise ConnectionError("the line is dead")
+
+
+class Stage(NamedTuple):
+    """An agent with its environment, ready to be run in sessions."""
+
+    runner: InMemoryRunner
+    ours: EnvironmentCallback | EnvironmentPlugin
+
+    async def turn(self, session_id: str = "s", query: Any = "go", **settings: Any) -> list[Event]:
+        """Let the user say something in a session, which begins if it is not there; return the events."""
+        where: Any = {"app_name": "stage", "user_id": "user", "session_id": session_id}
+        if await self.runner.session_service.get_session(**where) is None:
+            await self.runner.session_service.create_session(**where)
+        parts = [types.Part(text=query)] if isinstance(query, str) else query
+        return [
+            event
+            async for event in self.runner.run_async(
+                user_id="user",
+                session_id=session_id,
+                new_message=types.Content(role="user", parts=parts),
+                run_config=RunConfig(**settings) if settings else None,
+            )
+        ]
+
+
+def staged(form: Form, agent: Any, config: Any, *, plugins: Iterable[BasePlugin] = (), **more: Any) -> Stage:
+    """Return an agent an environment in one of its forms."""
+    if form == "callback":
+        callback = create_callback(config, **more)
+        assert isinstance(agent, LlmAgent)
+        own = agent.before_tool_callback
+        before = own if isinstance(own, list) else [own] if own else []
+        agent.before_tool_callback = [*before, callback]
+        return Stage(_runner(agent, *plugins), callback)
+    plugin = create_plugin(config, **more)
+    return Stage(_runner(agent, plugin, *plugins), plugin)
+
+
+def _runner(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
+    return InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=list(plugins)))
+
+
+def played(form: Form, agent: Any, config: Any, **more: Any) -> tuple[list[Any], Stage]:
+    """Run one turn; return what the agent saw of its tools, and the stage."""
+    RAN.clear()
+    stage = staged(form, agent, config, **more)
+    return responses(asyncio.run(stage.turn())), stage
+
+
+def responses(events: Iterable[Event]) -> list[Any]:
+    """Return the tools' answers that the agent saw, in order."""
+    return [answer.response for event in events for answer in event.get_function_responses()]
+
+
+def rule(rule_id: str, tool: str = "find_order", effect: Any = None, **more: Any) -> InjectionRule:
+    """Make a rule; by default one that says the tool is busy."""
+    busy = {"kind": "error", "error_code": 503, "error_message": "busy"}
+    return InjectionRule.model_validate(
+        {"rule_id": rule_id, "tool_name": tool, "effect": effect or busy, **more}
+    )
+
+
+def config(*rules: InjectionRule, **more: Any) -> SimulatedEnvironmentConfig:
+    """Make a configuration in which a tool that is named is drafted where no rule answers."""
+    return SimulatedEnvironmentConfig(rules=rules, **{"listed": "offline", **more})
+
+
+both = pytest.mark.parametrize("form", FORMS)
+"""For tests of the callback and of the plugin."""
+
+FIND = [call("find_order", order_id="A-1")]
+BUSY = {"error_code": 503, "error_message": "busy"}
+
+
+class Oracle(BaseLlm):
+    """A model that is asked for JSON: it answers by what the prompt says, and keeps the prompts."""
+
+    model: str = "oracle"
+    say: Callable[[str], Any]
+    prompts: list[str] = Field(default_factory=list)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer with what `say` gives for the prompt: an exception is raised, a text stands as it is."""
+        parts = (part for content in llm_request.contents for part in content.parts or ())
+        self.prompts.append("\n".join(part.text or "" for part in parts))
+        given = self.say(self.prompts[-1])
+        if isinstance(given, Exception):
+            raise given
+        text = given if isinstance(given, str) else json.dumps(given)
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))

@@ -1,0 +1,274 @@
+"""Proves the environment without the page: who answers, and what of ADK goes on around a call."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
+from pydantic import BaseModel
+
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
+from tests.simulator.runtime.plugin.standing import (
+    BUSY,
+    FIND,
+    RAN,
+    Form,
+    both,
+    breaks,
+    config,
+    create_order,
+    find_order,
+    played,
+    responses,
+    rule,
+    staged,
+)
+from tests.simulator.runtime.stage import agent_of, call
+
+
+class Weather(BaseModel):
+    """The weather of a city."""
+
+    city: str
+    temperature: float
+
+
+# ---------------------------------------------------------------- who answers
+
+
+@both
+def test_a_rule_answers_and_the_log_says_so(form: Form) -> None:
+    """The agent sees the rule's error, nothing real runs, and the log names the rule and what was asked."""
+    (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(rule("busy")))
+    assert seen == BUSY
+    assert RAN == []
+    (logged,) = stage.ours.calls("s")
+    assert (logged.tool_name, logged.arguments, logged.response) == ("find_order", {"order_id": "A-1"}, BUSY)
+    assert (logged.agent, logged.provenance.source, logged.provenance.by) == ("clerk", "injected", "busy")
+    assert logged.provenance.fired == ("busy",)
+
+
+@both
+def test_a_listed_tool_whose_rules_miss_is_refused_with_the_way_to_allow_it(form: Form) -> None:
+    """Where no rule fires and nobody is set, nothing real runs and nothing is generated; the error names what to set."""
+    only_b = rule("only B-2", match_args={"order_id": "B-2"})
+    (seen,), stage = played(
+        form, agent_of(FIND, tools=[find_order]), SimulatedEnvironmentConfig(rules=(only_b,))
+    )
+    assert RAN == []
+    assert seen["error_code"] == "refused"
+    assert '{"find_order": "offline"}' in seen["error_message"]
+    (logged,) = stage.ours.calls()
+    assert logged.provenance.source == "refused"
+    assert "B-2" in logged.provenance.misses[0].reason
+
+
+@both
+def test_a_listed_tool_that_is_drafted_is_never_run(form: Form) -> None:
+    """With `listed="offline"` the draft answers where no rule fires; the log says why each rule did not."""
+    only_b = rule("only B-2", match_args={"order_id": "B-2"})
+    (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(only_b))
+    assert RAN == []
+    assert seen["order_id"] == "A-1"
+    assert set(seen) >= {"order_id", "status"}
+    (logged,) = stage.ours.calls()
+    assert (logged.provenance.source, logged.provenance.by) == ("generated", "offline")
+    assert "B-2" in logged.provenance.misses[0].reason
+
+
+@both
+def test_an_unlisted_tool_is_refused_with_a_word_on_what_to_set(form: Form) -> None:
+    """What the configuration does not name does not run, and the error says how to list it."""
+    turn = [call("find_order", order_id="A-1"), call("create_order", item="lamp")]
+    agent = agent_of(turn, tools=[find_order, create_order])
+    (_, seen), stage = played(form, agent, config(rule("busy")))
+    assert RAN == []
+    assert seen["error_code"] == "refused"
+    assert "create_order" in seen["error_message"]
+    assert "unlisted" in seen["error_message"]
+    assert stage.ours.calls()[1].provenance.source == "refused"
+
+
+@both
+@pytest.mark.parametrize("where", ["argument", "field"])
+def test_an_unlisted_tool_runs_for_real_only_where_that_is_said(form: Form, where: str) -> None:
+    """`unlisted="real"`, as an argument or in the configuration, lets other tools run; listed ones still do not."""
+    turn = [call("find_order", order_id="A-1"), call("create_order", item="lamp")]
+    agent = agent_of(turn, tools=[find_order, create_order])
+    said: dict[str, Any] = {"unlisted": "real"}
+    given = config(rule("busy"), **(said if where == "field" else {}))
+    seen, stage = played(form, agent, given, **(said if where == "argument" else {}))
+    assert seen == [BUSY, {"order_id": "REAL-1", "item": "lamp", "status": "really new"}]
+    assert RAN == [("create_order", "lamp")]
+    assert [each.provenance.source for each in stage.ours.calls()] == ["injected", "real"]
+
+
+@both
+def test_a_rule_for_every_tool_speaks_for_real_tools_too(form: Form) -> None:
+    """`*` fires before an unlisted tool that would run for real."""
+    seen, _ = played(form, agent_of(FIND, tools=[find_order]), config(rule("all", "*"), unlisted="real"))
+    assert (seen, RAN) == ([BUSY], [])
+
+
+@both
+def test_a_function_without_a_body_is_answered_and_never_run(form: Form) -> None:
+    """A signature and a docstring are enough: nothing is there that could run, whatever is said of unlisted tools."""
+
+    def weather(city: str) -> Weather:  # type: ignore[empty-body] # that is the point
+        """Get the weather of a city."""
+        ...  # noqa: PIE790 - this is what such functions look like
+
+    async def forecast(city: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
+        """Get the weather of tomorrow."""
+
+    turn = [call("weather", city="Rome"), call("forecast", city="Oslo")]
+    agent = agent_of(turn, tools=[weather, forecast])
+    (now, then), stage = played(form, agent, config(unlisted="real"))
+    assert now["city"] == "Rome"
+    assert isinstance(now["temperature"], (int, float))
+    assert isinstance(then, dict)
+    assert then != {"result": None}
+    assert [each.provenance.source for each in stage.ours.calls()] == ["generated"] * 2
+
+
+@both
+def test_the_world_is_one_through_a_session(form: Form) -> None:
+    """An order that one call has made is found by the next; one that nobody made is not."""
+
+    def id_made(request: Any) -> list[Any]:
+        (made,) = [part.function_response for part in request.contents[-1].parts]
+        return [call("find_order", order_id=made.response["order_id"]), call("find_order", order_id="NO-9")]
+
+    agent = agent_of([call("create_order", item="lamp")], id_made, tools=[create_order, find_order])
+    listed = dict.fromkeys(("create_order", "find_order"), "offline")
+    (made, found, missing), stage = played(form, agent, config(players=listed))
+    assert found["order_id"] == made["order_id"]
+    assert "error" in str(missing).lower()
+    assert RAN == []
+    world = stage.ours.world()
+    assert world is not None
+    (table,) = [table for table in world.tables if table.kind == "order"]
+    assert made["order_id"] in table.ids
+
+
+@both
+def test_a_tool_that_is_made_up_is_answered_only_where_it_is_listed(form: Form) -> None:
+    """For a name that the agent does not have, a listed tool answers as in ADK; any other is ADK's to refuse."""
+    turn = [call("find_order", order_id="A-1"), call("made_up")]
+    (found, unknown), _ = played(form, agent_of(turn, tools=[create_order]), config(rule("busy")))
+    assert found == BUSY
+    assert "no tool with that name" in str(unknown)
+
+
+# ---------------------------------------------------------------- what ADK does around a call
+
+
+@both
+def test_an_exception_reaches_the_error_callbacks_of_agent_and_plugins(form: Form) -> None:
+    """What a rule raises is what a tool raises: the agent's and a plugin's `on_tool_error` see it, and may answer."""
+    heard: list[Any] = []
+
+    class Hears(BasePlugin):
+        async def on_tool_error_callback(self, *, error: Exception, **_: Any) -> None:
+            heard.append(("plugin", type(error), str(error)))
+
+    def on_error(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        heard.append(("agent", type(error), str(error)))
+        return {"caught": str(error)}
+
+    down = rule("down", effect={"kind": "raise", "error_type": "ConnectionError", "message": "no line"})
+    agent = agent_of(FIND, tools=[find_order], on_tool_error_callback=on_error)
+    seen, stage = played(form, agent, config(down), plugins=[Hears("hears")])
+    assert seen == [{"caught": "no line"}]
+    assert heard == [("plugin", ConnectionError, "no line"), ("agent", ConnectionError, "no line")]
+    assert stage.ours.calls()[0].outcome.kind == "raised"
+
+
+@both
+def test_an_exception_that_nobody_catches_ends_the_turn(form: Form) -> None:
+    """As with a real tool, it comes out of the runner."""
+    down = rule("down", effect={"kind": "raise", "error_type": "ConnectionError", "message": "no line"})
+    with pytest.raises(ConnectionError, match="no line"):
+        played(form, agent_of(FIND, tools=[find_order]), config(down))
+
+
+@both
+def test_what_a_real_tool_raises_is_raised_as_it_is(form: Form) -> None:
+    """The exception of a real tool that was let through is its own."""
+    agent = agent_of([call("breaks")], tools=[breaks])
+    with pytest.raises(ConnectionError, match="the line is dead"):
+        played(form, agent, config(unlisted="real"))
+
+
+@both
+def test_the_agents_own_callbacks_run_before_and_after(form: Form) -> None:
+    """The agent's `before_tool` may change the arguments, its `after_tool` the answer; both as without us."""
+    seen: list[Any] = []
+
+    def before(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
+        seen.append(("before", dict(args)))
+        args["order_id"] = "B-2"
+
+    def after(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> dict[str, Any]:
+        seen.append(("after", tool_response))
+        return {**tool_response, "looked": True}
+
+    agent = agent_of(FIND, tools=[find_order], before_tool_callback=before, after_tool_callback=after)
+    found, stage = played(form, agent, config(rule("busy")))
+    assert seen == [("before", {"order_id": "A-1"}), ("after", BUSY)]
+    assert found == [{**BUSY, "looked": True}]
+    assert stage.ours.calls()[0].arguments == {"order_id": "B-2"}
+
+
+@both
+def test_the_agents_own_callback_may_answer_instead(form: Form) -> None:
+    """A call that the agent's callback answers never comes to the environment, and does not count."""
+    answered = agent_of(FIND, FIND, tools=[find_order], before_tool_callback=lambda **_: {"mine": True})
+    seen, stage = played(form, answered, config(rule("busy")))
+    assert seen == [{"mine": True}] * 2
+    assert stage.ours.calls() == ()
+
+
+def confirming(events: list[Any], *, yes: bool) -> types.Part:
+    """Return the person's reply to the one question to confirm among some events."""
+    calls = [call for event in events for call in event.get_function_calls()]
+    (asked,) = [call for call in calls if "confirmation" in str(call.name)]
+    said = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": yes})
+    return types.Part(function_response=said)
+
+
+@both
+def test_the_confirmation_gate_holds_and_only_the_approved_call_counts(form: Form) -> None:
+    """An unapproved call is ADK's to refuse and moves no counter; once approved, the environment answers, and nothing runs."""
+    first = rule("first", when={"kind": "call_number", "which": "first", "n": 1})
+    tool = FunctionTool(find_order, require_confirmation=True)
+    RAN.clear()
+    stage = staged(form, agent_of(FIND, tools=[tool]), config(first))
+
+    async def session() -> tuple[list[Any], list[Any]]:
+        events = await stage.turn()
+        return responses(events), responses(await stage.turn(query=[confirming(events, yes=True)]))
+
+    before, after = asyncio.run(session())
+    assert "requires confirmation" in str(before)
+    assert after == [BUSY]
+    assert RAN == []
+    assert len(stage.ours.calls("s")) == 1
+
+
+@both
+def test_a_rejected_call_is_not_answered(form: Form) -> None:
+    """What the person rejects stays ADK's refusal."""
+    tool = FunctionTool(find_order, require_confirmation=True)
+    stage = staged(form, agent_of(FIND, tools=[tool]), config(rule("busy")))
+
+    async def session() -> list[Any]:
+        events = await stage.turn()
+        return responses(await stage.turn(query=[confirming(events, yes=False)]))
+
+    assert "rejected" in str(asyncio.run(session()))
+    assert stage.ours.calls("s") == ()

@@ -1,0 +1,221 @@
+"""Proves how a model answers in the environment without the page: asked once for all, held to the world, never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.adk.tools.function_tool import FunctionTool
+
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
+from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.facts import Failed
+from simulator.runtime.plugin import create_callback
+from tests.simulator.runtime.plugin.standing import (
+    RAN,
+    Form,
+    Oracle,
+    both,
+    config,
+    create_order,
+    find_order,
+    played,
+    rule,
+)
+from tests.simulator.runtime.stage import agent_of, call
+
+CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
+FIND: Any = FunctionTool(find_order)
+CREATE: Any = FunctionTool(create_order)
+BY_MODEL = {"find_order": "model", "create_order": "model"}
+
+
+def asked(prompt: str) -> bool:
+    """Recognise the question how tools hang together from one for an answer."""
+    return '"produces"' in prompt
+
+
+def oracle(answer: Callable[[str], Any] = lambda _: {"status": "said"}) -> Oracle:
+    """Make a model that knows nothing of connections, and answers calls so."""
+    return Oracle(say=lambda prompt: CONNECTIONS if asked(prompt) else answer(prompt))
+
+
+@both
+def test_the_model_answers_and_the_log_says_what_it_cost(form: Form) -> None:
+    """A tool that the model plays is answered by it; the log names it."""
+    model = oracle()
+    turn = [call("find_order", order_id="A-1")]
+    agent = agent_of(turn, tools=[find_order, create_order])
+    seen, stage = played(form, agent, config(players=BY_MODEL), model=model)
+    assert seen == [{"status": "said"}]
+    (logged,) = stage.ours.calls()
+    assert (logged.provenance.source, logged.provenance.by) == ("generated", "oracle")
+    assert [asked(prompt) for prompt in model.prompts] == [True, False]
+
+
+@both
+def test_rules_speak_before_the_model(form: Form) -> None:
+    """A call that a rule answers asks nobody."""
+    model = oracle()
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order, create_order])
+    played(form, agent, config(rule("busy"), players=BY_MODEL), model=model)
+    assert model.prompts == []
+
+
+def test_one_look_at_the_connections_serves_all_sessions_and_threads() -> None:
+    """Eight threads, each with an event loop of its own, begin at once: one analysis, eight answers."""
+    model = oracle()
+    callback = create_callback(config(players=BY_MODEL), model=model)
+    callback.environment.note_tools(None, {"find_order": FIND, "create_order": CREATE})
+    gate = threading.Barrier(8)
+    answers: list[Any] = []
+
+    def work() -> None:
+        gate.wait(30)
+        answers.append(asyncio.run(callback(FIND, {"order_id": "A-1"}, None)))  # type: ignore[arg-type] # by hand
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert answers == [{"status": "said"}] * 8
+    assert sum(map(asked, model.prompts)) == 1
+
+
+def test_who_waits_for_the_analysis_goes_on_when_the_first_one_is_cancelled() -> None:
+    """The call that asked is stopped: another one asks, and answers."""
+    begun = asyncio.Event()
+
+    class Slow(Oracle):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            is_first = not self.prompts
+            async for response in super().generate_content_async(llm_request, stream):
+                if is_first:
+                    begun.set()
+                    await asyncio.Event().wait()
+                yield response
+
+    model = Slow(say=lambda prompt: CONNECTIONS if asked(prompt) else {"status": "said"})
+    callback: Any = create_callback(config(players=BY_MODEL), model=model)
+    callback.environment.note_tools(None, {"find_order": FIND, "create_order": CREATE})
+
+    async def run() -> Any:
+        first = asyncio.ensure_future(callback(FIND, {"order_id": "A-1"}, None))
+        await begun.wait()
+        second = asyncio.ensure_future(callback(FIND, {"order_id": "A-2"}, None))
+        await asyncio.sleep(0)
+        first.cancel()
+        return await asyncio.wait_for(second, 30), first
+
+    answer, first = asyncio.run(run())
+    assert answer == {"status": "said"}
+    assert first.cancelled()
+    assert [each.arguments for each in callback.calls()] == [{"order_id": "A-2"}]
+    assert sum(map(asked, model.prompts)) == 2
+
+
+def test_an_analysis_that_fails_is_asked_for_again_by_the_next_session_only() -> None:
+    """The connections that were found offline stand meanwhile, and the answers are the model's."""
+    model = Oracle(say=lambda prompt: "no JSON" if asked(prompt) else {"status": "said"})
+    turns = [[call("find_order", order_id="A-1")], [call("find_order", order_id="A-2")]]
+    agent = agent_of(*turns, tools=[find_order, create_order])
+    seen, stage = played("plugin", agent, config(players=BY_MODEL), model=model)
+    first = sum(map(asked, model.prompts))
+    assert seen == [{"status": "said"}] * 2
+    asyncio.run(stage.turn("another"))
+    assert sum(map(asked, model.prompts)) == 2 * first
+
+
+@both
+def test_an_answer_that_contradicts_the_world_is_not_taken(form: Form) -> None:
+    """The offline draft stands in its place, and the log says what was wrong with the model's."""
+    data = json.dumps({"products": [{"product_id": "P-1", "name": "Mug", "stock": 12}]})
+
+    def find_product(product_id: str) -> dict[str, Any]:
+        """Find a product."""
+        raise AssertionError("the real tool ran")
+
+    agent = agent_of([call("find_product", product_id="P-1")], tools=[find_product])
+    settings = EnvironmentSettings(invariants=("stock >= 0",))
+    given = config(players={"find_product": "model"}, environment_data=data, settings=settings)
+    model = oracle(lambda _: {"product_id": "P-1", "name": "Mug", "stock": -5})
+    (seen,), stage = played(form, agent, given, model=model)
+    assert seen["stock"] == 12
+    (logged,) = stage.ours.calls()
+    assert logged.provenance.by == "offline"
+    assert "stock" in logged.provenance.notes[0]
+    assert logged.contradicts == ()
+
+
+@both
+@pytest.mark.parametrize("says", ["no JSON at all", {"product_id": "P-1", "stock": -5}])
+def test_an_answer_of_no_use_has_its_cost_too(form: Form, says: Any) -> None:
+    """The log says which model was asked, for how long and how often, though the offline draft answered."""
+
+    def find_product(product_id: str) -> dict[str, Any]:
+        """Find a product."""
+        raise AssertionError("the real tool ran")
+
+    agent = agent_of([call("find_product", product_id="P-1")], tools=[find_product])
+    data = json.dumps({"products": [{"product_id": "P-1", "stock": 12}]})
+    settings = EnvironmentSettings(invariants=("stock >= 0",))
+    given = config(players={"find_product": "model"}, environment_data=data, settings=settings)
+    _, stage = played(form, agent, given, model=oracle(lambda _: says))
+    (logged,) = stage.ours.calls()
+    assert logged.provenance.by == "offline"
+    assert re.match(r"oracle, \d+\.\d s", logged.provenance.notes[1])
+    assert ("asked 2 times" in logged.provenance.notes[1]) is (says == "no JSON at all")
+
+
+@both
+def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
+    """`auto` takes the recorded answer to the same call, in its order, and asks the model for any other."""
+    uses = [
+        {"name": "find_order", "args": {"order_id": "A-1"}, "response": {"status": status}}
+        for status in ("one", "two")
+    ]
+    trace = json.dumps([{"intermediate_data": {"tool_uses": uses}}])
+    turns = [[call("find_order", order_id=order_id)] for order_id in ("A-1", "A-1", "B-2")]
+    agent = agent_of(*turns, tools=[find_order])
+    given = config(players={"find_order": "auto"}, tracing=trace)
+    seen, stage = played(form, agent, given, model=oracle())
+    assert seen == [{"status": "one"}, {"status": "two"}, {"status": "said"}]
+    assert [each.provenance.source for each in stage.ours.calls()] == ["recorded", "recorded", "generated"]
+
+
+@both
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_a_recorded_error_is_an_error_again(form: Form, player: Any) -> None:
+    """What a recording tells in ADK's form of an error is a failed call in the log, and the same dict for the agent."""
+    gone = {"error_code": 404, "error_message": "No such order."}
+    uses = [{"name": "find_order", "args": {"order_id": "A-1"}, "response": gone}]
+    trace = json.dumps([{"intermediate_data": {"tool_uses": uses}}])
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order])
+    (seen,), stage = played(form, agent, config(players={"find_order": player}, tracing=trace))
+    (logged,) = stage.ours.calls()
+    assert seen == gone
+    assert logged.provenance.source == "recorded"
+    assert logged.outcome == Failed(error_code=404, error_message="No such order.")
+
+
+@pytest.mark.parametrize("model", ["gemini-x-without-a-key", "nobody-has-this-model"])
+def test_a_model_that_cannot_be_asked_leaves_the_draft_at_once(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key or no such model: the offline draft answers, the log says why, and nothing real runs."""
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
+        monkeypatch.delenv(name, raising=False)
+    given = SimulatedEnvironmentConfig(
+        players={"find_order": "model"}, settings=EnvironmentSettings(simulation_model=model)
+    )
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order])
+    (seen,), stage = played("callback", agent, given)
+    assert seen["order_id"] == "A-1"
+    assert model in stage.ours.calls()[0].provenance.notes[0]
+    assert RAN == []

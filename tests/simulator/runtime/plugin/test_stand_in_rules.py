@@ -1,0 +1,152 @@
+"""Proves what rules do in the environment without the page, as in a session that is played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.environment.world.invariants import InvariantError
+from simulator.runtime.knowledge.knowledge import Knowledge
+from simulator.runtime.plugin.session_play import SessionPlay
+from tests.simulator.runtime.plugin.standing import (
+    FIND,
+    RAN,
+    Form,
+    both,
+    config,
+    create_order,
+    find_order,
+    played,
+    rule,
+)
+from tests.simulator.runtime.stage import agent_of, call
+
+# ---------------------------------------------------------------- what rules do here
+
+
+@both
+def test_a_lost_answer_takes_effect_in_the_world(form: Form) -> None:
+    """The agent sees a timeout, the log what really happened, and the world has the order."""
+    lost = rule("lost", "create_order", {"kind": "lose"})
+    (seen,), stage = played(
+        form, agent_of([call("create_order", item="lamp")], tools=[create_order]), config(lost)
+    )
+    assert seen["error_code"] == 504
+    (logged,) = stage.ours.calls()
+    assert logged.really["item"] == "lamp"
+    world = stage.ours.world()
+    assert world is not None
+    assert [table.ids for table in world.tables if table.kind == "order"] == [(logged.really["order_id"],)]
+
+
+@both
+def test_distortions_change_real_answers_too(form: Form) -> None:
+    """A real tool runs, and the agent sees its answer without what the rule takes away."""
+    empty = rule("empty", effect={"kind": "distort", "distortions": [{"kind": "drop"}]})
+    seen, stage = played(
+        form, agent_of(FIND, tools=[find_order]), config(empty, players={"find_order": "real"})
+    )
+    assert RAN == [("find_order", "A-1")]
+    assert seen != [{"order_id": "A-1", "status": "really open", "total": 1.0}]
+    assert stage.ours.calls()[0].really == {"order_id": "A-1", "status": "really open", "total": 1.0}
+
+
+@both
+def test_a_hanging_tool_times_out_with_an_exception(form: Form) -> None:
+    """After its timeout a hang is a `TimeoutError` of the tool."""
+    hang = rule("hang", effect={"kind": "hang", "timeout_seconds": 0.01, "message": "no answer"})
+    with pytest.raises(TimeoutError, match="no answer"):
+        played(form, agent_of(FIND, tools=[find_order]), config(hang))
+
+
+@both
+def test_latency_passes_before_the_answer(form: Form) -> None:
+    """The call takes the rule's time, and the log says so."""
+    slow = rule("slow", effect={"kind": "delay"}, latency_seconds=0.2)
+    _, stage = played(form, agent_of(FIND, tools=[find_order]), config(slow))
+    assert stage.ours.calls()[0].seconds >= 0.2
+
+
+@both
+def test_sequences_and_templates_follow_the_session(form: Form) -> None:
+    """One value after the other, each filled in from the call's arguments, the state and its number."""
+    values = [{"order": "{{ args.order_id }}", "n": "{{ call_number }}"}, {"of": "{{ state.who }}"}]
+    told = rule("told", effect={"kind": "sequence", "values": values, "templated": True, "then": "pass"})
+
+    def sign(callback_context: Any) -> None:
+        callback_context.state["who"] = "Ada"
+
+    agent = agent_of(
+        FIND, FIND, [call("find_order", order_id="B-2")], tools=[find_order], before_agent_callback=sign
+    )
+    seen, stage = played(form, agent, config(told))
+    assert seen[:2] == [{"order": "A-1", "n": 1}, {"of": "Ada"}]
+    assert [each.provenance.source for each in stage.ours.calls()] == ["injected", "injected", "generated"]
+
+
+@both
+def test_a_rule_that_cannot_answer_or_asks_a_person_leaves_the_call_to_the_player(form: Form) -> None:
+    """A broken template or a question to a person never ends a run; the log says what happened."""
+    broken = rule(
+        "broken", effect={"kind": "response", "value": {"x": "{{ args.nothing.at_all }}"}, "templated": True}
+    )
+    asks = rule("asks", effect={"kind": "ask"})
+    for each in (broken, asks):
+        (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(each))
+        assert seen["order_id"] == "A-1"
+        assert each.rule_id in stage.ours.calls()[0].provenance.notes[0]
+
+
+# ---------------------------------------------------------------- what goes wrong inside
+
+
+@both
+def test_what_is_wrong_in_here_does_not_end_the_agents_run(
+    form: Form, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Rules that cannot be asked, and answers that nothing can be learnt from, leave the agent an answer and a log."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise InvariantError("a line that was never checked")
+
+    # Nothing that is known raises here: this stands for what is not known yet.
+    monkeypatch.setattr(SessionPlay, "judge", broken)
+    monkeypatch.setattr(Knowledge, "take", broken)
+    (seen,), stage = played(
+        form, agent_of(FIND, tools=[find_order]), config(players={"find_order": "offline"})
+    )
+    assert seen["order_id"] == "A-1"
+    (logged,) = stage.ours.calls()
+    assert "a line that was never checked" in logged.provenance.notes[0]
+    assert "not able to answer find_order" in caplog.text
+    assert "nothing is learnt" in caplog.text
+
+
+@both
+def test_no_draft_stands_in_for_a_real_tool_that_could_not_be_asked(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the real tool was to answer, an error of the environment is one for the agent, and nothing is made up."""
+
+    def broken(*_: object) -> None:
+        raise InvariantError("broken")
+
+    # As above.
+    monkeypatch.setattr(SessionPlay, "judge", broken)
+    (seen,), _ = played(
+        form, agent_of(FIND, tools=[find_order]), config(rule("x"), players={"find_order": "real"})
+    )
+    assert (seen["error_code"], RAN) == ("simulation_failed", [])
+
+
+@both
+def test_players_of_tools_that_there_are_not_are_told_once(
+    form: Form, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A misspelt name is logged at the first call, and not again; a tool that is there is not named."""
+    given = config(players={"find_order": "offline", "find_ordr": "real"})
+    seen, _ = played(form, agent_of(FIND, FIND, tools=[find_order]), given)
+    assert len(seen) == 2
+    told = [record.message for record in caplog.records if "no agent is known" in record.message]
+    assert told == ["players: no agent is known so far to have a tool 'find_ordr'"]

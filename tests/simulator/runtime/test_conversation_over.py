@@ -1,0 +1,74 @@
+"""A person says that the conversation is over, and goes back on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator import Simulation, SimulationError
+from simulator.session import SessionState
+from simulator.session.history import SessionNote
+from tests.simulator.runtime.speaking import desk, held, said, seat, speaker
+from tests.simulator.runtime.stage import PATIENCE
+
+
+def test_it_is_said_only_after_a_final_response_and_once() -> None:
+    """Before, and again, it is refused; the session stays completed."""
+    with desk() as sim:
+        with pytest.raises(SimulationError, match="the agent has given no final response"):
+            sim.complete()
+        assert sim.query("hello", wait=PATIENCE)
+        assert sim.complete(wait=PATIENCE)
+        assert sim.view().user.seat.ended
+        assert sim.session.state is SessionState.COMPLETED
+        with pytest.raises(SimulationError, match="that has been said before"):
+            sim.complete()
+
+
+def test_a_person_goes_back_on_it_by_word_by_undo_and_by_speaking() -> None:
+    """Each opens the conversation again; the notes stand before what was said next."""
+    with desk() as sim:
+        assert sim.query("hello", wait=PATIENCE)
+        assert sim.complete(wait=PATIENCE)
+        assert sim.complete(over=False, wait=PATIENCE)
+        assert not sim.view().user.seat.ended
+        assert sim.complete(wait=PATIENCE)
+        assert sim.undo(wait=PATIENCE)
+        assert not sim.view().user.seat.ended
+        assert sim.redo(wait=PATIENCE)
+        assert sim.view().user.seat.ended
+        assert sim.query("one more", wait=PATIENCE)
+        assert not sim.view().user.seat.ended
+        notes = [entry.content for entry in sim.session.history if isinstance(entry, SessionNote)]
+        assert notes == [
+            "user seat: said that the conversation is over",
+            "user seat: goes on after all",
+            "user seat: said that the conversation is over",
+        ]
+        assert said(sim) == ["hello", "one more"]
+
+
+def test_who_sits_in_the_users_seat_says_no_more_until_it_goes_on() -> None:
+    """A scenario that speaks by itself rests; what it had ready is there again."""
+    model = speaker("two", "three")
+    with desk() as sim:
+        seat(sim, model)
+        assert sim.accept(wait=PATIENCE)
+        assert held(sim) == "two"
+        assert sim.complete(wait=PATIENCE)
+        assert sim.view().user.words == "The conversation is over."
+        assert sim.set_user("person", wait=PATIENCE)
+        seat(sim, model, hold=False)
+        assert len(said(sim)) == 1
+        assert sim.complete(over=False, wait=PATIENCE)
+        assert sim.wait(PATIENCE)
+        assert len(said(sim)) > 1
+
+
+def test_it_comes_back_with_the_journal() -> None:
+    """A session that was over still is."""
+    with desk() as sim:
+        assert sim.query("hello", wait=PATIENCE)
+        assert sim.complete(wait=PATIENCE)
+        journal, config = sim.journal, sim.config
+        with Simulation.resume(type(journal).from_json(journal.to_json()), config) as again:
+            assert again.view().user.seat.ended

@@ -1,0 +1,218 @@
+"""Proves that a command that makes no sense is refused in words, changes nothing, and leaves the session usable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.journal import Journal
+from simulator.runtime import Simulation, SimulationError
+from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer, returned, said
+from simulator.session import Seats, SessionState
+from tests.simulator.runtime.desk import FIND, asked, find
+from tests.simulator.runtime.stage import PATIENCE, agent_of, entries, opened, say, tool_facts
+
+RULE = InjectionRule(rule_id="down", tool_name="find", effect=ErrorEffect(error_code=503, error_message="no"))
+KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
+
+
+def desk(**more: Any) -> Simulation:
+    """Open a session with an agent that asks one tool."""
+    return opened(agent_of(FIND, tools=[find]), **more)
+
+
+def nested(levels: int) -> Any:
+    """Make dicts in each other."""
+    value: Any = {}
+    for _ in range(levels):
+        value = {"in": value}
+    return value
+
+
+# ---------------------------------------------------------------- a simulation that was closed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda sim: sim.query("again", wait=PATIENCE),
+        lambda sim: sim.answer("0/0", {}),
+        lambda sim: sim.run_real("0/0"),
+        lambda sim: sim.confirm("call", confirmed=True),
+        lambda sim: sim.reply("call", {}),
+        lambda sim: sim.set_player("tool", "real"),
+        lambda sim: sim.set_rules([]),
+        lambda sim: sim.switch_rule("down", enabled=False),
+        lambda sim: sim.stop(),
+        lambda sim: sim.move_head(1),
+        lambda sim: sim.undo(),
+    ],
+)
+def test_a_closed_simulation_takes_no_command(command: Callable[[Simulation], object]) -> None:
+    """Each command says that the simulation is closed, and the journal stays as it was."""
+    with desk(rules=[RULE.model_copy(update={"enabled": False})]) as sim:
+        asked(sim)
+        before = sim.journal.to_json()
+        sim.close()
+        with pytest.raises(SimulationError, match="the simulation is closed"):
+            command(sim)
+        assert sim.journal.to_json() == before
+        assert not sim.view().running
+
+
+def test_what_was_closed_can_be_seen_closed_again_and_resumed() -> None:
+    """Views work after closing, closing twice does nothing, and the journal resumes where it was."""
+    sim = desk()
+    asked(sim)
+    sim.close()
+    sim.close()
+    assert sim.wait(PATIENCE)
+    assert sim.view().session.state is SessionState.ACTIVE
+    assert (sim.pending, sim.can_undo(), sim.model_view()) == ((), True, None)
+    with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as resumed:
+        assert resumed.answer(resumed.pending[0], {"status": "open"}, wait=PATIENCE)
+        assert resumed.session.state is SessionState.COMPLETED
+
+
+# ---------------------------------------------------------------- what the agent says
+
+
+@pytest.mark.parametrize(
+    "empty", ["", "  ", said(""), said("\n"), ModelAnswer(parts=({"text": ""}, {"text": " "}))]
+)
+def test_the_agent_does_not_say_nothing(empty: Any) -> None:
+    """An answer without a word is refused; the request waits on, and takes a text."""
+    with desk(agents="person") as sim:
+        request = asked(sim)
+        with pytest.raises(SimulationError, match="needs some text"):
+            sim.answer(request, empty)
+        assert sim.pending[0].key == request.key
+        assert sim.answer(request, "Done.", wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["Done."]
+
+
+def test_what_the_model_itself_proposed_may_be_empty() -> None:
+    """A person can approve a turn of the agent's own model that says nothing, for that is what it did."""
+    with opened(agent_of([say("")]), agents="held") as sim:
+        request = asked(sim)
+        assert sim.answer(request, said(""), wait=PATIENCE)
+        assert not sim.pending
+        assert sim.session.turns[0].error is None
+
+
+# ---------------------------------------------------------------- what the user says
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("", "the query is empty"),
+        (" \n", "the query is empty"),
+        (None, "the query is a NoneType, not a text"),
+        (5, "the query is a int, not a text"),
+        ({}, "at least one part"),
+        ({"parts": []}, "at least one part"),
+        ({"parts": [{"text": ""}]}, "needs some text"),
+        ({"parts": [{"text": "  "}, {"text": ""}]}, "needs some text"),
+        ({"role": "model", "parts": [{"text": "hi"}]}, "the role of a query is user, not 'model'"),
+        ({"role": 5, "parts": [{"text": "hi"}]}, "the role of a query is user, not 5"),
+        ({"parts": [{"text": "hi"}], "said_by": "me"}, "holds said_by, which no Content has"),
+        ({"parts": [{"text": nested(3000)}]}, "nested more than 200 levels deep"),
+        (
+            {"parts": [{"function_response": {"id": "no-such", "name": "find", "response": {}}}]},
+            "no open call has the id no-such",
+        ),
+        (
+            {"parts": [{"functionResponse": {"name": "find", "response": {}}}]},
+            "no open call has the id None",
+        ),
+    ],
+)
+def test_a_query_that_says_nothing_or_speaks_for_another_is_refused(message: Any, words: str) -> None:
+    """The text says what is wrong with the message, and no turn starts."""
+    with desk() as sim:
+        before = sim.journal.to_json()
+        with pytest.raises(SimulationError, match=words):
+            sim.query(message, wait=PATIENCE)
+        assert sim.journal.to_json() == before
+        assert asked(sim).tool_name == "find"
+
+
+@pytest.mark.parametrize("role", [{}, {"role": None}, {"role": "user"}])
+def test_a_content_without_a_role_is_the_users(role: dict[str, Any]) -> None:
+    """The role of a query need not be said."""
+    with opened(agent_of([say("hello")])) as sim:
+        assert sim.query({"parts": [{"text": "hi"}], **role}, wait=PATIENCE)
+        assert sim.session.turns[0].message == {"role": "user", "parts": [{"text": "hi"}]}
+
+
+# ---------------------------------------------------------------- what tools answer
+
+
+@pytest.mark.parametrize(
+    "deep", [nested(201), nested(3000), returned(nested(201)), returned({}, state_delta=nested(201))]
+)
+def test_an_answer_that_no_journal_could_hold_is_refused(deep: Any) -> None:
+    """Nesting without end is refused in words; the request waits on, and the journal can be written."""
+    with desk() as sim:
+        request = asked(sim)
+        with pytest.raises(SimulationError, match="the answer to find is not a JSON value: it is nested"):
+            sim.answer(request, deep)
+        assert sim.pending[0].key == request.key
+        assert sim.answer(request, nested(199), wait=PATIENCE)
+        assert Journal.from_json(sim.journal.to_json()).session() == sim.session
+
+
+def test_the_draft_taken_as_it_is_is_recorded_as_generated() -> None:
+    """A plain value that equals the request's draft was generated; another one, or an answer that says so, was written."""
+    for change, source in (({}, "generated"), ({"status": "elsewhere"}, "written")):
+        with desk() as sim:
+            request = asked(sim)
+            assert sim.answer(request, {**request.draft, **change}, wait=PATIENCE)
+            assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
+    with desk() as sim:
+        request = asked(sim)
+        answer = ToolAnswer(outcome=returned(request.draft).outcome, source="edited")
+        assert sim.answer(request, answer, wait=PATIENCE)
+        assert [entry.provenance.source for entry in entries(sim, "tool_output")] == ["edited"]
+
+
+def test_an_answer_of_another_kind_is_refused() -> None:
+    """A tool is not answered by what an agent says or code prints."""
+    with desk() as sim:
+        request = asked(sim)
+        for answer in (said("hi"), CodeAnswer(stdout="hi")):
+            with pytest.raises(SimulationError, match="find is a tool"):
+                sim.answer(request, answer)
+        assert sim.answer(request, {"status": "open"}, wait=PATIENCE)
+
+
+# ---------------------------------------------------------------- how a session begins
+
+
+def test_two_rules_of_one_id_are_refused_at_the_beginning_as_later() -> None:
+    """The error is the same kind, and names the id, whether the rules come first or later."""
+    with pytest.raises(SimulationError, match="two rules have the id down"):
+        desk(rules=[RULE, RULE])
+    with desk() as sim, pytest.raises(SimulationError, match="two rules have the id down"):
+        sim.set_rules([RULE, RULE])
+
+
+def test_without_a_word_about_seats_a_person_plays_whom_no_model_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent's own model plays if it can be reached, and a person if not; who says seats, has them as said."""
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)  # what counts is the environment itself
+    config = SimulatedAgentConfig("Clerk", LlmAgent(name="clerk", model="gemini-2.5-flash"), "set.json")
+    with Simulation.open(config) as sim:
+        assert sim.session.seats == Seats(agents={"*": "person"})
+        assert asked(sim).agent == "clerk"
+    with Simulation.open(config, seats=Seats()) as sim:
+        assert sim.session.seats == Seats()
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    with Simulation.open(config) as sim:
+        assert sim.session.seats == Seats()

@@ -1,0 +1,102 @@
+"""What a session leaves behind when it is over: nothing that waits for the garbage collector."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from google.adk.tools.function_tool import FunctionTool
+
+from simulator.runtime import Simulation
+from simulator.runtime.adk.boundaries import seat_tool
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+from tests.simulator.runtime.ways import Traces
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _no_collector() -> Iterator[None]:
+    """Let nothing be collected."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def _real(sim: Simulation) -> None:
+    sim.query("go", wait=PATIENCE)
+
+
+def _by_person(sim: Simulation) -> None:
+    sim.set_player("tool", "person")
+    sim.query("go", wait=PATIENCE)
+    sim.answer(sim.pending[0], {"played": True}, wait=PATIENCE)
+
+
+def _taken_back(sim: Simulation) -> None:
+    _by_person(sim)
+    sim.undo()
+    sim.answer(sim.pending[0], {"played": "again"}, wait=PATIENCE)
+
+
+@pytest.mark.parametrize("play", [_real, _by_person, _taken_back])
+def test_a_session_that_is_closed_is_gone(play: Callable[[Simulation], None]) -> None:
+    """With its journal, whoever played; one whose turn is cut off leaves errors whose frames hold each other."""
+    agent = agent_of([call("hit_later", mark="a")], tools=[Traces().hit_later])
+    with opened(agent, tools="real") as sim:
+        play(sim)
+        journal = weakref.ref(sim.journal)
+    del sim
+    _let_the_loop_forget()
+    assert journal() is None
+
+
+def _let_the_loop_forget() -> None:
+    """Run something else on the loop's thread, which lets go of the task that it ran before."""
+    with opened(agent_of()) as other:
+        other.wait()
+
+
+def test_a_seated_tool_is_gone_with_its_last_name() -> None:
+    """ADK makes its tools anew for every request."""
+    tool = FunctionTool(func=Traces().hit)
+    seat_tool(tool)
+    itself = weakref.ref(tool)
+    del tool
+    assert itself() is None
+
+
+def test_the_method_of_a_seated_tool_that_is_gone_says_so() -> None:
+    """It cannot run what it belongs to any more; it must not run anything else."""
+    tool = FunctionTool(func=Traces().hit)
+    seat_tool(tool)
+    run = tool.run_async
+    del tool
+    nothing: Any = None
+    with pytest.raises(ReferenceError, match="the tool is gone"):
+        asyncio.run(_awaited(run(args={"mark": "a"}, tool_context=nothing)))
+
+
+async def _awaited(work: Any) -> None:
+    await work
+
+
+@pytest.mark.parametrize(
+    ("set_before", "pace"), [("", (2000, 10, 10)), ("gc.set_threshold(9, 8, 7)", (9, 8, 7))]
+)
+def test_a_pace_of_collecting_that_somebody_chose_stays(set_before: str, pace: tuple[int, ...]) -> None:
+    """Only Python's own old default gives way to its new one."""
+    if sys.version_info >= (3, 13) and not set_before:
+        pytest.skip("this Python has that pace by itself")
+    code = f"import gc\n{set_before}\nfrom simulator.runtime.adk.event_loop import LoopThread\nLoopThread.shared()\nprint(gc.get_threshold())"
+    shown = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True
+    )
+    assert shown.stdout.strip() == str(pace)

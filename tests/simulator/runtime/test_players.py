@@ -1,0 +1,335 @@
+"""Proves each player of the tools' seat through a whole session, and what the user answers in turns of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from simulator.facts import Deferred
+from simulator.runtime import SimulationError
+from simulator.seats.answers import ToolAnswer, failed, raised, returned, said
+from simulator.seats.requests import ToolRequest
+from simulator.session import SessionState
+from tests.simulator.runtime.desk import FIND, asked, breaks, find, other, response_of
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    call,
+    entries,
+    opened,
+    say,
+    tool_facts,
+    tool_requests,
+)
+
+# The agents that steer others are deprecated in ADK, and in use all the same.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
+
+
+# ---------------------------------------------------------------- a person answers tools
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        ({"status": "lost"}, {"status": "lost"}),
+        ({}, {}),
+        ([1, "two", None], {"result": [1, "two", None]}),
+        ("text", {"result": "text"}),
+        (4.5, {"result": 4.5}),
+        (0, {"result": 0}),
+        (False, {"result": False}),
+        (None, {"result": None}),
+        ({"nested": {"list": [{"deep": 1}]}, "ä": "ß"}, {"nested": {"list": [{"deep": 1}]}, "ä": "ß"}),
+        ("", {"result": ""}),
+        ([], {"result": []}),
+    ],
+)
+def test_the_agent_sees_any_value_that_a_person_returns(value: Any, seen: Any) -> None:
+    """A dict arrives as it is, anything else as `{"result": value}`; the timeline has the value itself."""
+    with opened(agent_of(FIND, tools=[find])) as sim:
+        assert sim.answer(asked(sim), returned(value), wait=PATIENCE)
+        assert response_of(sim) == seen
+        (output,) = entries(sim, "tool_output")
+        assert output.result == value
+        assert output.provenance.source == "written"
+        assert sim.session.state is SessionState.COMPLETED
+
+
+@pytest.mark.parametrize("code", [404, "NOT_FOUND"])
+def test_a_person_answers_with_an_error_dict(code: int | str) -> None:
+    """A failure is ADK's error dict for the agent, and an error in the timeline; the agent goes on."""
+    with opened(agent_of(FIND, tools=[find])) as sim:
+        assert sim.answer(asked(sim), failed(code, "no such order"), wait=PATIENCE)
+        assert response_of(sim) == {"error_code": code, "error_message": "no such order"}
+        (error,) = entries(sim, "tool_error")
+        assert (error.error_type, error.error_message) == (str(code), "no such order")
+        assert sim.session.state is SessionState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("kind", "short", "words", "raises"),
+    [
+        ("TimeoutError", "TimeoutError", "too slow", "TimeoutError"),
+        ("no.such.module:Strange", "Strange", "too slow", "SimulatedToolError"),
+        ("builtins:KeyError", "KeyError", "'too slow'", "KeyError"),
+    ],
+)
+def test_a_person_raises_and_the_session_goes_on(kind: str, short: str, words: str, raises: str) -> None:
+    """A raised answer ends the turn with its error in the timeline, in Python's own words; the next query works."""
+    with opened(agent_of(FIND, tools=[find])) as sim:
+        assert sim.answer(asked(sim), raised(kind, "too slow"), wait=PATIENCE)
+        (error,) = entries(sim, "tool_error")
+        assert (error.error_type, error.error_message) == (short, words)
+        (failure,) = entries(sim, "turn_failed")
+        assert failure.error_type == raises
+        assert "too slow" in failure.error_message
+        assert sim.session.state is not SessionState.ACTIVE
+        assert sim.answer(asked(sim, "again"), {"status": "open"}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_an_answers_state_delta_reaches_state_events_and_instructions() -> None:
+    """A state delta of a person's answer lands in the event and in the session's state, and the next model call sees it."""
+    agent = agent_of(FIND, tools=[find], instruction="Order: {found?}")
+    with opened(agent) as sim:
+        answer = returned({"ok": True}, state_delta={"found": "A-1", "user:seen": [1], "temp:t": 1})
+        assert sim.answer(asked(sim), answer, wait=PATIENCE)
+        state = sim.session.current_state
+        assert (state["found"], state["user:seen"]) == ("A-1", [1])
+        assert "temp:t" not in state
+        assert entries(sim, "tool_output")[0].state_delta == answer.state_delta
+        seen = sim.model_view()
+        assert seen is not None
+        assert "Order: A-1" in seen.system_instruction
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (said("text"), "is a tool"),
+        ({"not json": {1, 2}}, "answer to find"),
+        (float("nan"), "answer to find"),
+        (ToolAnswer(outcome=Deferred()), "not long-running"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_and_the_call_stays(answer: Any, words: str) -> None:
+    """A wrong answer raises in words and changes nothing: the same call still waits."""
+    with opened(agent_of(FIND, tools=[find])) as sim:
+        request, version = asked(sim), len(sim.journal)
+        with pytest.raises(SimulationError, match=words):
+            sim.answer(request, answer)
+        assert sim.pending == (request,)
+        assert len(sim.journal) == version
+
+
+def test_a_request_is_answered_once() -> None:
+    """A second answer to the same request, and an answer to an unknown one, are refused by name."""
+    with opened(agent_of(FIND, FIND, tools=[find])) as sim:
+        request = asked(sim)
+        assert sim.answer(request, {"a": 1}, wait=PATIENCE)
+        with pytest.raises(SimulationError, match="answered already"):
+            sim.answer(request, {"a": 2})
+        with pytest.raises(SimulationError, match="nothing waits under nobody"):
+            sim.answer("nobody", {"a": 2})
+        assert len(sim.pending) == 1
+
+
+def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
+    """All calls of a turn are pending at once; answered last to first they give one response in their order."""
+    calls = [call("find", order_id=f"A-{number}") for number in range(5)]
+    with opened(agent_of(calls, tools=[find])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [request.arguments["order_id"] for request in tool_requests(sim)] == [
+            f"A-{n}" for n in range(5)
+        ]
+        for request in reversed(tool_requests(sim)):
+            assert sim.answer(request, {"for": request.arguments["order_id"]}, wait=PATIENCE)
+        (event,) = [e for e in sim.session.turns[0].events if "functionResponse" in str(e)]
+        parts: Any = event["content"]
+        assert [part["functionResponse"]["response"]["for"] for part in parts["parts"]] == [
+            f"A-{n}" for n in range(5)
+        ]
+
+
+# ---------------------------------------------------------------- real, refuse, and swaps
+
+
+def test_real_and_refuse_and_person_by_tool() -> None:
+    """Each tool has its own player: one really answers, one is refused, everybody else is a person's."""
+    calls = [call("find", order_id="A-1"), call("other", order_id="B-2"), call("breaks")]
+    agent = agent_of(calls, tools=[find, other, breaks])
+    with opened(agent, tools={"find": "real", "other": "refuse"}) as sim:
+        request = asked(sim)
+        assert request.tool_name == "breaks"
+        assert sim.answer(request, {"fine": True}, wait=PATIENCE)
+        by_tool = {fact.tool_name: fact for fact in tool_facts(sim)}
+        assert {name: fact.provenance.source for name, fact in by_tool.items()} == {
+            "find": "real",
+            "other": "refused",
+            "breaks": "written",
+        }
+        assert entries(sim, "tool_error")[0].error_type == "refused"
+
+
+def test_a_real_tools_exception_ends_in_the_timeline_and_the_session_goes_on() -> None:
+    """What a real tool raises is an error entry and a failed turn; the next query works."""
+    with opened(agent_of([call("breaks")], tools=[breaks]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (error,) = entries(sim, "tool_error")
+        assert (error.error_type, error.error_message) == ("ConnectionError", "the line is dead")
+        assert error.provenance.source == "real"
+        assert len(entries(sim, "turn_failed")) == 1
+        sim.set_player("tool", "person")
+        assert sim.answer(asked(sim, "again"), {"ok": 1}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_one_call_can_be_answered_by_the_real_tool() -> None:
+    """`run_real` lets the real tool answer this call only; the next one waits for a person again."""
+    with opened(agent_of(FIND, FIND, tools=[find])) as sim:
+        assert sim.run_real(asked(sim), wait=PATIENCE)
+        assert entries(sim, "tool_output")[-1].result["status"] == "really open"
+        assert len(sim.pending) == 1
+
+
+@pytest.mark.parametrize(("player", "source"), [("real", "real"), ("refuse", "refused")])
+def test_a_swap_takes_the_pending_calls_along(player: Any, source: str) -> None:
+    """Who sits down in the middle of a session answers what is pending; a target leaves other tools alone."""
+    calls = [call("find", order_id="A-1"), call("other", order_id="B-2")]
+    with opened(agent_of(calls, tools=[find, other])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.set_player("tool", player, "other", wait=PATIENCE)
+        assert [request.tool_name for request in tool_requests(sim)] == ["find"]
+        assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
+        assert sim.set_player("tool", player, wait=PATIENCE)
+        assert not sim.pending
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_real_calls_in_parallel_run_one_after_the_other() -> None:
+    """No two real tools of a session run at the same time."""
+    running, most = [0], [0]
+
+    async def slow(number: int) -> int:
+        """Take a moment."""
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        await asyncio.sleep(0.01)
+        running[0] -= 1
+        return number
+
+    agent = agent_of([call("slow", number=number) for number in range(4)], tools=[slow])
+    with opened(agent, tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert len(tool_facts(sim)) == 4
+    assert most == [1]
+
+
+def test_a_hanging_real_tool_can_be_stopped_and_the_session_goes_on() -> None:
+    """Stop ends the turn while a real tool hangs; what happened stays, and the next query works."""
+    entered, hang = threading.Event(), threading.Event()
+
+    async def hangs() -> None:
+        """Hang."""
+        entered.set()
+        await asyncio.Event().wait()
+
+    def blocks() -> None:
+        """Block a thread."""
+        entered.set()
+        hang.wait(PATIENCE)
+
+    for tool in (hangs, blocks):
+        entered.clear()
+        with opened(agent_of([call(tool.__name__)], tools=[tool]), tools="real") as sim:
+            assert not sim.query("go", wait=0.0)
+            assert entered.wait(PATIENCE)
+            assert [running.name for running in sim.view().running] == [tool.__name__]
+            sim.stop()
+            assert entries(sim, "turn_failed")[0].stopped
+            sim.set_player("tool", "person")
+            assert sim.query("again", wait=PATIENCE)
+    hang.set()
+
+
+# ---------------------------------------------------------------- what stays open
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_the_person_confirms_or_rejects(confirmed: bool) -> None:
+    """ADK's confirmation is an open call of the user; yes leads to the tool's player, no to ADK's rejection."""
+    with opened(agent_of(FIND, tools=[FunctionTool(find, require_confirmation=True)])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
+        assert sim.confirm(open_call.call_id, confirmed, wait=PATIENCE)
+        assert len(sim.pending) == int(confirmed)
+        if confirmed:
+            assert sim.answer(sim.pending[0], {"status": "open"}, wait=PATIENCE)
+            assert response_of(sim) == {"status": "open"}
+        else:
+            assert "rejected" in str(response_of(sim))
+        assert sim.session.state is SessionState.COMPLETED
+        with pytest.raises(SimulationError, match="no open call"):
+            sim.confirm(open_call.call_id, confirmed)
+
+
+def test_a_confirmations_payload_reaches_the_tool() -> None:
+    """What the person gives along with a yes is what the real tool finds in its context."""
+
+    def pay(amount: int, tool_context: ToolContext) -> Any:
+        """Pay."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="How much?", payload={"limit": 1})
+            return {"waiting": True}
+        return tool_context.tool_confirmation.payload
+
+    with opened(agent_of([call("pay", amount=5)], tools=[pay]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
+        assert sim.confirm(open_call.call_id, confirmed=True, payload={"limit": 3}, wait=PATIENCE)
+        assert response_of(sim) == {"limit": 3}
+
+
+def test_a_long_running_call_is_answered_now_and_again_later() -> None:
+    """A first answer goes to the agent at once; a reply in a later turn gives the result."""
+
+    def turn(request: LlmRequest) -> list[types.Part]:
+        return [say(f"seen: {request.contents[-1].parts}")]
+
+    with opened(agent_of(FIND, turn, turn, tools=[LongRunningFunctionTool(find)])) as sim:
+        request = asked(sim)
+        assert isinstance(request, ToolRequest)
+        assert request.is_long_running
+        assert sim.answer(request, {"ticket": 7}, wait=PATIENCE)
+        (open_call,) = sim.session.open_calls
+        assert open_call.answered
+        assert sim.reply(open_call.call_id, {"result": "shipped"}, wait=PATIENCE)
+        assert entries(sim, "user_reply")[0].response == {"result": "shipped"}
+        assert "shipped" in entries(sim, "final_response")[-1].content
+
+
+def test_a_long_running_call_can_be_left_open() -> None:
+    """Without a first answer the turn ends open; the late reply is what the agent goes on with."""
+    with opened(agent_of(FIND, tools=[LongRunningFunctionTool(find)])) as sim:
+        assert sim.answer(asked(sim), ToolAnswer(outcome=Deferred()), wait=PATIENCE)
+        (open_call,) = sim.session.open_calls
+        assert not open_call.answered
+        assert sim.reply(open_call.call_id, "late", wait=PATIENCE)
+        assert response_of(sim) == {"result": "late"}
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_streaming_shows_the_models_text_and_ends_the_same() -> None:
+    """With streaming the session ends as without: partial chunks are no entries of the timeline."""
+    with opened(agent_of([say("a long answer")])) as sim:
+        assert sim.query("go", wait=PATIENCE, streaming=True)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["a long answer"]

@@ -1,0 +1,346 @@
+"""Delicate spots: stopping and closing at any moment, one agent in two sessions, commands at a wrong time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from pydantic import PrivateAttr
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.runtime import Simulation, SimulationError
+from simulator.session import Seats
+from tests.simulator.runtime.more_ways import coding
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    answer_all,
+    call,
+    opened,
+    play,
+    say,
+    tool_requests,
+)
+from tests.simulator.runtime.ways import Traces, confirmed, parallel_calls, plain, side_by_side
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
+
+
+class Gate:
+    """Something real that is entered, and does not come out before it is let out."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self.let_out = threading.Event()
+
+    def hang(self) -> str:
+        """Hang in a thread."""
+        self.entered.set()
+        assert self.let_out.wait(PATIENCE)
+        return "late"
+
+    async def hang_later(self) -> str:
+        """Hang on the loop."""
+        self.entered.set()
+        await asyncio.sleep(PATIENCE)
+        return "never"
+
+
+class Hanging(BaseLlm):
+    """A model that hangs."""
+
+    model: str = "hanging"
+    _gate: Gate = PrivateAttr()
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Hang."""
+        await self._gate.hang_later()
+        yield LlmResponse()
+
+
+def _sync_tool(gate: Gate) -> Simulation:
+    return opened(agent_of([call("hang")], tools=[gate.hang]), tools="real")
+
+
+def _async_tool(gate: Gate) -> Simulation:
+    return opened(agent_of([call("hang_later")], tools=[gate.hang_later]), tools="real")
+
+
+def _model(gate: Gate) -> Simulation:
+    agent = agent_of()
+    model = Hanging()
+    model._gate = gate
+    agent.model = model
+    return opened(agent)
+
+
+_RUNNING = [_sync_tool, _async_tool, _model]
+
+
+@pytest.mark.parametrize("opening", _RUNNING)
+def test_stop_ends_what_is_running(opening: Callable[[Gate], Simulation]) -> None:
+    """A turn in which something real hangs can be stopped; the stop stands in the timeline, and rest is rest."""
+    gate = Gate()
+    with opening(gate) as sim:
+        assert not sim.query("go", wait=0)
+        assert gate.entered.wait(PATIENCE)
+        view = sim.view()
+        assert view.busy
+        assert len(view.running) == 1
+        sim.stop()
+        gate.let_out.set()
+        view = sim.view()
+        assert not view.busy
+        assert view.running == ()
+        assert view.pending == ()
+        assert view.session.turns[-1].stopped
+        assert view.session.history[-1].type == "turn_failed"
+        assert view.session.state.value == "awaiting_query"
+        head = view.head
+        assert sim.wait(PATIENCE)
+        assert sim.view().head == head, "the late result of what was stopped changes nothing"
+
+
+@pytest.mark.parametrize("opening", [_sync_tool, _async_tool])
+def test_a_call_that_was_stopped_has_no_answer(opening: Callable[[Gate], Simulation]) -> None:
+    """What the framework puts in the place of the answer that never came is not shown as the tool's answer."""
+    gate = Gate()
+    with opening(gate) as sim:
+        sim.query("go", wait=0)
+        assert gate.entered.wait(PATIENCE)
+        sim.stop()
+        gate.let_out.set()
+        happened = [entry.type for entry in sim.session.history if entry.type != "session_note"]
+        assert happened == ["user_query", "tool_call", "turn_failed"]
+
+
+def test_a_long_running_call_that_was_stopped_takes_no_late_result() -> None:
+    """The turn that made the call is gone, so nothing is left open that could be answered."""
+    gate = Gate()
+    agent = agent_of([call("hang"), call("_slow")], tools=[gate.hang, LongRunningFunctionTool(_slow)])
+    with opened(agent, tools={"hang": "real"}) as sim:
+        sim.query("go", wait=0)
+        assert gate.entered.wait(PATIENCE)
+        sim.stop()
+        gate.let_out.set()
+        assert sim.session.open_calls == ()
+
+
+def _slow() -> None:
+    """Take days."""
+
+
+@pytest.mark.parametrize("opening", _RUNNING)
+def test_close_while_something_runs_writes_nothing(opening: Callable[[Gate], Simulation]) -> None:
+    """Closing drops the turn without a word in the journal."""
+    gate = Gate()
+    sim = opening(gate)
+    sim.query("go", wait=0)
+    assert gate.entered.wait(PATIENCE)
+    text = sim.journal.to_json()
+    sim.close()
+    gate.let_out.set()
+    sim.close()
+    assert sim.wait(0)
+    assert sim.journal.to_json() == text
+
+
+def test_a_real_call_that_was_cut_off_is_never_run_again_by_itself() -> None:
+    """After a close in the middle of a real tool, a person decides: it may have run."""
+    gate = Gate()
+    sim = _sync_tool(gate)
+    sim.query("go", wait=0)
+    assert gate.entered.wait(PATIENCE)
+    sim.close()
+    gate.let_out.set()
+    again = Gate()
+    config = SimulatedAgentConfig(
+        "stage", agent_of([call("hang")], tools=[again.hang]), "set.json", app_name="stage"
+    )
+    with Simulation.resume(sim.journal.branched(sim.journal.head), config) as resumed:
+        (request,) = tool_requests(resumed)
+        assert request.may_have_run
+        assert not again.entered.is_set()
+        assert resumed.answer(request, "it did", wait=PATIENCE)
+        assert resumed.session.state.value == "completed"
+
+
+_PENDING: list[Callable[[Traces], Any]] = [plain, confirmed, parallel_calls, side_by_side, coding]
+
+
+def _until_pending(sim: Simulation) -> None:
+    assert sim.query("go", wait=PATIENCE)
+    if len(sim.pending) > 1:
+        assert sim.answer(sim.pending[-1], {"part": 1}, wait=PATIENCE)
+
+
+@pytest.mark.parametrize("way", _PENDING)
+def test_stop_while_a_person_thinks(way: Callable[[Traces], Any]) -> None:
+    """A turn that waits for a person (parallel calls in part answered, code, an approval) is stopped, and a new query runs."""
+    traces = Traces()
+    with opened(way(traces)) as sim:
+        _until_pending(sim)
+        if sim.session.is_running:
+            sim.stop()
+        assert sim.pending == ()
+        assert sim.query("again", wait=PATIENCE)
+        answer_all(sim)
+        assert not sim.view().busy
+        assert traces.ran == []
+        assert [turn.stopped for turn in sim.session.turns] in ([True, False], [False, False])
+
+
+@pytest.mark.parametrize("way", _PENDING)
+def test_close_in_each_state_leaves_nothing_behind(way: Callable[[Traces], Any]) -> None:
+    """Before a query, while a person thinks, and after the end: a close leaves no task of the session on the loop."""
+    for depth in range(3):
+        sim = opened(way(Traces()))
+        before = sim._loop.call(lambda: len(asyncio.all_tasks()))
+        if depth == 1:
+            _until_pending(sim)
+        if depth == 2:
+            play(sim)
+        sim.close()
+        sim.close()
+        assert sim._loop.call(lambda: len(asyncio.all_tasks())) <= before
+        assert sim.wait(0)
+        assert sim.pending == ()
+
+
+def test_two_sessions_over_one_agent_do_not_mix() -> None:
+    """Two sessions of the same config at the same time: each has its own calls, answers, state and seats."""
+    traces = Traces()
+    agent = agent_of(
+        lambda request: [call("hit", mark=_query_of(request))],
+        lambda request: [say(f"answer to {_query_of(request)}")],
+        tools=[traces.hit],
+        output_key="said",
+    )
+    one, two = opened(agent, seed="one"), opened(agent, seed="two", tools="real")
+    with one, two:
+        assert one.query("first", wait=PATIENCE)
+        assert two.query("second", wait=PATIENCE)
+        assert [request.arguments for request in tool_requests(one)] == [{"mark": "first"}]
+        assert two.session.state.value == "completed"
+        assert two.session.current_state == {"said": "answer to second"}
+        assert traces.ran == ["second"]
+        assert one.answer(one.pending[0], {"found": 1}, wait=PATIENCE)
+        assert one.session.current_state == {"said": "answer to first"}
+        assert one.session.history[-1].content == "answer to first"  # type: ignore[union-attr] # it is the final response
+        assert traces.ran == ["second"]
+
+
+def _query_of(request: LlmRequest) -> str:
+    parts = request.contents[0].parts or []
+    return parts[0].text or ""
+
+
+def test_many_sessions_over_one_agent_from_many_threads() -> None:
+    """Sessions that threads open and play at the same time over one agent all end as one alone does."""
+    agent = plain(Traces())
+    ends: list[list[str]] = []
+
+    def session() -> None:
+        with opened(agent) as sim:
+            play(sim)
+            ends.append([entry.type for entry in sim.session.history])
+
+    threads = [threading.Thread(target=session) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert ends == [["user_query", "tool_call", "tool_output", "final_response"]] * 6
+
+
+def test_a_query_while_the_agent_is_busy_is_refused() -> None:
+    """A query, or a late reply, in the middle of a turn is a clear error and changes nothing."""
+    with opened(plain(Traces())) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        text = sim.journal.to_json()
+        with pytest.raises(SimulationError, match="turn 0 has not ended"):
+            sim.query("more")
+        with pytest.raises(SimulationError, match="no open call has the id 'x'"):
+            sim.reply("x", 1)
+        assert sim.journal.to_json() == text
+        assert len(sim.pending) == 1
+
+
+def test_commands_that_do_not_fit_are_refused() -> None:
+    """Nothing to stop, nothing to answer, answered twice, an empty query: a clear error each."""
+    with opened(plain(Traces())) as sim:
+        with pytest.raises(SimulationError, match="nothing to stop"):
+            sim.stop()
+        with pytest.raises(SimulationError, match="no turn is running"):
+            sim.answer("0//x#0", 1)
+        with pytest.raises(SimulationError, match="the query is empty"):
+            sim.query("  ")
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = sim.pending
+        with pytest.raises(SimulationError, match="nothing waits under 0//x#0"):
+            sim.answer("0//x#0", 1)
+        assert sim.answer(request, 1, wait=PATIENCE)
+        with pytest.raises(SimulationError):
+            sim.answer(request, 1)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object(), b"x"])
+def test_an_answer_that_json_cannot_hold_is_refused(value: Any) -> None:
+    """An answer, or a state value with it, that JSON cannot hold is refused; the call still waits."""
+    with opened(plain(Traces())) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        with pytest.raises(SimulationError, match="not a JSON value"):
+            sim.answer(sim.pending[0], {"deep": [value]})
+        assert len(sim.pending) == 1
+        assert sim.answer(sim.pending[0], {"deep": []}, wait=PATIENCE)
+
+
+def test_real_state_that_json_cannot_hold_is_kept_as_json_with_a_word() -> None:
+    """A real tool's state value without a JSON form becomes what JSON makes of it, and the person is told."""
+
+    def stamp(tool_context: Any) -> str:
+        """Write a set."""
+        tool_context.state["seen"] = {"b", "a"}
+        return "ok"
+
+    with opened(agent_of([call("stamp")], tools=[stamp]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.session.current_state == {"seen": ["a", "b"]}
+        assert any("'seen'" in problem for problem in sim.view().problems)
+        assert sim.query("and now", wait=PATIENCE)
+        assert not sim.view().problems, "those of the turn before are told no longer"
+
+
+def test_a_stopped_session_is_resumed_as_stopped() -> None:
+    """The stop is a fact: a resume shows it, runs nothing, and takes a new query."""
+    with opened(plain(Traces())) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        sim.stop()
+        session, journal = sim.session, sim.journal.branched(sim.journal.head)
+    traces = Traces()
+    config = SimulatedAgentConfig("stage", plain(traces), "set.json", app_name="stage")
+    with Simulation.resume(journal, config) as sim:
+        assert sim.session == session
+        sim.set_player("tool", "real")
+        assert sim.query("again", wait=PATIENCE)
+        assert sim.session.state.value == "completed"
+
+
+def test_a_seat_swapped_while_calls_wait_takes_them_along() -> None:
+    """Two calls wait; one is answered; then real tools sit down: the other one runs, once."""
+    traces = Traces()
+    with opened(parallel_calls(traces), tools=Seats().tools) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"by": "person"}, wait=PATIENCE)
+        assert sim.set_player("tool", "real", wait=PATIENCE)
+        assert traces.ran == ["b"]
+        assert sim.session.state.value == "completed"

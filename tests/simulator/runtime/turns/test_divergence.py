@@ -1,0 +1,166 @@
+"""An agent that was changed since its journal was written: told apart step by step, and nothing is harmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent
+from google.genai import types
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.journal import Journal
+from simulator.runtime import Simulation, SimulationError
+from simulator.session import Seats
+from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, play, say, tool_requests
+from tests.simulator.runtime.ways import Traces
+
+Make = Callable[[Traces], BaseAgent]
+
+
+def _agent(traces: Traces, *turns: Any, **more: Any) -> BaseAgent:
+    script = turns or ([call("hit", mark="a")], [call("hit", mark="b")])
+    return agent_of(*script, tools=[traces.hit, traces.hit_later], instruction="Be kind.", **more)
+
+
+def _config(agent: BaseAgent) -> SimulatedAgentConfig:
+    return SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+
+
+def _recorded() -> str:
+    """Return the JSON of a session that is in the middle of its second tool call."""
+    with Simulation.open(_config(_agent(Traces())), seed="seed") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(sim.pending[0], {"found": 1}, wait=PATIENCE)
+        assert [request.arguments for request in tool_requests(sim)] == [{"mark": "b"}]
+        return sim.journal.to_json()
+
+
+def _rewriting(mark: str) -> Callable[..., None]:
+    def rewrite(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
+        args["mark"] = mark
+
+    return rewrite
+
+
+def _other_arguments(traces: Traces) -> BaseAgent:
+    return _agent(traces, before_tool_callback=_rewriting("z"))
+
+
+def _removed_tool(traces: Traces) -> BaseAgent:
+    return agent_of([call("hit", mark="a")], tools=[traces.hit], instruction="Be kind.")
+
+
+def _other_contents(traces: Traces) -> BaseAgent:
+    def add(callback_context: Any, llm_request: Any) -> None:
+        llm_request.contents[0].parts.append(say("please"))
+
+    return _agent(traces, before_model_callback=add)
+
+
+def _extra_model_turn(traces: Traces) -> BaseAgent:
+    def speak(callback_context: Any) -> Any:
+        return types.Content(role="model", parts=[say("I speak first")])
+
+    return _agent(traces, before_agent_callback=speak)
+
+
+def _renamed_agent(traces: Traces) -> BaseAgent:
+    return _agent(traces, name="other")
+
+
+_CHANGES: list[tuple[Make, str]] = [
+    (_other_arguments, "arguments"),
+    (_removed_tool, "tools"),
+    (_other_contents, "contents"),
+    (_extra_model_turn, "never asked"),
+    (_renamed_agent, "never asked"),
+]
+
+
+@pytest.mark.parametrize(("make", "what"), _CHANGES)
+def test_a_changed_agent_is_told_apart(make: Make, what: str) -> None:
+    """The view names the step and what differs; no tool runs, no model is asked, the journal is as it was."""
+    text, traces, asked = _recorded(), Traces(), len(ASKED)
+    journal = Journal.from_json(text)
+    with Simulation.resume(journal, _config(make(traces))) as sim:
+        view = sim.view()
+        assert view.divergence is not None
+        assert what in view.divergence.what
+        assert sim.journal.fact(view.divergence.fact).kind in {"model_answered", "tool_answered"}
+        assert str(view.divergence.fact) in view.divergence.sentence()
+        assert not view.busy
+        assert view.pending == ()
+        assert sim.wait(0)
+        assert traces.ran == []
+        assert len(ASKED) == asked
+        assert sim.journal.to_json() == text
+
+
+@pytest.mark.parametrize(("make", "_what"), _CHANGES[:3])
+def test_a_diverged_session_refuses_to_go_on(make: Make, _what: str) -> None:
+    """Commands that need the turn are refused with a clear word, and still nothing changes."""
+    text = _recorded()
+    with Simulation.resume(Journal.from_json(text), _config(make(Traces()))) as sim:
+        with pytest.raises(SimulationError):
+            sim.query("more")
+        with pytest.raises(SimulationError, match="no turn is running"):
+            sim.answer("0//x#0", {"found": 1})
+        with pytest.raises(SimulationError, match="no turn is running"):
+            sim.stop()
+        assert sim.journal.to_json() == text
+
+
+@pytest.mark.parametrize(("make", "_what"), _CHANGES[:3])
+def test_one_can_go_back_to_before_it(make: Make, _what: str) -> None:
+    """Back before the turn there is no divergence; the changed agent runs a new branch, and the old one is kept."""
+    traces = Traces()
+    with Simulation.resume(Journal.from_json(_recorded()), _config(make(traces))) as sim:
+        old = sim.journal.path()
+        sim.move_head(1)
+        assert sim.view().divergence is None
+        play(sim)
+        assert sim.view().divergence is None
+        assert sim.session.state.value == "completed"
+        assert [sim.journal.fact(number) for number, _ in old] == [fact for _, fact in old]
+        assert traces.ran == []
+
+
+def test_one_can_go_on_right_before_the_step() -> None:
+    """Moved to the fact before the step that no longer fits, the session goes on from there with the new agent."""
+    with Simulation.resume(Journal.from_json(_recorded()), _config(_other_arguments(Traces()))) as sim:
+        found = sim.view().divergence
+        assert found is not None
+        sim.move_head(found.fact - 1)
+        assert sim.view().divergence is None
+        assert [request.arguments for request in tool_requests(sim)] == [{"mark": "z"}]
+        assert sim.answer(sim.pending[0], {"found": 1}, wait=PATIENCE)
+
+
+def test_another_instruction_is_only_a_warning() -> None:
+    """What the agent is told may change without harm to what is recorded: the person is told, and goes on."""
+    agent = _agent(Traces())
+    agent.instruction = "Be brief."  # type: ignore[attr-defined] # agent_of makes an LlmAgent
+    with Simulation.resume(Journal.from_json(_recorded()), _config(agent)) as sim:
+        view = sim.view()
+        assert view.divergence is None
+        assert any("the agent's system changed" in problem for problem in view.problems)
+        assert len(view.pending) == 1
+
+
+def test_a_completed_turn_is_not_re_executed() -> None:
+    """A change of the agent does not touch turns that have ended: their events stand in the journal."""
+    with Simulation.open(_config(_agent(Traces())), seed="seed", seats=Seats(tools={"*": "refuse"})) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        text, session = sim.journal.to_json(), sim.session
+    with Simulation.resume(Journal.from_json(text), _config(_renamed_agent(Traces()))) as sim:
+        assert sim.view().divergence is None
+        assert sim.session == session
+
+
+def test_another_agent_is_refused() -> None:
+    """A journal is resumed with the agent of its name only."""
+    config = SimulatedAgentConfig("another", _agent(Traces()), "stage.evalset.json")
+    with pytest.raises(SimulationError, match="the session is with 'stage', not with 'another'"):
+        Simulation.resume(Journal.from_json(_recorded()), config)

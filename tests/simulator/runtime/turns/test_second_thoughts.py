@@ -1,0 +1,270 @@
+"""Tests of undo, of answers that are refused, and of what the timeline calls an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from simulator import (
+    ErrorEffect,
+    InjectionRule,
+    Journal,
+    SessionState,
+    SimulatedAgentConfig,
+    Simulation,
+    SimulationError,
+)
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rule_effects import HangEffect
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+
+RAN: list[str] = []
+
+
+def find(order_id: str) -> dict[str, str]:
+    """Find an order for real."""
+    RAN.append(order_id)
+    return {"order_id": order_id, "status": "real"}
+
+
+def two_calls() -> Any:
+    """Make an agent that finds two orders, one after the other."""
+    return agent_of([call("find", order_id="A")], [call("find", order_id="B")], [say("done")], tools=[find])
+
+
+def test_seats_and_rules_go_back_with_the_head_one_step_each() -> None:
+    """A swap and a switch are steps of their own, so that nobody loses an answer with them; a redo brings each back."""
+    rule = InjectionRule(
+        rule_id="r", tool_name="other", effect=ErrorEffect(error_code=503, error_message="busy")
+    )
+    with opened(two_calls(), rules=[rule]) as sim:
+        sim.query("go", wait=PATIENCE)
+        sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
+        sim.switch_rule("r", enabled=False)
+        sim.set_player("tool", "refuse", "other")
+        waits, head = sim.pending[0].key, sim.journal.head
+        for enabled in (False, True):
+            sim.undo()
+            assert sim.session.seats.of_tool("other") == "person"
+            assert [found.enabled for found in sim.session.rules] == [enabled]
+            assert sim.pending[0].key == waits
+        while sim.can_redo():
+            sim.redo()
+        assert sim.journal.head == head
+        assert sim.session.seats.of_tool("other") == "refuse"
+
+
+def test_what_is_set_in_the_moment_of_the_opening_is_a_step_of_its_own() -> None:
+    """Also where the clock stands still; what the session was opened with is none."""
+    rule = InjectionRule(
+        rule_id="r", tool_name="other", effect=ErrorEffect(error_code=503, error_message="busy")
+    )
+    script: JsonObject = {"parts": [{"text": "hello"}]}
+    for clock in (lambda: 5.0, iter(range(9, 0, -1)).__next__):
+        with opened(two_calls(), rules=[rule], tools={"find": "offline"}, clock=clock) as sim:
+            assert not sim.can_undo()
+            sim.set_player("tool", "refuse", "other")
+            sim.set_rules([])
+            sim.set_user("script", script=(script,), hold=True)
+            for _ in range(3):
+                assert sim.can_undo()
+                sim.undo()
+            assert not sim.can_undo()
+
+
+def test_an_undo_runs_nothing_real_by_itself() -> None:
+    """Back where a real tool sat, the call waits for a person first, who can let it go on."""
+    with opened(two_calls()) as sim:
+        sim.query("go", wait=PATIENCE)
+        before, ran = sim.journal.head, list(RAN)
+        sim.set_player("tool", "real", wait=PATIENCE)
+        assert len(RAN) == len(ran) + 2
+        sim.move_head(before + 1, wait=PATIENCE)
+        assert sim.session.seats.of_tool("find") == "real"
+        assert [request.would_answer for request in sim.pending] == ["real"]
+        assert len(RAN) == len(ran) + 2
+        sim.go_on(wait=PATIENCE)
+        assert len(RAN) == len(ran) + 2
+        assert [getattr(request, "may_have_run", None) for request in sim.pending] == [True]
+        sim.run_real(sim.pending[0], wait=PATIENCE)
+        assert len(RAN) == len(ran) + 3
+
+
+@pytest.mark.parametrize("player", ["offline", "refuse"])
+def test_who_sits_there_does_not_answer_again_by_themselves(player: str) -> None:
+    """An answer that was made by itself can be given another way: the call waits, and the next ones go as seated."""
+    with opened(two_calls(), tools=player) as sim:
+        sim.query("go", wait=PATIENCE)
+        first = next(number for number, fact in sim.journal.path() if fact.kind == "tool_answered")
+        history = sim.session.history
+        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        (request,) = sim.pending
+        assert request.would_answer == player
+        sim.answer(request, {"status": "mine"}, wait=PATIENCE)
+        assert not sim.pending
+        assert sim.session.history != history
+        sim.undo()
+        assert sim.pending[0].key == request.key
+        sim.go_on(wait=PATIENCE)
+        assert [entry.type for entry in sim.session.history] == [entry.type for entry in history]
+
+
+def test_a_rule_does_not_answer_again_by_itself() -> None:
+    """Back at a call that a rule failed, a person has it; let go on, the rule fails it as before."""
+    rule = InjectionRule(
+        rule_id="r", tool_name="find", effect=ErrorEffect(error_code=503, error_message="busy")
+    )
+    with opened(two_calls(), rules=[rule]) as sim:
+        sim.query("go", wait=PATIENCE)
+        history = sim.session.history
+        first = next(number for number, fact in sim.journal.path() if fact.kind == "tool_answered")
+        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        (request,) = sim.pending
+        assert request.would_answer == "r"
+        text = sim.journal.to_json()
+        sim.go_on(wait=PATIENCE)
+        assert [entry.type for entry in sim.session.history] == [entry.type for entry in history]
+        config = SimulatedAgentConfig("stage", two_calls(), "stage.evalset.json", app_name="stage")
+        with Simulation.resume(Journal.from_json(text), config) as again:
+            assert again.pending[0].would_answer == "r"
+            again.answer(again.pending[0], {"status": "mine"}, wait=PATIENCE)
+            kinds = [entry.type for entry in again.session.history]
+            assert kinds.count("tool_output") == kinds.count("tool_error") == 1
+
+
+def test_a_turn_of_the_agents_own_model_can_be_taken_another_way() -> None:
+    """Back before it, a person has the model's turn; the others it makes itself."""
+    with opened(two_calls()) as sim:
+        sim.query("go", wait=PATIENCE)
+        first = next(number for number, fact in sim.journal.path() if fact.kind == "model_answered")
+        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        (request,) = sim.pending
+        assert (request.kind, request.would_answer) == ("model", "model")
+        sim.answer(request, "No, thank you.", wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_a_swap_lets_the_one_who_sits_down_answer_at_once() -> None:
+    """Whoever chooses a player after coming back means it: the call goes to them."""
+    with opened(two_calls(), tools="offline") as sim:
+        sim.query("go", wait=PATIENCE)
+        first = next(number for number, fact in sim.journal.path() if fact.kind == "tool_answered")
+        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        sim.set_player("tool", "refuse", "find", wait=PATIENCE)
+        assert not sim.pending
+
+
+def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
+    """At any depth, step by step, and nothing is lost; another step instead of a redo ends it."""
+    with opened(two_calls()) as sim:
+        sim.query("go", wait=PATIENCE)
+        sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
+        sim.set_rules([])
+        sim.answer(sim.pending[0], {"status": "second"}, wait=PATIENCE)
+        sim.query("more", wait=PATIENCE)
+        assert not sim.can_redo()
+        back = [(sim.journal.head, sim.session.history)]
+        while sim.can_undo():
+            sim.undo()
+            back.append((sim.journal.head, sim.session.history))
+        assert len(back) == 6
+        for head, history in back[-2::-1]:
+            assert sim.view().redoes is not None
+            sim.redo()
+            assert (sim.journal.head, sim.session.history) == (head, history)
+        with pytest.raises(SimulationError, match="no step to bring back"):
+            sim.redo()
+        sim.undo()
+        sim.query("something else", wait=PATIENCE)
+        assert not sim.can_redo()
+
+
+def test_taking_back_a_stop_leads_to_the_pause_that_it_ended() -> None:
+    """The answers before the stop are still there, and the call waits again."""
+    with opened(two_calls()) as sim:
+        sim.query("go", wait=PATIENCE)
+        sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
+        key, history = sim.pending[0].key, sim.session.history
+        sim.stop()
+        assert not sim.pending
+        sim.undo()
+        assert [request.key for request in sim.pending] == [key]
+        assert sim.session.history == history
+
+
+def test_taking_back_a_turn_of_the_model_that_a_person_asked_for() -> None:
+    """Where a person let the model take one turn and it failed, the person has the turn again, and loses no more."""
+    agent = agent_of([call("find", order_id="A")], RuntimeError("no key"), tools=[find])
+    with opened(agent, agents="person") as sim:
+        sim.query("go", wait=PATIENCE)
+        sim.run_real(sim.pending[0], wait=PATIENCE)
+        sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
+        key = sim.pending[0].key
+        sim.run_real(sim.pending[0], wait=PATIENCE)
+        assert sim.session.history[-1].type == "turn_failed"
+        sim.undo()
+        assert [request.key for request in sim.pending] == [key]
+
+
+def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -> None:
+    """Both come back while the call hangs, so that it can be stopped."""
+    agent = two_calls()
+    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+    rule = InjectionRule(rule_id="hang", tool_name="find", effect=HangEffect())
+    with opened(agent, rules=[rule]) as sim:
+        assert not sim.query("go", wait=0.05)
+        text = sim.journal.to_json()
+        sim.stop()
+        sim.undo(wait=0.05)
+        assert [request.would_answer for request in sim.pending] == ["hang"]
+        sim.go_on(wait=0.05)
+        assert sim.view().busy
+        sim.stop()
+    with Simulation.resume(Journal.from_json(text), config, wait=0.05) as again:
+        assert again.view().busy
+        again.stop()
+        assert again.session.turns[0].stopped
+
+
+@pytest.mark.parametrize("fact", [10**6, -1, 0])
+def test_a_fact_that_is_not_there_changes_nothing(fact: int) -> None:
+    """Going where no fact is, or before the agent was picked, is refused, and what waits goes on waiting."""
+    with opened(two_calls()) as sim:
+        sim.query("go", wait=PATIENCE)
+        before = sim.pending
+        with pytest.raises(SimulationError, match="fact"):
+            sim.move_head(fact)
+        assert sim.pending == before
+        sim.answer(before[0], {"status": "x"}, wait=PATIENCE)
+        assert sim.pending
+
+
+class Report(BaseModel):
+    """What the agent shall answer with."""
+
+    total: int
+
+
+def test_a_text_of_an_agent_with_schema_and_tools_is_checked_before_adk_sees_it() -> None:
+    """A text that is not the output schema's JSON is refused, and the person can write another."""
+    agent = agent_of(tools=[find], output_schema=Report)
+    with opened(agent, agents="person") as sim:
+        sim.query("go", wait=PATIENCE)
+        request = sim.pending[0]
+        for text in ("hello", '{"total": "many"}'):
+            with pytest.raises(SimulationError, match="output schema"):
+                sim.answer(request, text)
+        assert sim.pending == (request,)
+        sim.answer(request, '{"total": 3}', wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
+
+
+def test_a_tool_that_is_not_there_is_an_error_in_the_timeline() -> None:
+    """ADK's own error is shown as one, so that whoever looks for errors finds it."""
+    with opened(agent_of([call("nothing", a=1)], [say("sorry")], tools=[find])) as sim:
+        sim.query("go", wait=PATIENCE)
+        (error,) = [entry for entry in sim.session.history if entry.type == "tool_error"]
+        assert "nothing" in error.error_message
+        assert sim.session.state is SessionState.COMPLETED

@@ -1,0 +1,83 @@
+"""An answer's consequences are waited for: draws are counted, and rest is rest."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.runtime import Simulation
+from tests.simulator.runtime.playing import played, resumed
+from tests.simulator.runtime.shapes import SHAPES
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
+from tests.simulator.runtime.ways import Traces
+
+_RULE = InjectionRule(
+    rule_id="half",
+    tool_name="hit",
+    probability=0.5,
+    random_seed=7,
+    effect=ErrorEffect(error_code=1, error_message="injected"),
+)
+_CALLS = 12
+
+
+def _fired(sim: Simulation) -> list[bool]:
+    return [fact.provenance.source == "injected" for fact in tool_facts(sim)]
+
+
+def _drawn(count: int) -> list[bool]:
+    stream = random.Random(7)  # noqa: S311 - the stream that the rule is documented to draw from
+    return [stream.random() < 0.5 for _ in range(count)]
+
+
+def test_each_call_in_a_turn_takes_the_next_draw() -> None:
+    """Calls one after the other in one turn draw one value after the other from the rule's stream."""
+    agent = agent_of(*[[call("hit", mark=str(number))] for number in range(_CALLS)], tools=[Traces().hit])
+    with opened(agent, tools="refuse", rules=[_RULE]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert _fired(sim) == _drawn(_CALLS)
+
+
+def test_calls_at_once_take_their_draws_in_order() -> None:
+    """Calls of one model turn draw in the order in which they were asked."""
+    agent = agent_of([call("hit", mark=str(number)) for number in range(_CALLS)], tools=[Traces().hit])
+    with opened(agent, tools="refuse", rules=[_RULE]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        by_mark = sorted(tool_facts(sim), key=lambda fact: int(str(fact.arguments["mark"])))
+        assert [fact.provenance.source == "injected" for fact in by_mark] == _drawn(_CALLS)
+
+
+@pytest.mark.parametrize("name", ["nested_agent_tools", "parallel_calls", "writing_callbacks"])
+def test_at_rest_nothing_happens_by_itself(name: str) -> None:
+    """Where a command says that the agent has come to rest, it has: nothing changes until a person does something."""
+    play = played(SHAPES[name], "real")
+    for number in range(3, len(play.journal)):
+        with resumed(play.journal.branched(number).to_json(), SHAPES[name], Traces()) as sim:
+            first = sim.view()
+            assert not first.busy, f"from fact {number}"
+            assert sim.wait(0)
+            assert sim.view().head == first.head
+
+
+def test_an_answer_can_be_given_the_instant_its_call_is_pending() -> None:
+    """Answers that come at once, without waiting for the agent to settle, are taken, each once and in order."""
+
+    async def slow(callback_context: object, llm_request: object) -> None:
+        await asyncio.sleep(0.01)
+
+    calls = [call("hit", mark=str(number)) for number in range(5)]
+    agent = agent_of(calls, [call("hit", mark="last")], tools=[Traces().hit], before_model_callback=slow)
+    with opened(agent) as sim:
+        sim.query("go", wait=0)
+        answered: set[str] = set()
+        while len(answered) < 6:
+            for request in tool_requests(sim):
+                if request.key not in answered:
+                    answered.add(request.key)
+                    sim.answer(request, {"mark": request.arguments["mark"]}, wait=0)
+        assert sim.wait(PATIENCE)
+        assert sim.session.state.value == "completed"
+        assert [fact.arguments["mark"] for fact in tool_facts(sim)] == ["0", "1", "2", "3", "4", "last"]

@@ -1,0 +1,155 @@
+"""A script plays beside people: they answer what it asks, stop it, and let it go on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from google.adk.tools.function_tool import FunctionTool
+
+from simulator import Simulation
+from simulator.facts import ModelAnswered, ToolAnswered, TurnStarted
+from simulator.scripts import Script, ScriptAtWork, ScriptProgress, open_for_script
+from tests.evalset.sessions import PATIENCE, agent, call, refund, say
+from tests.simulator.scripts.recording import config
+from tests.simulator.scripts.test_playing import FIND, desk, last, results, script
+
+TWO = [call("find_order", order_id="A-1"), call("refund", order_id="A-1", amount=1.0)]
+
+
+def asking(progress: ScriptProgress) -> bool:
+    """Return whether somebody is asked."""
+    return bool(progress.asks)
+
+
+def over(progress: ScriptProgress) -> bool:
+    """Return whether it is over."""
+    return progress.is_over
+
+
+@contextmanager
+def at_work(of: Any, lines: dict[str, Any]) -> Iterator[tuple[Simulation, ScriptAtWork]]:
+    """Let a script play in the background."""
+    read = Script.model_validate(lines)
+    with open_for_script(config(of), read) as simulation:
+        work = ScriptAtWork(simulation, read)
+        try:
+            yield simulation, work
+        finally:
+            work.stop()
+
+
+def test_what_the_script_lacks_waits_for_a_person_and_then_it_goes_on() -> None:
+    """A call that no line fits waits and is answered by hand; the other one has its line."""
+    lines = script({"tool": "refund", "returns": 1}, agent="model")
+    with at_work(desk(TWO, [say("done")]), lines) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        (waits,) = work.progress.asks
+        assert waits.words == "an answer to find_order, which order_desk calls"
+        assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
+        assert work.wait(over, PATIENCE)
+        assert work.progress.played is not None
+        assert work.progress.played.came_through
+        assert sorted(map(str, results(simulation.session))) == ["1", "{'by': 'hand'}"]
+
+
+def test_who_said_and_answered_it_is_told() -> None:
+    """The query, the turn and the answer of a script carry its name; what a person answers does not."""
+    lines = script(FIND, {"text": "Late."})
+    with at_work(desk(), lines) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
+        assert work.wait(over, PATIENCE)
+        by = [
+            (fact.kind, fact.provenance.by)
+            for _, fact in simulation.journal.path()
+            if isinstance(fact, (TurnStarted, ModelAnswered, ToolAnswered)) and fact.provenance
+        ]
+    assert by == [
+        ("turn_started", "script"),
+        ("model_answered", "script"),
+        ("tool_answered", None),
+        ("model_answered", "script"),
+    ]
+
+
+def test_it_can_be_stopped_and_the_session_goes_on_by_hand() -> None:
+    """While it asks; what it has done stays."""
+    with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        work.stop()
+        assert work.progress.played is not None
+        assert work.progress.played.stopped == "You stopped the script."
+        assert len(simulation.pending) == 1
+        assert simulation.answer(simulation.pending[0], {}, wait=PATIENCE)
+        assert len(simulation.pending) == 1
+
+
+def test_it_ends_where_somebody_goes_back_or_stops_the_turn() -> None:
+    """Its lines belong to a way that is not gone any more."""
+    with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        assert simulation.undo(wait=PATIENCE)
+        assert work.wait(over, PATIENCE)
+        assert work.progress.played is not None
+        assert work.progress.played.stopped == "Somebody went to another place in the session."
+    with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        simulation.stop()
+        assert work.wait(over, PATIENCE)
+        assert work.progress.played is not None
+        assert work.progress.played.stopped == "Somebody stopped the turn."
+
+
+def test_it_goes_on_where_it_was_after_a_stop_and_after_an_undo() -> None:
+    """What it has used is known from the journal: no line speaks twice, and one that was taken back speaks again."""
+    turns = [
+        {"say": "one", "moves": [FIND, {"tool": "find_order", "returns": 1}, {"text": "First."}]},
+        {"say": "two", "moves": [FIND, {"text": "Second."}]},
+    ]
+    read = Script.model_validate({"turns": turns})
+    with open_for_script(config(desk()), read) as simulation:
+        work = ScriptAtWork(simulation, read)
+        assert work.wait(asking, PATIENCE)
+        work.stop()
+        work = ScriptAtWork(simulation, read, resumes=True)
+        assert work.wait(asking, PATIENCE)
+        assert (work.progress.step.turn, len(simulation.session.turns)) == (2, 2)
+        assert simulation.undo(wait=PATIENCE)  # the call of the second turn
+        assert simulation.undo(wait=PATIENCE)  # the second query
+        assert work.wait(over, PATIENCE)
+        work = ScriptAtWork(simulation, read, resumes=True)
+        assert work.wait(asking, PATIENCE)
+        assert simulation.answer(simulation.pending[0], 2, wait=PATIENCE)
+        assert work.wait(over, PATIENCE)
+        assert work.progress.played is not None
+        assert work.progress.played.came_through, work.progress
+        assert work.progress.played.leftovers == ()
+        assert results(simulation.session) == [1, 2]
+        assert last(simulation.session) == "Second."
+
+
+def test_a_call_left_open_in_the_end_waits_and_the_scripts_lines_answer_what_follows() -> None:
+    """A confirmation that the script forgot is given by a person; its answers for the environment still hold."""
+    of = agent(
+        [call("refund", order_id="A-1", amount=1.0)],
+        [say("ok")],
+        tools=[FunctionTool(refund, require_confirmation=True)],
+    )
+    lines = script(agent="model", environment=[{"tool": "refund", "returns": {"ok": 1}}])
+    with at_work(of, lines) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        assert work.progress.asks[0].words == "the user's confirmation of refund"
+        assert simulation.confirm(simulation.session.open_calls[0].call_id, True, wait=PATIENCE)
+        assert work.wait(over, PATIENCE)
+        assert {"ok": 1} in results(simulation.session)
+
+
+def test_what_breaks_is_told() -> None:
+    """A session that is closed under it ends it with words."""
+    with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
+        assert work.wait(asking, PATIENCE)
+        simulation.close()
+        work.stop()
+        assert work.progress.is_over

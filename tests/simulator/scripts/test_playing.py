@@ -1,0 +1,319 @@
+"""A script plays every seat, says where it cannot go on, and leaves the session open there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.code_executors import BaseCodeExecutor
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+
+from simulator import SimulationError
+from simulator.scripts import Script, ScriptedSession
+from simulator.session.history import FinalResponse, ToolError, ToolOutput, UserReply
+from tests.evalset.sessions import Scripted, agent, call, find_order, refund, say
+from tests.simulator.scripts.recording import LATEST, case_of, config, play
+
+
+def desk(*turns: Any, **more: Any) -> LlmAgent:
+    """Make an agent with two tools."""
+    return agent(*turns, tools=[find_order, refund], **more)
+
+
+def script(*moves: Any, say: str = "go", **more: Any) -> dict[str, Any]:
+    """Make a script of one turn."""
+    return {"turns": [{"say": say, "moves": list(moves)}], **more}
+
+
+def results(session: Any) -> list[Any]:
+    """Return what the tools answered."""
+    found: list[Any] = []
+    for entry in session.history:
+        if isinstance(entry, ToolOutput):
+            found.append(entry.result)
+        elif isinstance(entry, ToolError):
+            found.append(entry.error_type)
+    return found
+
+
+def last(session: Any) -> str:
+    """Return the final response."""
+    return next(each.content for each in reversed(session.history) if isinstance(each, FinalResponse))
+
+
+FIND = {"calls": [{"name": "find_order", "args": {"order_id": "A-1"}}]}
+
+
+def test_the_script_plays_agent_and_environment() -> None:
+    """Calls, answers and the last word are those of the script; no model and no tool is asked."""
+    steps: list[str] = []
+    lines = script(FIND, {"tool": "find_order", "returns": {"status": "late"}}, {"text": "Late."})
+    played = play(desk([say("the model spoke")]), lines, watch=lambda step: steps.append(step.words))
+    assert played.came_through
+    assert results(played.session) == [{"status": "late"}]
+    assert last(played.session) == "Late."
+    assert steps == [
+        "the user speaks",
+        "order_desk is answered by turns.0.moves.0",
+        "find_order is answered by turns.0.moves.1",
+        "order_desk is answered by turns.0.moves.2",
+    ]
+    assert played.session.start_timestamp == LATEST
+
+
+def test_an_agents_own_list_of_moves_serves_it() -> None:
+    """`agent` may be a list, for all turns; the environment's answers serve all turns too."""
+    lines = script(
+        agent=[FIND, {"text": "Late."}],
+        environment=[{"tool": "find_order", "args": {"order_id": "A-1"}, "draft": True}],
+    )
+    played = play(desk(), lines)
+    assert played.came_through
+    assert last(played.session) == "Late."
+
+
+def test_the_agents_own_model_may_play_and_a_move_may_be_its() -> None:
+    """By default it plays where the script has no moves; `model: true` lets it make one turn."""
+    answers = [{"tool": "find_order", "fails": {"error_code": 404, "error_message": "no"}}]
+    turns = [call("find_order", order_id="A-1")], [say("Its own words.")]
+    played = play(desk(*turns), script(environment=answers))
+    assert (results(played.session), last(played.session)) == (["404"], "Its own words.")
+    mixed = script({"model": True}, {"tool": "*", "real": True}, {"text": "Mine."})
+    played = play(desk(*turns), mixed)
+    assert results(played.session) == [{"order_id": "A-1", "status": "real"}]
+    assert last(played.session) == "Mine."
+
+
+@pytest.mark.parametrize("otherwise", ["ask", "fail"])
+def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
+    """It says what waits, where the answer belongs, and gives a line that would do; the session is still open."""
+    read = Script.model_validate(script(FIND, otherwise=otherwise))
+    with ScriptedSession(config(desk()), read) as scripted:
+        played = scripted.play()
+        (waits,) = played.waits
+        assert not played.came_through
+        assert waits.place == ("turns", 0, "moves")
+        assert waits.words == "an answer to find_order, which order_desk calls"
+        assert waits.snippet.startswith("- tool: find_order\n  args:\n    order_id: A-1\n  returns:")
+        assert scripted.simulation.answer(scripted.simulation.pending[0], {"by": "hand"})
+        assert results(scripted.simulation.session) == [{"by": "hand"}]
+    with pytest.raises(SimulationError, match="closed"):
+        scripted.simulation.query("more")
+
+
+def test_the_snippet_of_an_agents_turn_names_its_tools() -> None:
+    """What waits may be the agent's move."""
+    (waits,) = play(desk(), script(agent="person")).waits
+    assert waits.words == "the turn of the agent order_desk"
+    assert "find_order, refund" in waits.snippet
+    assert "- agent: order_desk\n  text: " in waits.snippet
+
+
+def test_what_is_missing_may_be_generated() -> None:
+    """Drafts answer the tools, and the agent's own model plays the agent."""
+    played = play(
+        desk([call("find_order", order_id="A-7")], [say("So.")]), script(agent="person", otherwise="generate")
+    )
+    assert played.came_through
+    assert results(played.session)[0]["order_id"] == "A-7"
+    assert last(played.session) == "So."
+
+
+def test_players_answer_what_the_script_does_not() -> None:
+    """The script's answers come first; then the draft, the real tool, or whoever takes over from there on."""
+    calls = [[call("find_order", order_id=f"A-{number}")] for number in range(3)]
+    answer = {"tool": "find_order", "args": {"order_id": "A-1"}, "returns": {"by": "script"}}
+
+    def answers(player: str) -> list[Any]:
+        played = play(desk(*calls), script(environment=[answer], players={"find_order": player}))
+        assert played.came_through
+        return results(played.session)
+
+    real = [{"order_id": f"A-{number}", "status": "real"} for number in range(3)]
+    assert answers("real") == [real[0], {"by": "script"}, real[2]]
+    assert answers("offline")[1] == {"by": "script"}
+    assert answers("refuse") == ["refused"] * 3
+    everybody = play(desk(*calls), script(players={"*": "real"}))
+    assert results(everybody.session) == real
+
+
+def test_an_answer_for_every_tool_seats_the_script_everywhere() -> None:
+    """`*` answers whichever tool is called, as often as it likes."""
+    calls = [call("find_order", order_id="A-1"), call("refund", order_id="A-1", amount=1.0)]
+    any_tool = {"tool": "*", "times": "any", "raises": "TimeoutError: slow"}
+    played = play(
+        desk(calls, on_tool_error_callback=lambda **_: {"caught": True}),
+        script(environment=[any_tool], players={"refund": "real"}),
+    )
+    assert results(played.session) == ["TimeoutError", "TimeoutError"]
+    assert played.leftovers == ()
+
+
+def test_rules_and_seats_change_where_the_script_says() -> None:
+    """Before the user speaks, and in the middle of a turn; what stands behind the last step is done at its end."""
+    rule = {
+        "rule_id": "down",
+        "tool_name": "find_order",
+        "effect": {"kind": "error", "error_code": 503, "error_message": "no"},
+    }
+    lines = {
+        "agent": "model",
+        "turns": [
+            {
+                "say": "go",
+                "before": [{"rules": [rule]}],
+                "moves": [{"rules": []}, {"seat": "tool", "target": "find_order", "player": "real"}],
+            },
+            {"say": "more", "moves": [{"tool": "refund", "returns": 1}]},
+        ],
+    }
+    calls = [[call("find_order", order_id="A-1")], [say("1")], [call("find_order", order_id="A-2")]]
+    played = play(desk(*calls, [call("refund", order_id="A-1", amount=1.0)]), lines)
+    assert played.came_through
+    assert results(played.session) == ["503", {"order_id": "A-2", "status": "real"}, 1]
+
+
+def test_a_change_in_a_turn_that_lacks_a_line_is_made_all_the_same() -> None:
+    """Lines that nothing asks for do not hold up what stands behind them; they are named in the end."""
+    lines = script(
+        {"tool": "refund", "returns": 1},
+        {"environment": {"kind": "environment_data_given", "text": '{"orders": []}'}},
+        {"tool": "find_order", "returns": 2},
+        agent="model",
+    )
+    played = play(desk([call("find_order", order_id="A-1")]), lines)
+    assert results(played.session) == [2]
+    assert [each.place[-1] for each in played.leftovers] == [0]
+    assert played.session.environment.data == '{"orders": []}'
+
+
+def test_the_user_confirms_and_replies() -> None:
+    """By the tool's name; a late answer comes in a turn of its own."""
+
+    def approve(amount: float) -> dict[str, Any]:
+        """Ask the boss."""
+        return {}
+
+    tools = [FunctionTool(refund, require_confirmation=True), LongRunningFunctionTool(approve)]
+    of = agent([call("refund", order_id="A-1", amount=1.0)], [call("approve", amount=1.0)], tools=tools)
+    lines: dict[str, Any] = {
+        "agent": "model",
+        "turns": [
+            {"say": "go"},
+            {
+                "confirm": True,
+                "tool": "refund",
+                "moves": [{"tool": "refund", "returns": {"ok": 1}}, {"tool": "approve", "later": True}],
+            },
+            {"reply": "yes"},
+        ],
+    }
+    played = play(of, lines)
+    assert played.came_through, (played.refused, played.waits)
+    replies = [each.response for each in played.session.history if isinstance(each, UserReply)]
+    assert replies == [{"confirmed": True}, {"result": "yes"}]
+    assert {"ok": 1} in results(played.session)
+
+
+def test_what_waits_for_the_user_in_the_end_is_named() -> None:
+    """A script that forgets the confirmation is told how to say it; one that confirms what nobody asked, too."""
+    tools = [FunctionTool(refund, require_confirmation=True)]
+    turns: Any = [[call("refund", order_id="A-1", amount=1.0)]]
+    (waits,) = play(agent(*turns, tools=tools), script(agent="model")).waits
+    assert (waits.place, waits.words) == (("turns", 1), "the user's confirmation of refund")
+    assert waits.snippet == "- confirm: true\n  tool: refund\n"
+    misplaced = {"agent": "model", "turns": [{"say": "go"}, {"confirm": True, "tool": "find_order"}]}
+    played = play(agent(*turns, tools=tools), misplaced)
+    assert played.refused is not None
+    assert played.refused.place == ("turns", 1)
+    assert (
+        "nothing waits that fits confirm of find_order; what waits for the user: refund ("
+        in played.refused.words
+    )
+
+
+def test_an_answer_that_does_not_fit_ends_the_script() -> None:
+    """The line is named, with the reason."""
+    lines = script({"tool": "find_order", "later": True}, agent="model")
+    played = play(desk([call("find_order", order_id="A-1")]), lines)
+    assert played.refused is not None
+    assert played.refused.place == ("turns", 0, "moves", 0)
+    assert "not long-running" in played.refused.words
+
+
+def test_a_turn_that_fails_ends_the_script_unless_it_is_meant_to() -> None:
+    """And one that is meant to fail and does not is named."""
+    raises = {"tool": "find_order", "raises": "ValueError: no"}
+    calls = [[call("find_order", order_id="A-1")]]
+    assert play(desk(*calls), script(raises, agent="model")).failure == "turn 1 ended with ValueError: no"
+    meant = {
+        "agent": "model",
+        "turns": [{"say": "go", "moves": [raises], "ends": "failed"}, {"say": "on", "ends": "failed"}],
+    }
+    played = play(desk(*calls), meant)
+    assert played.came_through
+    assert [(each.place, each.words) for each in played.leftovers] == [
+        (("turns", 1, "ends"), "the turn was to end with an error, and ended well")
+    ]
+
+
+def test_a_turn_that_hangs_can_be_stopped() -> None:
+    """A rule lets the call hang; the turn ends when the script stops it, and the next one goes on."""
+    hang = {"rule_id": "hang", "tool_name": "find_order", "effect": {"kind": "hang"}}
+    lines = {"agent": "model", "rules": [hang], "turns": [{"say": "go", "ends": "stopped"}, {"say": "on"}]}
+    played = play(desk([call("find_order", order_id="A-1")]), lines)
+    assert played.came_through
+    assert [turn.stopped for turn in played.session.turns] == [True, False]
+
+
+def test_code_prints_what_the_script_says() -> None:
+    """A block of the agent's code is never run; without a line the script ends there, though it generates all else."""
+
+    class Executor(BaseCodeExecutor):
+        def execute_code(self, invocation_context: Any, code_execution_input: Any) -> Any:
+            """Run code for real."""
+            raise AssertionError("the code ran")
+
+    def coder() -> LlmAgent:
+        turns = [[say("```tool_code\nprint(6 * 7)\n```")], [say("It is 42.")]]
+        return LlmAgent(name="coder", model=Scripted(turns=turns), code_executor=Executor())
+
+    played = play(coder(), script({"prints": "42", "errors": "a warning"}, agent="model"))
+    assert played.came_through, played.waits
+    assert last(played.session) == "It is 42."
+    (waits,) = play(coder(), script(agent="model", otherwise="generate")).waits
+    assert waits.snippet == "# its code:\n#   print(6 * 7)\n- prints: What the code prints.\n"
+
+
+def test_a_content_and_a_state_delta_may_be_said() -> None:
+    """The query may be google-genai's content; what it changes in the state is there."""
+    content = {
+        "role": "user",
+        "parts": [{"text": "Look:"}, {"inline_data": {"mime_type": "image/png", "data": "AAAA"}}],
+    }
+    lines = {
+        "agent": [{"text": "I see."}],
+        "turns": [{"say": content, "state_delta": {"seen": 1}}],
+        "initial_state": {"a": 1},
+    }
+    played = play(desk(), lines)
+    assert played.came_through
+    assert played.session.current_state == {"a": 1, "seen": 1}
+
+
+def test_the_same_seed_repeats_and_times_are_the_scripts() -> None:
+    """Ids and drafts are equal; a turn with a time of its own has it, one without has the present."""
+    lines = {
+        "seed": "s",
+        "session_id": "id",
+        "began": 5.0,
+        "otherwise": "generate",
+        "agent": "model",
+        "turns": [{"say": "go", "at": 7.0}, {"say": "on"}],
+    }
+    first, second = (play(desk([call("find_order", order_id="A-1")]), lines).session for _ in range(2))
+    assert case_of(first) == case_of(second)
+    assert first.start_timestamp == 5.0
+    assert [turn.started_at for turn in first.turns] == [7.0, LATEST]

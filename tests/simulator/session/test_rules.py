@@ -1,0 +1,157 @@
+"""The validation rules of the simulator run's data model hold: one test for each row of its table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from pydantic import ValidationError
+
+from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
+from simulator.facts import Fact
+from simulator.session import (
+    FinalResponse,
+    IllegalFactError,
+    SessionState,
+    SimulationSession,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    UserQuery,
+)
+from tests.simulator.session.making import asked, call, ended, event, journal_of, model, selected, tool
+
+_COMMON: dict[str, Any] = {"fact": 0, "turn": 0, "timestamp": dt.datetime(2025, 1, 1, tzinfo=dt.UTC)}
+_QUERY = UserQuery(content="go", **_COMMON)
+_FINAL = FinalResponse(agent="clerk", content="done", **_COMMON)
+_CALL = ToolCall(agent="clerk", tool_name="find", arguments={}, call_id="c", **_COMMON)
+_OUTPUT = ToolOutput(call_id="c", result=1, **_COMMON)
+_ERROR = ToolError(call_id="c", error_type="E", error_message="no", **_COMMON)
+
+
+def _session(state: SessionState, *history: Any, agent_name: str = "Clerk") -> SimulationSession:
+    return SimulationSession(agent_name=agent_name, state=state, history=history)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\n"])
+def test_config_name_is_not_empty(name: str) -> None:
+    """SimulatedAgentConfig.name: a non-empty string."""
+    with pytest.raises(AgentConfigError, match=r"SimulatedAgentConfig\.name is empty"):
+        SimulatedAgentConfig(name, LlmAgent(name="clerk"), "set.json")
+
+
+@pytest.mark.parametrize("agent", [None, "clerk", object(), LlmAgent])
+def test_config_agent_is_an_adk_agent(agent: Any) -> None:
+    """SimulatedAgentConfig.agent: a valid ADK agent; the error says what it is instead."""
+    with pytest.raises(AgentConfigError, match="not an ADK agent"):
+        SimulatedAgentConfig("Clerk", agent, "set.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "is empty"),
+        (" ", "is empty"),
+        (None, "is a NoneType, not a path"),
+        (5, "is a int, not a path"),
+        (b"set.json", "is a bytes, not a path"),
+        ("\0", "holds a null character"),
+        (".", "is a folder, not a file"),
+        ("..", "is a folder, not a file"),
+        ("/", "is a folder, not a file"),
+        ("nowhere/", "is a folder, not a file"),
+        (Path(), "is a folder, not a file"),
+        (Path(__file__).parent, "is a folder, not a file"),
+        ("~nobody-of-this-name/set.json", "cannot be followed"),
+    ],
+)
+def test_config_path_is_a_path(path: Any, words: str) -> None:
+    """SimulatedAgentConfig.eval_set_path: a valid file path; the error names the field, and what is wrong."""
+    with pytest.raises(AgentConfigError, match=f"eval_set_path .*{words}"):
+        SimulatedAgentConfig("Clerk", LlmAgent(name="clerk"), path)
+
+
+@pytest.mark.parametrize("path", ["set.json", Path("deep") / "set.json"])
+def test_config_path_counts_from_the_working_directory(
+    path: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative eval_set_path is resolved relative to the working directory, an absolute one is used as it is."""
+    monkeypatch.chdir(tmp_path)
+    assert SimulatedAgentConfig("C", LlmAgent(name="c"), path).resolve_eval_set_path() == tmp_path / path
+    absolute = tmp_path / "elsewhere.json"
+    assert SimulatedAgentConfig("C", LlmAgent(name="c"), absolute).resolve_eval_set_path() == absolute
+
+
+@pytest.mark.parametrize(
+    "state", [state for state in SessionState if state is not SessionState.SELECTING_AGENT]
+)
+def test_session_agent_name_is_not_empty(state: SessionState) -> None:
+    """SimulationSession.agent_name: a non-empty string once an agent is selected."""
+    with pytest.raises(ValidationError, match="agent_name is empty"):
+        _session(state, _QUERY, _FINAL, agent_name="")
+    with pytest.raises(ValidationError, match="agent_name"):
+        selected().model_validate({**selected().model_dump(), "agent_name": ""})
+
+
+@pytest.mark.parametrize("state", [SessionState.ACTIVE, SessionState.COMPLETED])
+@pytest.mark.parametrize("history", [(), (_CALL, _FINAL), (_FINAL,)])
+def test_session_history_starts_with_the_query(state: SessionState, history: tuple[Any, ...]) -> None:
+    """SimulationSession.history: starts with `UserQuery` when the state is ACTIVE or beyond."""
+    with pytest.raises(ValidationError, match="starts with a UserQuery"):
+        _session(state, *history)
+    assert _session(SessionState.AWAITING_QUERY).history == ()
+
+
+@pytest.mark.parametrize("last", [_QUERY, _CALL])
+def test_session_history_ends_with_the_final_response(last: Any) -> None:
+    """SimulationSession.history: ends with `FinalResponse` when the state is COMPLETED."""
+    with pytest.raises(ValidationError, match="ends with a FinalResponse"):
+        _session(SessionState.COMPLETED, _QUERY, last)
+    assert _session(SessionState.COMPLETED, _QUERY, _FINAL).history[-1] is _FINAL
+
+
+def test_call_id_is_unique_within_the_session() -> None:
+    """ToolCall.call_id: unique within the session, across turns too; the fact that breaks it is refused."""
+    with pytest.raises(ValidationError, match="call_id 'c' stands for two tool calls"):
+        _session(SessionState.ACTIVE, _QUERY, _CALL, _CALL)
+    with pytest.raises(IllegalFactError, match="the call id c is not unique"):
+        journal_of(asked(), model(call("c"), call("c")))
+    first: list[Fact] = [asked(), model(call("c")), tool("c"), ended(event({"text": "done"}))]
+    with pytest.raises(IllegalFactError, match="the call id c is not unique"):
+        journal_of(*first, asked(turn=1), model(call("c"), turn=1))
+
+
+def test_call_id_is_there() -> None:
+    """A function call without an id cannot be answered, so it is refused."""
+    with pytest.raises(IllegalFactError, match="a function call has no id"):
+        journal_of(asked(), model({"function_call": {"name": "find"}}))
+
+
+@pytest.mark.parametrize("answer", [_OUTPUT, _ERROR])
+def test_answer_matches_a_call(answer: Any) -> None:
+    """ToolOutput and ToolError: their call_id is that of a `ToolCall` before them."""
+    with pytest.raises(ValidationError, match="answers 'c', which no tool call has"):
+        _session(SessionState.ACTIVE, _QUERY, answer)
+    with pytest.raises(ValidationError, match="answers 'c', which no tool call has"):
+        _session(SessionState.ACTIVE, _QUERY, answer, _CALL)
+    assert _session(SessionState.ACTIVE, _QUERY, _CALL, answer).history[-1] is answer
+
+
+@pytest.mark.parametrize("kind", [UserQuery, ToolCall, ToolOutput, ToolError, FinalResponse])
+def test_entries_are_frozen_and_closed(kind: Any) -> None:
+    """An entry of the timeline cannot be changed, and takes no field that nobody knows."""
+    entry = {
+        UserQuery: _QUERY,
+        ToolCall: _CALL,
+        ToolOutput: _OUTPUT,
+        ToolError: _ERROR,
+        FinalResponse: _FINAL,
+    }[kind]
+    field = "turn"
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(entry, field, 1)
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        kind.model_validate({**entry.model_dump(), "more": 1})

@@ -1,0 +1,31 @@
+"""Gives each test of the store an empty database of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness.postgres import Postgres, postgres
+from tests.simulator.store.databases import Kept
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Postgres]:
+    """Run one PostgreSQL server for all tests of this process."""
+    with postgres() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+    """Return an empty database; what was opened of it is closed behind the test."""
+    if request.param == "sqlite":
+        url: str | Path = tmp_path / "data" / "sessions.db"
+    else:
+        running: Postgres = request.getfixturevalue("server")
+        url = running.new_database()
+    databases = Kept(url)
+    yield databases
+    databases.drop_all()

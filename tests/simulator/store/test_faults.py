@@ -1,0 +1,398 @@
+"""Whatever happens to the database: a clear word, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from simulator.facts import Fact, SeatChanged
+from simulator.store import (
+    BrokenJournalError,
+    HeadMovedError,
+    JournalStore,
+    SessionRecord,
+    StoredJournal,
+    StoreError,
+)
+from tests.harness.postgres import Postgres, postgres
+from tests.harness.processes import wait_until
+from tests.simulator.session.making import answered_turn, asked
+from tests.simulator.store.databases import ME, Kept, begun, new_journal, raising
+
+
+def _seat(target: str) -> Fact:
+    return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+
+
+def _troubles(journal: StoredJournal) -> list[str]:
+    return [journal.trouble] if journal.trouble else []
+
+
+def test_a_locked_database_is_named_and_waited_for(kept: Kept) -> None:
+    """`keep` says that it is locked; when the lock is gone, it stores all."""
+    store = kept.store(patience=0.2)
+    journal = begun(store)
+    assert _troubles(journal) == []
+    with kept.locked():
+        journal.append(asked())
+        said = raising(journal.keep)
+        assert "it is locked by another program" in said
+        assert store.name in said
+        assert _troubles(journal) == [said]
+        journal.append(_seat("a"))
+        assert "it is locked by another program" in raising(lambda: store.rename("session", "x"))
+        store.put_drafts("session", {"a": "text"})
+        assert "locked" in raising(store.keep_drafts)
+        assert "locked" in str(store.trouble)
+    journal.keep()
+    store.keep_drafts()
+    assert (journal.trouble, store.trouble) == (None, None)
+    assert kept.store().load("session").to_json() == journal.to_json()
+    assert kept.store().drafts("session") == {"a": "text"}
+
+
+def test_what_could_not_be_stored_is_tried_again_by_itself(kept: Kept) -> None:
+    """Nobody has to act when the database is back."""
+    store = kept.store(patience=0.1)
+    journal = begun(store)
+    with kept.locked():
+        journal.append(asked())
+        raising(journal.keep)
+    wait_until(lambda: kept.store().place("session").length == 3, what="the fact to be stored")
+    wait_until(lambda: journal.trouble is None, what="the trouble to be over")
+    assert kept.store().load("session").to_json() == journal.to_json()
+
+
+def test_keep_does_not_wait_for_ever(kept: Kept) -> None:
+    """It gives up after its time, says so, and nothing is lost."""
+    journal = begun(kept.store(patience=30))
+    with kept.locked():
+        journal.append(asked())
+        with pytest.raises(StoreError, match=r"session 'session' is not stored yet after 0\.05 seconds"):
+            journal.keep(0.05)
+    journal.keep()
+    assert kept.store().load("session").to_json() == journal.to_json()
+
+
+def _fill(kept: Kept, store: JournalStore) -> None:
+    """Let the database have no room any more."""
+    if kept.is_sqlite:
+        pages = kept.run("PRAGMA page_count")[0][0]
+        engine = store._database._engine
+        engine.dispose()
+        event.listen(
+            engine, "connect", lambda dbapi, _: dbapi.execute(f"PRAGMA max_page_count = {pages}"), named=False
+        )
+    else:
+        kept.run(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END$$"
+        )
+        kept.run("CREATE TRIGGER full_disk BEFORE INSERT ON studio_facts EXECUTE FUNCTION full_disk()")
+
+
+def test_a_full_disk_is_named_and_nothing_is_lost(kept: Kept) -> None:
+    """What has no room stays in memory; it is stored when there is room, by another store from an export of the journal too."""
+    store = kept.store()
+    journal = begun(store)
+    _fill(kept, store)
+    for turn in range(40):
+        for fact in answered_turn(turn):
+            journal.append(fact)
+    assert "disk is full" in raising(journal.keep)
+    assert "disk is full" in str(journal.trouble)
+    assert kept.store().load("session").path() == new_journal().path()
+    if kept.is_sqlite:
+        event.listen(store._database._engine, "begin", _make_room)
+    else:
+        kept.run("DROP TRIGGER full_disk ON studio_facts")
+    journal.keep()
+    assert kept.store().load("session").to_json() == journal.to_json()
+
+
+def _make_room(connection: Any) -> None:
+    connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+
+
+def test_a_file_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    """SQLite itself would go on writing to a file without a name; when the file is back, all is stored."""
+    path = tmp_path / "sessions.db"
+    store = JournalStore.open(path)
+    journal = begun(store)
+    kept_files = [each.rename(each.with_name(f"moved-{each.name}")) for each in sorted(tmp_path.iterdir())]
+    journal.append(asked())
+    assert "the file is gone" in raising(journal.keep)
+    assert "the file is gone" in raising(lambda: store.load("session"))
+    path.write_bytes(b"")
+    assert "is another one now" in raising(journal.keep)
+    path.unlink()
+    for each in kept_files:
+        each.rename(each.with_name(each.name.removeprefix("moved-")))
+    journal.keep()
+    store.close()
+    assert JournalStore.open(path).load("session").to_json() == journal.to_json()
+
+
+def test_closing_says_what_could_not_be_stored(kept: Kept) -> None:
+    """The end of a store does not hide what is lost with it."""
+    store = kept.store(patience=0.1)
+    journal = begun(store)
+    with kept.locked():
+        journal.append(asked())
+        with pytest.raises(StoreError, match=r"not stored: session 'session': .*locked by another program"):
+            store.close()
+
+
+BREAKS = {
+    "no JSON": ("UPDATE studio_facts SET body = '{\"kind' WHERE number = 4", "not JSON"),
+    "no fact": ('UPDATE studio_facts SET body = \'{"kind": "guessed"}\' WHERE number = 4', "guessed"),
+    "no object": (
+        "UPDATE studio_facts SET body = '7' WHERE number = 4",
+        "Input should be a valid dictionary",
+    ),
+    "missing": ("DELETE FROM studio_facts WHERE number = 4", "it is missing"),
+    "later parent": (
+        "UPDATE studio_facts SET parent = 6 WHERE number = 4",
+        "it follows fact 6, which is not before it",
+    ),
+    "itself": ("UPDATE studio_facts SET parent = 4 WHERE number = 4", "which is not before it"),
+    "below the root": ("UPDATE studio_facts SET parent = -7 WHERE number = 4", "which is not before it"),
+    "cannot follow": ("UPDATE studio_facts SET parent = 0 WHERE number = 4", "cannot follow"),
+}
+
+
+@pytest.mark.parametrize("damage", BREAKS)
+def test_a_broken_row_hides_no_other_row(kept: Kept, damage: str) -> None:
+    """The error names session, fact and reason; what is whole can be read and gone on with, and that is kept."""
+    statement, reason = BREAKS[damage]
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    journal.move_head(2)
+    beside = journal.append(_seat("beside"))
+    journal.move_head(6)
+    journal.keep()
+    kept.run(statement)
+    with pytest.raises(BrokenJournalError, match="session 'session': fact 4 is broken: ") as caught:
+        store.load("session")
+    assert reason in caught.value.reason
+    assert (caught.value.session_id, caught.value.number) == ("session", 4)
+    with pytest.raises(BrokenJournalError):
+        store.export("session")
+    whole = store.load("session", up_to_damage=True)
+    assert str(whole.damage) == str(caught.value)
+    # A row that says it follows fact 0 is believed.
+    last = 0 if damage == "cannot follow" else 3
+    assert (whole.head, len(whole)) == (last, 5)
+    assert whole.path() == journal.path(last)
+    assert whole.fact(4) == journal.fact(beside)
+    whole.move_head(3)
+    whole.append(_seat("after"))
+    whole.keep()
+    again = store.load("session", up_to_damage=True)
+    assert again.path() == whole.path()
+    assert not again.refresh()
+    whole.append(_seat("more"))
+    whole.keep()
+    assert again.refresh()
+    assert again.path() == whole.path()
+    assert store.records(ME)[0].length == 10
+
+
+def test_a_head_that_is_not_there_is_damage(kept: Kept) -> None:
+    """The facts are whole, so all of them are given."""
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    kept.run("UPDATE studio_sessions SET head = 50")
+    with pytest.raises(BrokenJournalError, match="fact 50 is broken: it is missing, and the head is there"):
+        store.load("session")
+    assert store.load("session", up_to_damage=True).path() == journal.path()
+
+
+def test_refresh_names_what_is_broken(kept: Kept) -> None:
+    """A journal that is open stays as it is."""
+    mine = begun(kept.store())
+    theirs = kept.store().load("session")
+    for fact in answered_turn():
+        theirs.append(fact)
+    theirs.keep()
+    kept.run("UPDATE studio_facts SET body = '7' WHERE number = 4")
+    text = mine.to_json()
+    with pytest.raises(BrokenJournalError, match="fact 4 is broken"):
+        mine.refresh()
+    assert mine.to_json() == text
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(kept: Kept) -> None:
+    """What was changed is never older than it was; all facts are kept in the order in which they came."""
+    store = kept.store()
+    kept.clock.now = 5000.0
+    journal = begun(store)
+    begun(store, "other")
+    kept.clock.now = 10.0
+    for turn in range(3):
+        for fact in answered_turn(turn):
+            journal.append(fact.model_copy(update={"at": 100.0 - turn}))
+    journal.keep()
+    record = store.record("session")
+    assert (record.created_at, record.changed_at) == (5000.0, 5000.0)
+    assert kept.store().load("session").to_json() == journal.to_json()
+
+
+class _Cut:
+    """Lets a commit be done, and its confirmation be lost, as when the network fails at the wrong moment."""
+
+    def __init__(self, store: JournalStore) -> None:
+        self.active = True
+        self._connection_of = store._database._writers
+        event.listen(store._database._engine, "commit", self._commit)
+
+    def _commit(self, connection: Any) -> None:
+        if self.active:
+            connection.connection.dbapi_connection.commit()
+            if connection.dialect.name == "sqlite":
+                connection.connection.dbapi_connection.execute("BEGIN")
+            raise StoreError("the line was cut")
+
+
+@pytest.mark.parametrize("other", ["nobody", "goes on", "is beside"])
+def test_a_commit_whose_end_is_not_known_is_not_done_twice(kept: Kept, other: str) -> None:
+    """Facts that were stored after all are found again, whatever others did since; none is there twice."""
+    store = kept.store()
+    journal = begun(store, "session", asked())
+    aside = kept.store().load("session")
+    cut = _Cut(store)
+    journal.append(_seat("a"))
+    journal.append(_seat("b"))
+    assert "the line was cut" in raising(journal.keep)
+    if other == "goes on":
+        theirs = kept.store().load("session")
+        theirs.append(_seat("theirs"))
+        theirs.keep()
+    elif other == "is beside":
+        aside.append(_seat("beside"))
+        raising(aside.keep)
+    journal.append(_seat("c"))
+    cut.active = False
+    if other == "goes on":
+        with pytest.raises(HeadMovedError):
+            journal.keep()
+    else:
+        journal.keep()
+    stored = kept.store().load("session")
+    mine = [fact for _, fact in stored.path(len(stored) - 1)][3:]
+    assert mine == [_seat("a"), _seat("b"), _seat("c")]
+    assert len(stored) == 6 + (other != "nobody")
+    assert journal.superseded is (other == "goes on")
+
+
+def test_a_moved_head_whose_end_is_not_known_is_found(kept: Kept) -> None:
+    """A head that was moved after all is no one else's doing."""
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    cut = _Cut(store)
+    journal.move_head(3)
+    raising(journal.keep)
+    cut.active = False
+    journal.keep()
+    assert (journal.superseded, store.place("session").head) == (False, 3)
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """Run a server that a test may stop."""
+    with postgres() as server:
+        yield server
+
+
+def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres) -> None:
+    """While PostgreSQL is down there is a clear word; after it is up, all goes on, in stores that were open before."""
+    kept = Kept(own_server.new_database())
+    store = kept.store()
+    journal = begun(store, "session", asked())
+    journal.append(_seat("before"))
+    journal.keep()
+    own_server.stop()
+    journal.append(_seat("while"))
+    said = raising(journal.keep)
+    assert "it does not answer" in said
+    assert _troubles(journal) == [said]
+    assert "it does not answer" in raising(lambda: store.load("session"))
+    assert "it does not answer" in raising(kept.store)
+    own_server.start()
+    journal.append(_seat("after"))
+    journal.keep()
+    assert _troubles(journal) == []
+    assert store.load("session").to_json() == journal.to_json()
+    own_server.stop()
+    own_server.start()
+    assert store.place("session") == journal.place
+    journal.append(_seat("again"))
+    journal.keep()
+    assert kept.store().load("session").to_json() == journal.to_json()
+    kept.drop_all()
+
+
+def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> None:
+    """Its silence ends the first call; nobody waits again until it answers, and then what waited is stored by itself."""
+    kept = Kept(own_server.new_database())
+    store = kept.store(patience=1.0)
+    journal = begun(store, "session", asked())
+    with own_server.frozen():
+        journal.append(_seat("while"))
+        assert "does not answer" in raising(lambda: store.load("session"))
+        line = store._database._line
+        assert line is not None
+        assert line.is_lost
+        began = monotonic()
+        for _ in range(50):
+            assert "does not answer" in raising(lambda: store.records(ME))
+        assert monotonic() - began < 1.0  # fifty would have taken a minute
+        journal.append(_seat("after"))
+        assert journal.first_unstored == 3
+        assert "not answer" in raising(lambda: journal.keep(2.0))
+    wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
+    assert store.load("session").to_json() == journal.to_json()
+    kept.drop_all()
+
+
+def test_who_waited_in_vain_for_storing_is_the_last_to_wait(own_server: Postgres) -> None:
+    """What is read after that is refused at once, though the connection that stores has not given up yet."""
+    kept = Kept(own_server.new_database())
+    store = kept.store(patience=20.0)
+    journal = begun(store, "session", asked())
+    with own_server.frozen():
+        journal.append(_seat("while"))
+        raising(lambda: journal.keep(0.2))
+        began = monotonic()
+        assert "does not answer" in raising(lambda: store.records(ME))
+        assert monotonic() - began < 10.0  # the connection's own patience is twice as long
+    wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
+    wait_until(lambda: bool(_records(store)), what="the list")
+    kept.drop_all()
+
+
+def _records(store: JournalStore) -> list[SessionRecord]:
+    try:
+        return store.records(ME)
+    except StoreError:
+        return []
+
+
+def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nothing has failed yet. Patched, so that nobody waits for two seconds."""
+    monkeypatch.setattr("simulator.store.background_writer.LATE_SECONDS", 0.05)
+    store = kept.store(patience=20)
+    journal = begun(store)
+    assert journal.trouble is None
+    with kept.locked():
+        journal.append(asked())
+        wait_until(lambda: journal.trouble is not None, what="the word")
+        assert "takes longer than" in str(journal.trouble)
+        assert journal.first_unstored == 2
+    journal.keep()
+    assert (journal.trouble or "", journal.has_unwritten) == ("", False)

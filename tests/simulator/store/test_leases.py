@@ -1,0 +1,271 @@
+"""One process plays a session: it renews its lease, others wait for its end, or take the session over and fence it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulator.facts import Fact, SeatChanged
+from simulator.store import (
+    LEASE_SECONDS,
+    HeadMovedError,
+    JournalStore,
+    SessionHeldError,
+    StoredJournal,
+    UnknownSessionError,
+)
+from simulator.store.process_locks import Holder
+from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
+from tests.simulator.store.databases import Kept, begun
+
+
+def _seat(target: str) -> Fact:
+    return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+
+
+def _claimed(store: JournalStore) -> StoredJournal:
+    journal = store.load("session")
+    journal.claim()
+    return journal
+
+
+def _facts(journal: StoredJournal) -> list[Fact]:
+    return [fact for _, fact in journal.path()]
+
+
+def _far(kept: Kept, tmp_path: Path) -> JournalStore:
+    """Open a store as a process on another machine does: nobody here knows whether it is alive."""
+    folder = tmp_path / "another machine"
+    folder.mkdir(exist_ok=True)
+    return kept.store(holder=Holder(folder=folder, where="far away"))
+
+
+def _run_out(kept: Kept) -> None:
+    kept.run("UPDATE studio_leases SET until = 1")
+
+
+def test_a_session_is_played_by_one(kept: Kept) -> None:
+    """Others are told where it is played, until it is let go of; who has it may claim it again."""
+    begun(kept.store())
+    mine, other = kept.store(), kept.store(holder=Holder(where="there, process 7"))
+    journal = _claimed(other)
+    with pytest.raises(SessionHeldError, match="there, process 7"):
+        _claimed(mine)
+    standing = mine.leases.standings(["session", "unknown"])
+    assert list(standing) == ["session"]
+    assert (standing["session"].where, standing["session"].is_free) == ("there, process 7", False)
+    assert standing["session"].place == mine.place("session")
+    journal.claim()
+    journal.release()
+    assert mine.leases.standings(["session"])["session"].is_free
+    _claimed(mine)
+    with pytest.raises(UnknownSessionError):
+        mine.leases.claim("unknown")
+
+
+def test_a_session_is_let_go_of_when_its_store_closes(kept: Kept) -> None:
+    """Nobody has to wait for a server that ended in order."""
+    begun(kept.store())
+    other = kept.store()
+    _claimed(other)
+    kept.forget(other)
+    other.close()
+    assert kept.run("SELECT * FROM studio_leases") == []
+    _claimed(kept.store())
+
+
+def test_a_lease_that_nobody_renews_runs_out(kept: Kept, tmp_path: Path) -> None:
+    """On another machine the time alone tells; whoever renews keeps the session."""
+    begun(kept.store())
+    mine, far = kept.store(), _far(kept, tmp_path)
+    _claimed(far)
+    _run_out(kept)
+    far.leases.renew()
+    with pytest.raises(SessionHeldError, match="far away"):
+        _claimed(mine)
+    _run_out(kept)
+    assert mine.leases.standings(["session"])["session"].is_free
+    _claimed(mine)
+    far.leases.renew()
+    assert mine.leases.standings(["session"])["session"].is_free
+    assert not far.leases.standings(["session"])["session"].is_free
+
+
+def test_a_clock_that_was_set_back_locks_nobody_out(kept: Kept, tmp_path: Path) -> None:
+    """A lease that would last much longer than any does was written before the clock was set back."""
+    begun(kept.store())
+    far, near = _far(kept, tmp_path), kept.store()
+    _claimed(far)
+    kept.run("UPDATE studio_leases SET until = until + 3600")
+    _claimed(near)
+    kept.run("UPDATE studio_leases SET until = until + 3600")
+    with pytest.raises(SessionHeldError):  # it is known to be alive, and will renew it
+        _claimed(kept.store())
+
+
+def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> None:
+    """What the other appends then is kept as a branch, also where nobody has appended anything since."""
+    begun(kept.store())
+    far, mine = _far(kept, tmp_path), kept.store()
+    theirs = _claimed(far)
+    theirs.append(_seat("before"))
+    theirs.keep()
+    journal = mine.load("session")
+    journal.claim(by_force=True)
+    assert not journal.refresh()
+    theirs.append(_seat("after"))
+    with pytest.raises(HeadMovedError):
+        theirs.keep()
+    assert theirs.superseded
+    journal.append(_seat("mine"))
+    journal.keep()
+    stored = mine.load("session")
+    assert _facts(stored) == _facts(journal)
+    assert {
+        fact.target for number in stored.tips() if isinstance(fact := stored.fact(number), SeatChanged)
+    } == {
+        "after",
+        "mine",
+    }
+    # Who has read it anew is still not the one who plays.
+    theirs.refresh()
+    theirs.append(_seat("again"))
+    with pytest.raises(HeadMovedError):
+        theirs.keep()
+    theirs.claim(by_force=True)
+    theirs.refresh()
+    theirs.append(_seat("mine now"))
+    theirs.keep()
+
+
+def test_what_waits_when_a_session_is_let_go_of_is_stored(kept: Kept) -> None:
+    """The lease may end before the last facts are durable; the head tells whether somebody was faster."""
+    begun(kept.store())
+    journal = _claimed(kept.store(patience=0.1))
+    with kept.locked():
+        journal.append(_seat("late"))
+        kept.clock.now += LEASE_SECONDS
+    journal.release()
+    journal.keep()
+    assert kept.store().load("session").path() == journal.path()
+
+
+def test_a_purged_session_leaves_no_lease(kept: Kept) -> None:
+    """The row goes with the session, and renewing what is gone is no error."""
+    store = kept.store()
+    begun(store)
+    journal = _claimed(store)
+    store.purge("session")
+    assert kept.run("SELECT * FROM studio_leases") == []
+    store.leases.renew()
+    journal.release()
+
+
+PLAY = """
+import sys, time
+sys.path.insert(0, {root!r})
+from simulator.store import JournalStore
+from simulator.facts import SeatChanged
+store = JournalStore.open({url!r})
+journal = store.load("session")
+journal.claim()
+print("playing", flush=True)
+while sys.stdin.readline():
+    store.leases.renew()
+    journal.append(SeatChanged(at=1.0, seat="tool", target="theirs", player="refuse"))
+    try:
+        journal.keep()
+        print("kept", flush=True)
+    except ValueError as error:
+        print(type(error).__name__, flush=True)
+"""
+
+
+def _process(kept: Kept) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PLAY.format(root=str(REPOSITORY), url=str(kept.url))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=quiet_environment(),
+    )
+    assert _line(process) == "playing"
+    return process
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def _go(process: subprocess.Popen[str]) -> str:
+    assert process.stdin
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return _line(process)
+
+
+def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
+    """Its session is free although its lease has not run out; all that it was told is kept is there."""
+    begun(kept.store())
+    store = kept.store()
+    process = _process(kept)
+    assert _go(process) == "kept"
+    with pytest.raises(SessionHeldError, match=f"process {process.pid}"):
+        _claimed(store)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    wait_until(lambda: store.leases.standings(["session"])["session"].is_free, what="the lease", seconds=1)
+    journal = _claimed(store)
+    assert len(journal) == 3
+    journal.append(_seat("mine"))
+    journal.keep()
+    assert len(kept.store().load("session").path()) == 4
+
+
+def test_a_process_that_was_taken_over_is_told(kept: Kept) -> None:
+    """It goes on appending: that is a branch, and the head is where the new one left it."""
+    begun(kept.store())
+    process = _process(kept)
+    assert _go(process) == "kept"
+    journal = kept.store().load("session")
+    journal.claim(by_force=True)
+    journal.append(_seat("mine"))
+    assert _go(process) == "HeadMovedError"
+    journal.keep()
+    stored = kept.store().load("session")
+    assert _facts(stored) == _facts(journal)
+    assert len(stored) == 5
+    process.communicate()
+
+
+def test_a_holder_shows_nothing_where_no_file_can_be_made(tmp_path: Path) -> None:
+    """Then the time alone tells, and no path can be made of what a database holds."""
+    holder = Holder(folder=tmp_path / "absent")
+    (tmp_path / "here").mkdir()
+    other = Holder("../here", folder=tmp_path / "here")
+    assert other.life("../here") == other.life("nobody") == "unknown"
+    alive = Holder(folder=tmp_path / "here")
+    alive.hold()
+    alive.hold()
+    assert other.life(alive.holder_id) == "alive"
+    alive.drop()
+    assert other.life(alive.holder_id) == "dead"
+    assert holder.life(alive.holder_id) == "unknown"
+
+
+def test_what_the_dead_left_is_tidied_up(tmp_path: Path) -> None:
+    """A day later; those of the living stay."""
+    left, alive = Holder(folder=tmp_path), Holder(folder=tmp_path)
+    for each in (left, alive):
+        each.hold()
+        os.utime(tmp_path / each.holder_id, (1, 1))
+    left.drop()
+    Holder(folder=tmp_path).hold()
+    assert not (tmp_path / left.holder_id).exists()
+    assert (tmp_path / alive.holder_id).exists()

@@ -1,0 +1,318 @@
+"""The library finds sessions, keeps what people say about them, and hands them out as files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from simulator.journal import Journal, JournalError
+from simulator.store import HeadMovedError, JournalStore, SessionRecord, StoreError, UnknownSessionError
+from tests.simulator.session.making import answered_turn, asked, call, model
+from tests.simulator.store.databases import KEY, ME, Kept, begun, new_journal
+
+
+def _ids(records: list[SessionRecord]) -> list[str]:
+    return [record.session_id for record in records]
+
+
+def test_a_record_says_what_a_session_is(kept: Kept) -> None:
+    """The record follows the journal: its agent, first query, status, turns and times."""
+    store = kept.store()
+    journal = store.begin(new_journal(), owner=ME, agent_key=KEY, agent_digest="abc")
+    assert store.record("session") == SessionRecord(
+        session_id="session",
+        owner=ME,
+        app_name="clerk",
+        agent_name="Clerk",
+        agent_key=KEY,
+        agent_digest="abc",
+        status="awaiting_query",
+        turns=0,
+        created_at=1000.0,
+        changed_at=1000.0,
+        head=1,
+        length=2,
+    )
+    kept.clock.now = 1007.0
+    journal.append(asked("Where is my order?"))
+    journal.keep()
+    said = {"query": "Where is my order?", "status": "active", "turns": 1, "changed_at": 1007.0}
+    record = store.record("session")
+    assert record.model_dump(include=set(said)) == said
+    assert (record.head, record.length, record.created_at) == (2, 3, 1000.0)
+    for fact in answered_turn()[1:]:
+        journal.append(fact)
+    journal.keep()
+    assert store.record("session").status == "completed"
+
+
+def test_the_first_query_of_a_given_journal_is_known(kept: Kept) -> None:
+    """A journal that has turns already is listed with its first query, cut where it is long; later ones do not change it."""
+    store = kept.store()
+    journal = begun(store, "session", asked("first " * 200), *answered_turn()[1:])
+    journal.append(asked("second", turn=1))
+    journal.keep()
+    assert store.record("session").query == ("first " * 200)[:500]
+
+
+def test_the_newest_session_comes_first(kept: Kept) -> None:
+    """Sessions are listed by their last change."""
+    store = kept.store()
+    journals = {}
+    for name in ("a", "b", "c"):
+        kept.clock.now += 1
+        journals[name] = begun(store, name)
+    kept.clock.now += 1
+    journals["a"].append(asked())
+    journals["a"].keep()
+    assert _ids(store.records(ME)) == ["a", "c", "b"]
+
+
+def test_each_owner_has_their_own_sessions(kept: Kept) -> None:
+    """Nobody's list holds what is another's."""
+    store = kept.store()
+    begun(store, "mine")
+    store.begin(new_journal("theirs"), owner="you", agent_key=KEY)
+    assert _ids(store.records(ME)) == ["mine"]
+    assert _ids(store.records("you")) == ["theirs"]
+    for nobody in ("", "%", "yo_", "you\0", "YOU", "' OR 1=1 --"):
+        assert store.records(nobody) == []
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("order", ["b", "a"]),
+        ("ORDER late", ["a"]),
+        ("straße", ["b"]),
+        ("STRASSE", ["b"]),
+        ("refund", ["b"]),
+        ("urgent", ["a"]),
+        ("clerk", ["b", "a"]),
+        ("100%", ["a"]),
+        ("%", ["a"]),
+        ("_", []),
+        ("\\", []),
+        ("absent", []),
+        ("  ", ["b", "a"]),
+    ],
+)
+def test_a_search_looks_in_what_people_read(kept: Kept, search: str, found: list[str]) -> None:
+    """All words have to be in the name, the first query, the tags, the notes or the agent's name, in whatever case."""
+    store = kept.store()
+    begun(store, "a", asked("Why is my order late?"))
+    store.tag("a", ["urgent"])
+    store.note("a", "100% reproducible")
+    kept.clock.now += 1
+    journal = begun(store, "b")
+    store.rename("b", "Refund in the Straße")
+    journal.append(asked("Cancel the order"))
+    journal.keep()
+    assert _ids(store.records(ME, search=search)) == found
+
+
+def test_tags_are_found_exactly(kept: Kept) -> None:
+    """A tag is itself, not a part of another one; each is kept once, in its order."""
+    store = kept.store()
+    for name, tags in (("a", ["x", "x y", "x", "  ", " z "]), ("b", ["X", "xx", '"x"'])):
+        begun(store, name)
+        store.tag(name, tags)
+    assert store.record("a").tags == ("x", "x y", "z")
+    assert _ids(store.records(ME, tag="x")) == ["a"]
+    assert _ids(store.records(ME, tag='"x"')) == ["b"]
+    store.tag("a", ())
+    assert store.records(ME, tag="x") == []
+
+
+def test_what_is_archived_or_deleted_is_out_of_the_way(kept: Kept) -> None:
+    """The archive and what was deleted are lists of their own, and both can be undone."""
+    store = kept.store()
+    for name in ("a", "b", "c"):
+        begun(store, name)
+    store.archive("b")
+    kept.clock.now = 2000.0
+    assert store.delete("c").deleted_at == 2000.0
+    assert _ids(store.records(ME)) == ["a"]
+    assert _ids(store.records(ME, archived=True)) == ["b"]
+    assert _ids(store.records(ME, deleted=True)) == ["c"]
+    store.archive("b", archived=False)
+    store.restore("c")
+    assert sorted(_ids(store.records(ME))) == ["a", "b", "c"]
+    assert store.load("c").session().session_id == "c"
+
+
+def test_a_purged_session_is_gone(kept: Kept) -> None:
+    """Its facts and drafts go with it; whoever still has it open is told."""
+    store = kept.store()
+    journal = begun(store)
+    store.put_drafts("session", {"a": "text"})
+    store.keep_drafts()
+    store.purge("session")
+    store.purge("session")
+    journal.append(asked())
+    with pytest.raises(UnknownSessionError, match="was deleted for good"):
+        journal.keep()
+    assert "was deleted for good" in str(journal.trouble)
+    store.put_drafts("session", {"a": "more"})
+    store.keep_drafts()
+    for table in ("sessions", "facts", "drafts"):
+        assert kept.run(f"SELECT * FROM studio_{table}") == []  # noqa: S608 - the names are the test's own
+    store.close()
+
+
+def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
+    """It has the same facts under an id of its own; what happens to one does not touch the other."""
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    journal.move_head(4)
+    journal.keep()
+    store.rename("session", "Late")
+    store.tag("session", ["x"])
+    store.put_drafts("session", {"a": "text"})
+    store.keep_drafts()
+    store.share("session")
+    store.delete("session")
+    kept.clock.now = 3000.0
+    record = store.duplicate("session")
+    assert record == store.record(record.session_id)
+    assert (record.owner, record.name, record.tags, record.created_at) == (
+        ME,
+        "Late (copy)",
+        ("x",),
+        3000.0,
+    )
+    assert (record.shared_token, record.deleted_at, record.head, record.length) == (None, None, 4, 7)
+    twin = store.load(record.session_id)
+    assert twin.session().session_id == record.session_id != "session"
+    assert twin.path()[1:] == journal.path()[1:]
+    assert twin.head == 4
+    assert store.drafts(record.session_id) == {"a": "text"}
+    twin.append(model(call("other"), key="other"))
+    twin.keep()
+    assert store.load("session").to_json() == journal.to_json()
+
+
+def test_a_copy_for_somebody_else_holds_nothing_private(kept: Kept) -> None:
+    """The facts are the same; what the owner typed and did not send, their tags and their notes stay theirs."""
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    store.rename("session", "Late")
+    store.tag("session", ["x"])
+    store.note("session", "a note")
+    store.put_drafts("session", {"a": "text"})
+    store.keep_drafts()
+    journal.keep()
+    record = store.duplicate("session", owner="you")
+    assert (record.owner, record.name, record.tags, record.notes) == ("you", "Late (copy)", (), "")
+    assert store.drafts(record.session_id) == {}
+    assert store.load(record.session_id).path()[1:] == journal.path()[1:]
+
+
+def test_a_shared_session_is_found_by_its_token(kept: Kept) -> None:
+    """The token stays the same while the session is shared; it is worth nothing after."""
+    store = kept.store()
+    begun(store)
+    token = store.share("session")
+    assert store.share("session") == token
+    assert store.shared(token).session_id == "session"
+    store.delete("session")
+    with pytest.raises(UnknownSessionError, match="no session is shared under this address"):
+        store.shared(token)
+    store.restore("session")
+    store.unshare("session")
+    with pytest.raises(UnknownSessionError):
+        store.shared(token)
+    assert store.share("session") != token
+
+
+def test_what_people_write_is_kept_as_it_is(kept: Kept) -> None:
+    """Names and notes hold any text, but for what no database takes."""
+    store = kept.store()
+    begun(store)
+    for text in ("<b>bold</b>", "'; --", "日本 🦊", "two\nlines"):
+        assert store.rename("session", text).name == text
+        assert store.note("session", text).notes == store.record("session").notes == text
+    assert store.note("session", "a\0b\ud83d").notes == "ab?"
+
+
+def test_drafts_are_there_again(kept: Kept) -> None:
+    """What was typed is seen at once by whoever asks, and after a kill; None takes a draft away."""
+    store = kept.store()
+    begun(store)
+    begun(store, "other")
+    typed = {"call/1": "a\0b \ud83d 日本", "call/\0": "x", "c": ""}
+    store.put_drafts("session", typed)
+    assert store.drafts("session") == typed
+    store.keep_drafts()
+    store.put_drafts("session", {"c": None, "absent": None})
+    store.put_drafts("session", {"call/1": "later"})
+    store.put_drafts("other", {"c": "its own"})
+    store.keep_drafts()
+    kept.kill(store)
+    again = kept.store()
+    assert again.drafts("session") == {"call/1": "later", "call/\0": "x"}
+    assert again.drafts("other") == {"c": "its own"}
+
+
+def test_a_file_holds_a_whole_session(kept: Kept) -> None:
+    """What is exported is imported: facts, branches, head, words about it and drafts; owner and token are not in it."""
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    journal.move_head(4)
+    journal.keep()
+    store.rename("session", "Late")
+    store.tag("session", ["x", "y"])
+    store.note("session", "a note")
+    store.put_drafts("session", {"a": "text"})
+    token = store.share("session")
+    before, text = store.record("session"), store.export("session")
+    assert token not in text
+    assert ME not in text
+    store.purge("session")
+    record = store.import_(text, "you")
+    assert record == before.model_copy(update={"owner": "you", "shared_token": None})
+    assert store.load("session").to_json() == journal.to_json()
+    assert store.drafts("session") == {"a": "text"}
+    twin = store.import_(text, "you")
+    assert twin.session_id not in {"session", ""}
+    assert store.load(twin.session_id).session().session_id == twin.session_id
+    assert store.load(twin.session_id).path()[1:] == journal.path()[1:]
+    store.purge("session")
+    assert store.import_(text, "you", keeps_id=False).session_id != "session"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda _: "{", "not JSON"),
+        (lambda _: [], "its format is not"),
+        (lambda data: {**data, "format": "other"}, "its format is not"),
+        (lambda data: {**data, "version": 2}, "session file version 2 is not known; this one reads 1"),
+        (lambda data: {**data, "more": 1}, "more: Extra inputs"),
+        (lambda data: {**data, "record": {}}, r"record\.agent_key: Field required"),
+        (lambda data: {**data, "journal": {}}, "journal cannot be read: .*its format is not"),
+        (lambda data: {**data, "journal": json.loads(Journal().to_json())}, "is no id of a session"),
+        (lambda data: {**data, "drafts": {"a": 1}}, r"drafts\.a: Input should be a valid string"),
+    ],
+)
+def test_a_file_that_is_no_session_is_refused(kept: Kept, change: Any, reason: str) -> None:
+    """The error says what is wrong and where, and nothing is taken in."""
+    store = kept.store()
+    begun(store)
+    changed = change(json.loads(store.export("session")))
+    with pytest.raises(StoreError, match=reason):
+        store.import_(changed if isinstance(changed, str) else json.dumps(changed), ME)
+    assert _ids(store.records(ME)) == ["session"]
+
+
+def test_a_plain_journal_needs_no_store() -> None:
+    """`keep` of a journal in memory has nothing to wait for, and unknown numbers have no parent."""
+    journal = new_journal()
+    journal.keep()
+    assert [journal.parent(number) for number in range(2)] == [-1, 0]
+    with pytest.raises(JournalError, match="holds no fact 2"):
+        journal.parent(2)
+    assert issubclass(HeadMovedError, StoreError)
+    assert isinstance(JournalStore, type)

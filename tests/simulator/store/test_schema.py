@@ -1,0 +1,199 @@
+"""A database is made, brought up to this version, or refused with clear words; its file is one user's alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, inspect, text
+
+from simulator.store import JournalStore, StoreError, default_path
+from simulator.store.database import Database
+from simulator.store.schema_versions import STEPS, migrate
+from tests.simulator.store.databases import Kept, begun, raising
+
+OLDER = (
+    "CREATE TABLE studio_schema (version INTEGER NOT NULL)",
+    "INSERT INTO studio_schema VALUES (1)",
+    "CREATE TABLE studio_sessions (session_id VARCHAR PRIMARY KEY, title VARCHAR NOT NULL)",
+    "INSERT INTO studio_sessions VALUES ('s', 'Late')",
+)
+"""What a made-up version before would have left: a session has a title and no name."""
+
+
+def _rename(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE studio_sessions RENAME COLUMN title TO name"))
+
+
+def _add_notes(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE studio_sessions ADD COLUMN notes VARCHAR DEFAULT '' NOT NULL"))
+
+
+def _fail(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE studio_sessions ADD COLUMN half VARCHAR"))
+    connection.execute(text("SELECT * FROM absent"))
+
+
+def _laid_out(kept: Kept) -> Kept:
+    if isinstance(kept.url, Path):
+        kept.url.parent.mkdir()
+    for statement in OLDER:
+        kept.run(statement)
+    return kept
+
+
+def test_an_older_database_is_brought_up(kept: Kept) -> None:
+    """Each step that it lacks is taken once, in order, and what it held is there."""
+    engine = _laid_out(kept).engine()
+    for _ in range(2):
+        with engine.begin() as connection:
+            migrate(connection, (_rename, _add_notes))
+    engine.dispose()
+    assert kept.run("SELECT session_id, name, notes FROM studio_sessions") == [("s", "Late", "")]
+    assert kept.run("SELECT version FROM studio_schema") == [(3,)]
+
+
+def test_a_database_of_a_version_in_between_takes_the_rest(kept: Kept) -> None:
+    """A step that was taken before is not taken again."""
+    _laid_out(kept)
+    engine = kept.engine()
+    for steps in ((_rename,), (_rename, _add_notes)):
+        with engine.begin() as connection:
+            migrate(connection, steps)
+    engine.dispose()
+    assert kept.run("SELECT session_id, name, notes FROM studio_sessions") == [("s", "Late", "")]
+
+
+def test_a_step_that_fails_leaves_all_as_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All steps are one transaction. Patched, as no released step fails."""
+    _laid_out(kept)
+    monkeypatch.setattr("simulator.store.schema_versions.migrate.__defaults__", ((_rename, _fail), None))
+    assert "absent" in raising(lambda: Database(kept.url, patience=1))
+    assert kept.run("SELECT title FROM studio_sessions") == [("Late",)]
+    assert kept.run("SELECT version FROM studio_schema") == [(1,)]
+    engine = kept.engine()
+    assert {column["name"] for column in inspect(engine).get_columns("studio_sessions")} == {
+        "session_id",
+        "title",
+    }
+    engine.dispose()
+
+
+def test_a_newer_database_is_refused(kept: Kept) -> None:
+    """What a newer studio made is not touched, and the words say what to do."""
+    begun(kept.store())
+    kept.run("UPDATE studio_schema SET version = :version", version=len(STEPS) + 2)
+    said = raising(kept.store)
+    assert f"has schema version {len(STEPS) + 2}, and this studio knows up to {len(STEPS) + 1}" in said
+    assert "start the newer studio that made it" in said
+
+
+def test_a_database_may_hold_other_tables(kept: Kept) -> None:
+    """Tables of others stay as they are, also one that is called `sessions`, as ADK's is."""
+    begun(kept.store())
+    kept.run("CREATE TABLE sessions (id INTEGER)")
+    kept.run("INSERT INTO sessions VALUES (1)")
+    assert kept.store().record("session").length == 2
+    assert kept.run("SELECT id FROM sessions") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("mysql://host/db", "not in mysql"),
+        ("sqlite://", "name one, as in sqlite:///sessions.db"),
+        ("sqlite:///:memory:", "name one"),
+        ("sqlite:///x.db?mode=ro", "name one"),
+        ("://", "not a URL of a database"),
+        ("postgresql://host:port/db", "not a URL of a database"),
+        ("postgresql://me:secret@127.0.0.1:1/db", "it does not answer"),
+        ("/dev/null/sessions.db", "it cannot be made"),
+        ("/dev/null", "the database of sessions, /dev/null"),
+    ],
+)
+def test_a_place_that_holds_no_sessions_is_refused(place: str, reason: str) -> None:
+    """The words say what is wrong, and never a password."""
+    said = raising(lambda: JournalStore.open(place))
+    assert reason in said
+    assert "secret" not in said
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    """It is named and left as it is."""
+    path = tmp_path / "sessions.db"
+    path.write_text("my diary, and nothing that is a database\n" * 50)
+    said = raising(lambda: JournalStore.open(path))
+    assert "the file is no database" in said
+    assert str(path) in said
+    assert path.read_text().startswith("my diary")
+
+
+def test_the_file_is_its_users_alone(tmp_path: Path) -> None:
+    """Nobody else on the machine reads sessions: the folder is 0700 and each file in it 0600."""
+    path = tmp_path / "made" / "here" / "sessions.db"
+    store = JournalStore.open(path)
+    begun(store)
+    assert [oct(folder.stat().st_mode & 0o777) for folder in path.parents[:2]] == ["0o700", "0o755"]
+    assert {oct(each.stat().st_mode & 0o777) for each in path.parent.iterdir()} == {"0o600"}
+    assert {each.name for each in path.parent.iterdir()} == {
+        "sessions.db",
+        "sessions.db-wal",
+        "sessions.db-shm",
+    }
+    store.close()
+
+
+def test_the_file_has_a_usual_place(tmp_path: Path) -> None:
+    """The variable first, then where the platform keeps a user's data; nothing is made by asking."""
+    home = {"HOME": str(tmp_path)}
+    usual = tmp_path / ".local" / "share" / "golden-trace-studio" / "sessions.db"
+    assert default_path(home) == default_path({**home, "XDG_DATA_HOME": ""}) == usual
+    assert default_path({**home, "XDG_DATA_HOME": "relative"}) == usual
+    assert default_path({**home, "XDG_DATA_HOME": "/data"}) == Path("/data/golden-trace-studio/sessions.db")
+    assert default_path({**home, "XDG_DATA_HOME": "/data", "GOLDEN_TRACE_DATA_DIR": "/mine"}) == Path(
+        "/mine/sessions.db"
+    )
+    assert default_path({}) == Path.home() / usual.relative_to(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_url_names_a_file_too(tmp_path: Path) -> None:
+    """A path, as a text or not, and a URL of SQLite open the same sessions."""
+    path = tmp_path / "sessions.db"
+    first = JournalStore.open(f"sqlite:///{path}")
+    journal = begun(first)
+    first.close()
+    for place in (path, str(path)):
+        store = JournalStore.open(place)
+        assert store.load("session").to_json() == journal.to_json()
+        store.close()
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words say what to install. Patched, as the tests themselves need the driver."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"pip install 'golden-trace-studio\[postgres\]'"):
+        JournalStore.open("postgresql://127.0.0.1:1/db")
+
+
+def test_a_database_of_version_one_is_brought_up_and_that_is_said(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The leases come, the sessions stay, and the log says what was done; nothing is said of one that is up to date."""
+    store = kept.store()
+    journal = begun(store)
+    store.close()
+    kept.run("DROP TABLE studio_leases")
+    kept.run("DROP TABLE studio_unsaved")
+    kept.run("UPDATE studio_schema SET version = 1")
+    caplog.clear()
+    again = kept.store()
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert f"was brought from schema version 1 to {len(STEPS) + 1}" in said
+    assert again.name in said
+    assert again.load("session").to_json() == journal.to_json()
+    again.leases.claim("session")
+    caplog.clear()
+    kept.store()
+    assert caplog.records == []

@@ -1,0 +1,298 @@
+"""What was appended and kept is there again, in the same session, with its head, after whatever ended the process."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator.facts import Fact, SeatChanged
+from simulator.journal import ROOT, Journal
+from simulator.session import IllegalFactError
+from simulator.store import HeadMovedError, Place, StoreError, UnknownSessionError
+from tests.simulator.session.making import answered_turn, asked, ended, model
+from tests.simulator.store.databases import KEY, ME, Kept, begun, new_journal, raising
+from tests.simulator.test_journal import any_fact
+
+
+def _seat(target: str = "find") -> Fact:
+    return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+
+
+def test_what_was_kept_is_there_after_a_kill(kept: Kept) -> None:
+    """A kill right after `keep` loses nothing: facts, branches, head and session are the same."""
+    store = kept.store()
+    journal = begun(store)
+    for turn in range(3):
+        for fact in answered_turn(turn):
+            journal.append(fact)
+    journal.move_head(6)
+    journal.append(_seat())
+    journal.keep()
+    kept.kill(store)
+    again = kept.store().load("session")
+    assert again.to_json() == journal.to_json()
+    assert again.session() == journal.session()
+    assert again.head == journal.head == 17
+
+
+def test_a_session_goes_on_after_it_was_loaded(kept: Kept) -> None:
+    """What is appended to a loaded journal is stored behind what was there."""
+    store = kept.store()
+    for turn in range(3):
+        journal = store.load("session") if turn else begun(store)
+        for fact in answered_turn(turn):
+            journal.append(fact)
+        journal.keep()
+    assert store.load("session").to_json() == new_journal("session", *_turns(3)).to_json()
+
+
+def _turns(count: int) -> list[Fact]:
+    return [fact for turn in range(count) for fact in answered_turn(turn)]
+
+
+def test_closing_a_store_stores_what_waits(kept: Kept) -> None:
+    """Nobody has to wait for each fact: the end of the store does."""
+    store = kept.store()
+    journal = begun(store)
+    for fact in _turns(4):
+        journal.append(fact)
+    journal.move_head(4)
+    store.close()
+    assert kept.store().load("session").to_json() == journal.to_json()
+
+
+def test_after_the_close_nothing_is_said_to_be_durable(kept: Kept) -> None:
+    """An append to a journal of a closed store stays in memory, and `keep` says so."""
+    store = kept.store()
+    journal = begun(store)
+    store.close()
+    journal.append(asked())
+    with pytest.raises(StoreError, match="session 'session' is not stored: the store is closed"):
+        journal.keep()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(facts=st.lists(any_fact, max_size=12))
+def test_any_fact_is_read_as_it_was_written(kept: Kept, facts: list[Fact]) -> None:
+    """Whatever a fact holds, a loaded journal equals the one that was stored."""
+    store = kept.store()
+    store.purge("session")
+    journal = begun(store)
+    for fact in facts:
+        try:
+            journal.append(fact)
+        except IllegalFactError:
+            continue
+    journal.keep()
+    loaded = store.load("session")
+    kept.kill(store)
+    assert loaded.path() == journal.path()
+    assert loaded.to_json() == journal.to_json()
+
+
+@pytest.mark.parametrize("text", ["a\0b", "ß 日本 🦊", "'; DROP TABLE studio_facts; --", "x" * 200_000])
+def test_any_text_is_stored(kept: Kept, text: str) -> None:
+    """Texts that a database does not take as they are come back all the same."""
+    store = kept.store()
+    journal = begun(store)
+    journal.append(asked(text))
+    journal.keep()
+    assert store.load("session").path() == journal.path()
+    assert store.record("session").query == text.replace("\0", "")[:500]
+
+
+def test_half_of_a_surrogate_pair_is_stored(kept: Kept) -> None:
+    """A model may write what is no text; it comes back as it was."""
+    store = kept.store()
+    journal = begun(store, "session", asked(), model({"text": "half \ud83d of a pair"}))
+    assert store.load("session").path() == journal.path()
+    exported = store.export("session")
+    assert store.load(store.import_(exported, ME).session_id).path()[1:] == journal.path()[1:]
+
+
+def test_a_deep_value_is_stored(kept: Kept) -> None:
+    """An answer that is nested as deep as a journal takes is read again."""
+    deep: dict[str, object] = {}
+    for _ in range(190):
+        deep = {"a": deep}
+    store = kept.store()
+    journal = begun(store, "session", asked(), ended(state=deep))
+    assert store.load("session").to_json() == journal.to_json()
+
+
+def test_two_sessions_cannot_have_one_id(kept: Kept) -> None:
+    """A second session with the same id is refused, and the first is as it was."""
+    store = kept.store()
+    first = begun(store, "session", asked())
+    with pytest.raises(StoreError, match="there is a session 'session' already"):
+        begun(store)
+    assert store.load("session").to_json() == first.to_json()
+
+
+@pytest.mark.parametrize("journal", [Journal(), new_journal("a\nb"), new_journal("x" * 201)])
+def test_a_journal_without_a_proper_id_is_refused(kept: Kept, journal: Journal) -> None:
+    """An id stands in addresses, so it is printable and not long."""
+    with pytest.raises(StoreError, match="is no id of a session: it has 1 to 200 printable characters"):
+        kept.store().begin(journal, owner=ME, agent_key=KEY)
+
+
+@pytest.mark.parametrize("session_id", ["nobody", "", "a\0", "\ud800", "x" * 10_000, "' OR 1=1 --"])
+def test_an_unknown_session_is_named(kept: Kept, session_id: str) -> None:
+    """Whatever id is asked for, the answer is that there is none."""
+    store = kept.store()
+    begun(store)
+    for ask in (store.load, store.place, store.record, store.export, store.duplicate, store.archive):
+        with pytest.raises(UnknownSessionError, match="the store holds no session"):
+            ask(session_id)
+    assert store.drafts(session_id) == {}
+    with pytest.raises(UnknownSessionError, match="no session is shared"):
+        store.shared(session_id)
+
+
+def test_the_place_tells_of_another_process(kept: Kept) -> None:
+    """The head and the length change as soon as another store has written; `refresh` takes that in."""
+    mine = begun(kept.store())
+    other_store = kept.store()
+    theirs = other_store.load("session")
+    assert other_store.place("session") == mine.place == Place(1, 2)
+    assert not mine.refresh()
+    for fact in _turns(2):
+        theirs.append(fact)
+    theirs.keep()
+    assert other_store.place("session") == theirs.place == Place(11, 12) != mine.place
+    assert mine.refresh()
+    assert (mine.to_json(), mine.session(), mine.place) == (theirs.to_json(), theirs.session(), Place(11, 12))
+    theirs.move_head(4)
+    theirs.keep()
+    assert mine.refresh()
+    assert (mine.head, mine.session()) == (4, theirs.session())
+    mine.append(_seat())
+    mine.keep()
+    assert theirs.refresh()
+    assert theirs.to_json() == mine.to_json()
+
+
+def test_who_comes_second_loses_nothing(kept: Kept) -> None:
+    """Facts behind an old head become a branch; the head is the first one's, and the second one is told."""
+    first = begun(kept.store(), "session", asked())
+    second = kept.store().load("session")
+    first.append(ended())
+    first.keep()
+    second.append(_seat("theirs"))
+    second.append(ended(stopped=True))
+    with pytest.raises(HeadMovedError, match=r"was continued elsewhere meanwhile.*kept as a branch"):
+        second.keep()
+    assert second.superseded
+    assert not first.superseded
+    stored = kept.store().load("session")
+    assert stored.head == first.head == 3
+    assert [stored.parent(number) for number in range(len(stored))] == [-1, 0, 1, 2, 2, 4]
+    assert [stored.fact(4), stored.fact(5)] == [_seat("theirs"), ended(stopped=True)]
+
+
+def test_a_superseded_journal_goes_on_on_its_branch(kept: Kept) -> None:
+    """What it appends later follows on its branch; after `refresh` it is what everybody sees, and no longer apart."""
+    first = begun(kept.store(), "session", asked())
+    second = kept.store().load("session")
+    first.append(_seat("ours"))
+    first.keep()
+    for target in ("a", "b"):
+        second.append(_seat(target))
+        raising(second.keep)
+    first.append(_seat("more"))
+    first.keep()
+    second.append(_seat("c"))
+    raising(second.keep)
+    stored = kept.store().load("session")
+    assert stored.head == 6
+    assert [fact for _, fact in stored.path()][3:] == [_seat("ours"), _seat("more")]
+    assert [fact for _, fact in stored.path(7)][3:] == [_seat("a"), _seat("b"), _seat("c")]
+    assert second.refresh()
+    assert not second.superseded
+    assert second.to_json() == stored.to_json()
+    second.append(ended())
+    second.keep()
+    assert kept.store().load("session").to_json() == second.to_json()
+    assert first.refresh()
+    assert first.to_json() == second.to_json()
+
+
+def test_a_branch_beside_does_not_take_the_head(kept: Kept) -> None:
+    """Who has the head goes on, though the numbers of others' facts lie in between."""
+    first = begun(kept.store(), "session", asked())
+    second = kept.store().load("session")
+    first.append(_seat("1"))
+    first.keep()
+    second.append(_seat("x"))
+    raising(second.keep)
+    first.append(_seat("2"))
+    first.move_head(3)
+    first.append(_seat("3"))
+    first.keep()
+    assert not first.superseded
+    stored = kept.store().load("session")
+    assert [fact for _, fact in stored.path()][3:] == [_seat("1"), _seat("3")]
+    assert stored.session().model_dump() == _with_numbers_of(stored, first.session().model_dump())
+    assert first.refresh()
+    assert first.to_json() == stored.to_json()
+
+
+def _with_numbers_of(journal: Journal, session: dict[str, object]) -> dict[str, object]:
+    return {**session, "history": journal.session().model_dump()["history"]}
+
+
+def test_a_head_that_two_moved_is_the_first_ones(kept: Kept) -> None:
+    """Where nothing was appended, the second one is told too."""
+    first = begun(kept.store(), "session", *_turns(1))
+    second = kept.store().load("session")
+    first.move_head(2)
+    first.keep()
+    second.move_head(3)
+    with pytest.raises(HeadMovedError):
+        second.keep()
+    assert kept.store().place("session") == Place(2, 7)
+
+
+def test_the_start_of_a_journal_can_be_its_head(kept: Kept) -> None:
+    """A head at the root is stored and read."""
+    store = kept.store()
+    journal = begun(store)
+    journal.move_head(ROOT)
+    journal.keep()
+    assert store.load("session").head == ROOT
+
+
+def test_an_append_does_not_wait(kept: Kept) -> None:
+    """While the database is locked, facts are taken at once; they are stored when the lock is gone."""
+    journal = begun(kept.store(patience=20))
+    with kept.locked():
+        for fact in _turns(20):
+            journal.append(fact)
+        journal.move_head(6)
+        assert len(kept_facts := journal.path()) == 7
+    journal.keep()
+    assert kept.store().load("session").path() == kept_facts
+
+
+def test_many_threads_append_to_many_sessions(kept: Kept) -> None:
+    """Each session has its own facts, in their order."""
+    store = kept.store()
+    journals = [begun(store, f"s{number}") for number in range(8)]
+
+    def play(place: int) -> None:
+        """Append to one session and keep it now and then."""
+        for turn in range(5):
+            for fact in answered_turn(turn):
+                journals[place].append(fact)
+            journals[place].keep()
+
+    threads = [threading.Thread(target=play, args=(place,)) for place in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(8):
+        assert store.load(f"s{number}").to_json() == new_journal(f"s{number}", *_turns(5)).to_json()
