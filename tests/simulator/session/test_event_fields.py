@@ -1,0 +1,153 @@
+"""What is read out of ADK's events: the final response, the output, the text of a content, and the calls that wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.environment.environment_facts import (
+    ConnectionsAnalysed,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    RecordingGiven,
+    StateCleared,
+)
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.session.adk_event_fields import (
+    content_text,
+    final_event,
+    final_output,
+    function_calls,
+    open_calls,
+    parts_of,
+    seals_a_stop,
+)
+from simulator.session.environment_state import SessionEnvironment, words_of_change
+from tests.simulator.session.making import event
+
+TEXT, IMAGE = {"text": "a"}, {"inlineData": {"data": ""}}
+CALL = {"functionCall": {"id": "w", "name": "ship", "args": {"to": "me"}}}
+ANSWER = {"functionResponse": {"id": "w", "name": "ship", "response": {"ok": True}}}
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (None, []),
+        ("text", []),
+        ({"parts": None}, []),
+        ({"parts": "text"}, []),
+        ({"parts": [TEXT, 7, None]}, [TEXT]),
+        ({"parts": (TEXT,)}, [TEXT]),
+        ({"parts": [TEXT, IMAGE]}, [TEXT, IMAGE]),
+    ],
+)
+def test_parts_are_those_that_are_objects(content: Any, parts: list[Any]) -> None:
+    """Whatever a content is, what is no part is left out."""
+    assert parts_of(content) == parts
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([], ""),
+        ([TEXT, {"text": "b"}], "a\nb"),
+        ([TEXT, {"text": "hm", "thought": True}], "a"),
+        ([ANSWER], '{"ok": true}'),
+        ([{"function_response": {"response": "ü"}}], '"ü"'),
+        ([ANSWER, ANSWER], f"[{', '.join(2 * [str(ANSWER)])}]".replace("'", '"').replace("True", "true")),
+        ([TEXT, IMAGE], '[{"text": "a"}, {"inlineData": {"data": ""}}]'),
+    ],
+)
+def test_a_content_is_written_as_text(parts: list[Any], text: str) -> None:
+    """Texts alone as they are, a response as its value, anything else as JSON of the parts; thoughts are left out."""
+    assert content_text({"parts": parts}) == text
+
+
+@pytest.mark.parametrize(
+    ("events", "place"),
+    [
+        ([], None),
+        ([event(TEXT)], 0),
+        ([event(TEXT), event(TEXT)], 1),
+        ([event(TEXT), event(IMAGE)], 0),
+        ([event(IMAGE), event(IMAGE)], 1),
+        ([event(TEXT, author="user")], None),
+        ([event()], None),
+        ([event(TEXT, partial=True)], None),
+        ([event(TEXT, longRunningToolIds=["w"])], None),
+        ([event(TEXT, CALL)], None),
+        ([event(TEXT, ANSWER)], None),
+        ([event(ANSWER, actions={"skipSummarization": True})], 0),
+        ([event(TEXT, {"codeExecutionResult": {}})], None),
+        ([event({"codeExecutionResult": {}}, TEXT)], 0),
+    ],
+)
+def test_the_final_response_is_the_last_final_event_with_text(events: list[Any], place: int | None) -> None:
+    """As ADK has it; one that waits, asks, answers or came in part is none."""
+    assert final_event(events) == place
+
+
+def test_the_output_of_a_graph_is_its_last_data() -> None:
+    """Behind the user's last event, and only where it stands alone."""
+    one, two = {"author": "g", "output": 1}, {"author": "g", "output": 0}
+    assert final_output([one, two]) == 0
+    assert final_output([one, {"author": "g"}]) == 1
+    assert final_output([one, {"author": "user"}]) is None
+    assert final_output([one, event(TEXT, output=3)]) == 1
+    assert final_output([]) is None
+
+
+def test_only_the_calls_that_adk_names_wait() -> None:
+    """A call is open until the user answers it, or a stop closes it; a first answer of the tool leaves it open."""
+    other = {"functionCall": {"id": "x", "name": "look"}}
+    asks = event(CALL, other, longRunningToolIds=["w"])
+    (waiting,) = open_calls([asks])
+    assert (waiting.call_id, waiting.tool_name, waiting.arguments, waiting.agent) == (
+        "w",
+        "ship",
+        {"to": "me"},
+        "clerk",
+    )
+    assert open_calls([event(CALL)]) == ()
+    assert [each.answered for each in open_calls([asks, event(ANSWER)])] == [True]
+    assert open_calls([asks, event(ANSWER, author="user")]) == ()
+    sealed = event(ANSWER, errorCode="INVOCATION_ABORTED")
+    assert seals_a_stop(sealed)
+    assert not seals_a_stop(event(ANSWER))
+    assert open_calls([asks, sealed]) == ()
+    assert open_calls([event({"functionResponse": {"id": "x"}})], [waiting]) == (waiting,)
+    assert open_calls([event(ANSWER, author="user")], [waiting]) == ()
+    assert function_calls(asks) == [CALL["functionCall"], other["functionCall"]]
+
+
+def test_the_environment_is_what_was_said_last() -> None:
+    """Each fact changes its own part; data that a person gives is no longer the agent's own."""
+    calls = (RecordedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[0]"),)
+    state = SessionEnvironment(data="brought", is_data_brought=True)
+    given = state.after(EnvironmentDataGiven(at=1, text="mine"))
+    assert (given.data, given.is_data_brought) == ("mine", False)
+    assert state.after(StateCleared(at=1, state_key="k")) == state
+    told = state.after(ConnectionsAnalysed(at=1, model="m", reason="no key"))
+    assert (told.analysed_by, told.not_analysed, told.by_model) == ("m", "no key", None)
+    both = state.after(RecordingGiven(at=1, name="r", calls=calls)).after(
+        RecordingGiven(at=1, name="s", calls=calls)
+    )
+    assert both.recordings == {"r": calls, "s": calls}
+    assert both.after(RecordingGiven(at=1, name="r")).recordings == {"s": calls}
+
+
+def test_changed_settings_are_named_by_what_differs() -> None:
+    """Whichever way each was changed, and no others."""
+    before = SessionEnvironment()
+    for name, value in (("source_to_model", True), ("simulation_model", "b"), ("simulation_model", None)):
+        was = (
+            before.model_copy(update={"settings": EnvironmentSettings(simulation_model="a")})
+            if value is None
+            else before
+        )
+        settings = EnvironmentSettings.model_validate({name: value} if value is not None else {})
+        words = words_of_change(EnvironmentChanged(at=1, settings=settings), was)
+        assert words == f"settings: {name.replace('_', ' ')}"

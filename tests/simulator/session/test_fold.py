@@ -1,0 +1,355 @@
+"""The sum of the facts, told apart: what each fact changes, what it leaves alone, and what it may not follow."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.environment_facts import EnvironmentDataGiven, ToolsDeclared
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.facts import (
+    AgentRan,
+    AgentSelected,
+    CallStarted,
+    CodeAnswered,
+    ConversationEnded,
+    DraftDrawn,
+    Fact,
+    ModelProposed,
+    Provenance,
+    RaisedError,
+    RulesChanged,
+    SeatChanged,
+    SessionOpened,
+    ToolProposed,
+    TurnEnded,
+    UserProposed,
+    UserSeated,
+)
+from simulator.session import IllegalFactError, SessionFold, SessionState
+from tests.simulator.session.making import (
+    DIGESTS,
+    WRITTEN,
+    answered_turn,
+    asked,
+    call,
+    ended,
+    event,
+    model,
+    opened,
+    replied,
+    selected,
+    tool,
+)
+
+
+def fold_of(*facts: Fact) -> SessionFold:
+    """Return the sum of these facts behind the choice of an agent."""
+    fold = SessionFold()
+    for number, fact in enumerate((opened(), selected(), *facts)):
+        fold.take(number, fact)
+    return fold
+
+
+def waits(call_id: str, name: str = "adk_request_confirmation", path: str = "") -> TurnEnded:
+    """A turn ends with a call that waits for the user."""
+    part = {"functionCall": {"id": call_id, "name": name, "args": {"of": call_id}}}
+    return ended(event(part, longRunningToolIds=[call_id], nodeInfo={"path": path}))
+
+
+def agent_ran(call_id: str, **more: object) -> AgentRan:
+    """A call of an agent is let run."""
+    return AgentRan(
+        at=4.0,
+        turn=0,
+        key=f"agent/{call_id}",
+        agent="clerk",
+        call_id=call_id,
+        tool_name="helper",
+        arguments={},
+        digests=DIGESTS,
+        provenance=Provenance(source="real", **more),  # type: ignore[arg-type] # the fields that a test names
+    )
+
+
+def rule(rule_id: str) -> InjectionRule:
+    """A rule of this id."""
+    return InjectionRule(
+        rule_id=rule_id, tool_name="find", effect=ErrorEffect(error_code=1, error_message="no")
+    )
+
+
+def test_nothing_is_known_before_the_first_fact() -> None:
+    """A fold without facts has no agent, no turn and the names that ADK gives by default."""
+    fold = SessionFold()
+    assert (fold.state, fold.agent_name, fold.initial_state) == (SessionState.SELECTING_AGENT, "", {})
+    assert fold.place_in_adk() == {"app_name": "", "user_id": "user", "session_id": ""}
+    assert (fold.last_turn, fold.turns_so_far, fold.answers_in_turn) == (None, 0, 0)
+    assert not fold.is_running
+    assert not fold.asks_the_user
+    session = fold.session()
+    assert (session.start_timestamp, session.current_state, session.is_running) == (0.0, {}, False)
+
+
+def test_the_names_of_the_choice_are_those_of_the_session() -> None:
+    """The app is ADK's name, the agent a person's; the user and the id are those of the beginning."""
+    fold = SessionFold()
+    fold.take(0, SessionOpened(at=7.0, session_id="s", user_id="ada", seed="x"))
+    fold.take(1, AgentSelected(at=8.0, agent_name="Clerk", app_name="clerk", environment_data="words"))
+    assert fold.place_in_adk() == {"app_name": "clerk", "user_id": "ada", "session_id": "s"}
+    assert (fold.agent_name, fold.state) == ("Clerk", SessionState.AWAITING_QUERY)
+    assert (fold.environment.data, fold.environment.is_data_brought) == ("words", True)
+    assert not fold_of().environment.is_data_brought
+
+
+def test_a_turn_is_counted_while_it_runs_and_after() -> None:
+    """The last turn has its number, its message and its time; it runs until it ends."""
+    fold = fold_of(asked("hello"))
+    turn = fold.last_turn
+    assert turn is not None
+    assert (turn.number, turn.purpose, turn.started_at, turn.ended) == (0, "query", 2.0, False)
+    assert turn.message == asked("hello").message
+    assert (fold.is_running, fold.turns_so_far, fold.session().is_running) == (True, 1, True)
+    fold.take(9, ended(event({"text": "done"}), state={"a": 1}))
+    turn = fold.last_turn
+    assert turn is not None
+    assert (turn.ended, turn.state, turn.final_event, turn.leaves_open) == (True, {"a": 1}, 0, False)
+    assert (fold.is_running, fold.turns_so_far) == (False, 1)
+
+
+def test_each_kind_of_answer_counts_in_its_turn() -> None:
+    """A model's, a tool's, an agent's and code's answer are four; the next turn begins at none."""
+    code = CodeAnswered(
+        at=4.0, turn=0, key="code", agent="clerk", code="1", result={}, digests=DIGESTS, provenance=WRITTEN
+    )
+    fold = fold_of(asked(), model(call("c")), tool("c"), agent_ran("a"), code)
+    assert fold.answers_in_turn == 4
+    assert fold.call_ids() == {"c", "a"}
+    fold.take(9, ended())
+    fold.take(10, asked(turn=1))
+    assert fold.answers_in_turn == 0
+    assert fold.call_ids() == {"c", "a"}
+
+
+def test_the_ids_that_are_handed_out_are_a_copy() -> None:
+    """Whoever changes them changes nothing of the session."""
+    fold = fold_of(asked(), model(call("c")))
+    fold.call_ids().add("other")
+    assert fold.call_ids() == {"c"}
+
+
+def test_calls_and_rules_are_counted_along_the_answers() -> None:
+    """Each answer counts its tool; the rules that it names have drawn, counted and fired, each by itself."""
+    moved = Provenance(source="injected", counted=("a", "b"), drawn=("b",), fired=("a",))
+    first = tool("c").model_copy(update={"provenance": moved})
+    fold = fold_of(asked(), first, tool("d"))
+    counts = fold.counts
+    assert dict(counts.calls) == {"find": 2}
+    assert dict(counts.counted) == {"a": 1, "b": 1}
+    assert (dict(counts.drawn), dict(counts.fired)) == ({"b": 1}, {"a": 1})
+
+
+def test_the_call_of_an_agent_is_counted_once() -> None:
+    """When its agent begins; what a rule made of its answer later counts no second call."""
+    fold = fold_of(
+        asked(), agent_ran("c", counted=("a",)), tool("c").model_copy(update={"tool_name": "helper"})
+    )
+    assert dict(fold.counts.calls) == {"helper": 1}
+    assert dict(fold.counts.counted) == {"a": 1}
+
+
+def test_what_waits_in_a_turn_is_gone_with_the_next_one() -> None:
+    """Proposals, drafts, draws and calls that may have run are of the running turn alone."""
+    proposed = ModelProposed(at=3, turn=0, key="m")
+    drafted = ToolProposed(at=3, turn=0, key="t", by="gemini")
+    fold = fold_of(
+        asked(),
+        proposed,
+        drafted,
+        DraftDrawn(at=3, turn=0, key="t", draw=2),
+        CallStarted(at=3, turn=0, key="t", name="n"),
+    )
+    assert (fold.proposal("m"), fold.proposal("t")) == (proposed, None)
+    assert (fold.drafted("t"), fold.drafted("m")) == (drafted, None)
+    assert (fold.draw("t"), fold.draw("m"), fold.may_have_run()) == (2, 0, {"t"})
+    fold.take(9, ended())
+    assert (fold.proposal("m"), fold.drafted("t"), fold.draw("t")) == (proposed, drafted, 2)
+    fold.take(10, asked(turn=1))
+    assert (fold.proposal("m"), fold.drafted("t"), fold.draw("t"), fold.may_have_run()) == (
+        None,
+        None,
+        0,
+        set(),
+    )
+
+
+def test_tools_are_declared_from_the_next_turn_on() -> None:
+    """What is declared while a turn runs waits for its end."""
+    lend = DeclaredTool(name="lend", description="Lends.")
+    fold = fold_of(asked(), ToolsDeclared(at=3.0, tools=(lend,)))
+    assert fold.environment.declared == (lend,)
+    assert fold.declared_tools == ()
+    fold.take(9, ended())
+    fold.take(10, asked(turn=1))
+    assert fold.declared_tools == (lend,)
+
+
+def test_who_sits_down_later_leaves_the_others_where_they_are() -> None:
+    """Seats are kept by name, those of agents apart from those of tools."""
+    fold = fold_of(
+        SeatChanged(at=1, seat="tool", target="a", player="real"),
+        SeatChanged(at=1, seat="tool", target="b", player="offline"),
+        SeatChanged(at=1, seat="agent", target="a", player="held"),
+    )
+    assert fold.seats.tools == {"a": "real", "b": "offline"}
+    assert fold.seats.agents == {"a": "held"}
+
+
+def test_rules_are_replaced_as_a_whole() -> None:
+    """The last rules are in force; two of one id are refused by that id, whatever stands between them."""
+    fold = fold_of(RulesChanged(at=1, rules=(rule("a"), rule("b"))), RulesChanged(at=1, rules=(rule("b"),)))
+    assert [each.rule_id for each in fold.rules] == ["b"]
+    assert fold.session().rules == fold.rules
+    with pytest.raises(IllegalFactError, match=r"two rules have the id b$"):
+        fold.take(9, RulesChanged(at=1, rules=(rule("b"), rule("a"), rule("b"))))
+
+
+def test_a_fork_goes_its_own_way() -> None:
+    """What either takes in is not in the other: turns, counts, drafts, calls and the timeline."""
+    fold = fold_of(asked(), model(call("c")), ToolProposed(at=3, turn=0, key="t", by="gemini"))
+    twin = fold.forked()
+    assert twin.session() == fold.session()
+    twin.take(9, tool("c"))
+    twin.take(10, DraftDrawn(at=3, turn=0, key="t", draw=1))
+    twin.take(11, ended(event({"text": "done"})))
+    assert (fold.answers_in_turn, fold.draw("t"), dict(fold.counts.calls)) == (1, 0, {})
+    assert [entry.type for entry in fold.session().history] == ["user_query", "tool_call"]
+    assert (fold.is_running, twin.is_running) == (True, False)
+    fold.take(9, tool("d"))
+    assert fold.call_ids() == {"c", "d"}
+    assert twin.call_ids() == {"c"}
+    assert dict(twin.counts.calls) == {"find": 1}
+
+
+def test_a_call_that_waits_keeps_its_words() -> None:
+    """Its tool, arguments, agent and node are those of ADK's event; the turn says that it leaves something open."""
+    fold = fold_of(asked(), waits("w", path="a/b"))
+    (waiting,) = fold.session().open_calls
+    assert (waiting.call_id, waiting.tool_name, waiting.arguments) == (
+        "w",
+        "adk_request_confirmation",
+        {"of": "w"},
+    )
+    assert (waiting.agent, waiting.node, waiting.answered, waiting.is_confirmation) == (
+        "clerk",
+        "a/b",
+        False,
+        True,
+    )
+    assert fold.asks_the_user
+    assert fold.state is SessionState.ACTIVE
+    turn = fold.last_turn
+    assert turn is not None
+    assert turn.leaves_open
+    assert turn.final_event is None
+    fold.take(9, replied("w", 1))
+    assert fold.session().open_calls == ()
+
+
+def test_a_first_answer_of_a_long_call_asks_nobody() -> None:
+    """The call stays open for a later answer, and the session is complete meanwhile."""
+    asks = event({"functionCall": {"id": "w", "name": "ship"}}, longRunningToolIds=["w"])
+    first = event({"functionResponse": {"id": "w", "name": "ship", "response": {"status": "pending"}}})
+    fold = fold_of(asked(), model(call("w", "ship")), tool("w"), ended(asks, first, event({"text": "soon"})))
+    (waiting,) = fold.session().open_calls
+    assert (waiting.answered, waiting.is_confirmation, waiting.arguments, waiting.node) == (
+        True,
+        False,
+        {},
+        "",
+    )
+    assert not fold.asks_the_user
+    assert fold.state is SessionState.COMPLETED
+
+
+@pytest.mark.parametrize("how", [{"stopped": True}, {"error": RaisedError(type="m:E", message="no")}])
+def test_a_turn_that_was_cut_off_completes_nothing(how: dict[str, object]) -> None:
+    """Whatever it said, and though a call waits: the session awaits a query. What was said is kept."""
+    asks = event({"functionCall": {"id": "w", "name": "ship", "args": {}}}, longRunningToolIds=["w"])
+    fold = fold_of(asked(), ended(asks, event({"text": "half"}), **how))
+    turn = fold.last_turn
+    assert turn is not None
+    assert (fold.state, turn.leaves_open, turn.final_event) == (SessionState.AWAITING_QUERY, False, 1)
+    assert (turn.stopped, turn.error) == (how.get("stopped", False), how.get("error"))
+
+
+def test_an_output_of_a_graph_completes_the_session() -> None:
+    """A node's data is the final response where nobody says a word."""
+    fold = fold_of(asked(), ended({"author": "graph", "output": {"sum": 3}}))
+    turn = fold.last_turn
+    assert turn is not None
+    assert (fold.state, turn.final_event) == (SessionState.COMPLETED, None)
+
+
+def test_a_turn_of_a_model_needs_ids_of_its_own() -> None:
+    """A call without an id, one of an earlier turn, and two of one id are refused, each by its name alone."""
+    fold = fold_of(asked(), model(call("a")), tool("b"))
+    with pytest.raises(IllegalFactError, match="a function call has no id"):
+        fold.check(model(call(""), key="next"))
+    for parts, named in (([call("a")], "a"), ([call("b")], "b"), ([call("c"), call("c"), call("d")], "c")):
+        with pytest.raises(IllegalFactError, match=f"the call id {named} is not unique in the session"):
+            fold.check(model(*parts, key="next"))
+    fold.take(9, model(call("c"), call("d"), key="next"))
+    assert fold.call_ids() == {"a", "b", "c", "d"}
+
+
+def test_a_reply_answers_what_is_open() -> None:
+    """It holds a response, and each has the id of an open call; the others are named."""
+    fold = fold_of(asked(), waits("w"))
+    with pytest.raises(IllegalFactError, match="a reply holds at least one function response"):
+        fold.check(asked(turn=1).model_copy(update={"purpose": "reply"}))
+    with pytest.raises(IllegalFactError, match=r"no open call has the id x$"):
+        fold.check(replied("x", 1))
+    fold.take(9, replied("w", 1))
+    assert fold.last_turn is not None
+    assert fold.last_turn.purpose == "reply"
+
+
+def test_the_user_is_spoken_for_between_turns() -> None:
+    """Only by who is no person, only for the next turn, and only with an agent."""
+    says = UserProposed(at=3, turn=0, status="success", by="script")
+    script = UserSeated(at=1, player="script", script=(asked().message,))
+    with pytest.raises(IllegalFactError, match="a person speaks for the user"):
+        fold_of(says)
+    with pytest.raises(IllegalFactError, match="the next turn is 0"):
+        fold_of(script, says.model_copy(update={"turn": 1}))
+    with pytest.raises(IllegalFactError, match="turn 0 has not ended"):
+        fold_of(script, asked(), says.model_copy(update={"turn": 1}))
+    fold = fold_of(script, says)
+    assert (fold.user.player, fold.user.proposed) == ("script", says)
+    fold.take(9, asked())
+    assert (fold.user.proposed, fold.user.said) == (None, 1)
+    early = SessionFold()
+    early.take(0, opened())
+    for fact in (script, RulesChanged(at=1, rules=()), EnvironmentDataGiven(at=1, text="x")):
+        with pytest.raises(IllegalFactError, match="no agent has been selected"):
+            early.check(fact)
+
+
+def test_a_conversation_is_over_once() -> None:
+    """After a final response alone, and not twice; another query opens it again."""
+    over, again = ConversationEnded(at=7), ConversationEnded(at=7, over=False)
+    with pytest.raises(IllegalFactError, match="the agent has given no final response"):
+        fold_of(over)
+    fold = fold_of(*answered_turn())
+    with pytest.raises(IllegalFactError, match="that has been said before"):
+        fold.check(again)
+    fold.take(9, over)
+    assert fold.user.ended
+    with pytest.raises(IllegalFactError, match="that has been said before"):
+        fold.check(over)
+    fold.take(10, again)
+    assert not fold.user.ended
+    fold.take(11, over)
+    fold.take(12, asked(turn=1))
+    assert not fold.user.ended
