@@ -129,9 +129,3 @@ def _read(store: JournalStore, record: SessionRecord) -> LiveSession:
         owner=record.owner,
         at_rest=True,
     )
-
-
-def forget_at_rest() -> None:
-    """Let go of all sessions at rest; who looks at one reads it anew."""
-    with _lock:
-        _at_rest.clear()

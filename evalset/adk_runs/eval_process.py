@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -135,14 +134,6 @@ class AdkEvalRun:
                 "output": _tail(self.output_file),
             }
         )
-
-    def cases_touched(self) -> Mapping[str, int]:
-        """Tell of each case how many of its turns the agent has taken."""
-        prepared, taken = self._prepared, dict[str, int]()
-        for line in turns_taken(prepared.progress) if prepared else ():
-            eval_id = str(json.loads(line)["eval_id"])
-            taken[eval_id] = taken.get(eval_id, 0) + 1
-        return taken
 
     @property
     def output_file(self) -> Path:

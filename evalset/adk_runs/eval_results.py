@@ -100,7 +100,6 @@ class CaseResult(Value):
 class RunResults(Value):
     """A results file: the set, when it was evaluated in seconds since the epoch, and the cases."""
 
-    result_id: str = ""
     eval_set_id: str = ""
     created: float = 0.0
     cases: tuple[CaseResult, ...] = ()
@@ -137,7 +136,6 @@ def read_results(text: str | bytes) -> RunResults:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ResultsError(f"eval_case_results[{place}] cannot be read: {error}") from error
     return RunResults(
-        result_id=str(document.get("eval_set_result_id") or ""),
         eval_set_id=str(document.get("eval_set_id") or ""),
         created=float(document.get("creation_timestamp") or 0.0),
         cases=tuple(sorted(cases, key=lambda case: case.eval_id)),

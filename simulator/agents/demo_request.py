@@ -96,15 +96,6 @@ class Talk:
         """What this agent said last, in a turn before this one."""
         return next((turn.replied[-1] for turn in reversed(self.turns[:-1]) if turn.replied), "")
 
-    @cached_property
-    def answered_before(self) -> tuple[Answered, ...]:
-        """The calls of the turns before, latest first."""
-        return tuple(done for turn in reversed(self.turns[:-1]) for done in reversed(turn.answered))
-
-    def was_called(self, tool: str) -> bool:
-        """Return whether any agent called the tool in this turn."""
-        return tool in self.turn.others_called or any(done.call.tool == tool for done in self.turn.answered)
-
 
 def _read_turns(contents: Iterable[types.Content]) -> list[Turn]:
     turns: list[Turn] = []

@@ -65,17 +65,15 @@ class ReportedJournal(Journal):
     def __init__(self, channel: Channel, session: str, keeping: Callable[[str, float], None]) -> None:
         super().__init__()
         self._channel, self._session, self._keeping = channel, session, keeping
-        self._is_told = self._is_left = False
+        self._is_left = False
 
     def begin(self, journal: Journal, *, told: bool) -> ReportedJournal:
         """Go on where a journal is; `told` says whether the studio is told the facts that it holds."""
         if told:
-            self._is_told = True
             for _, fact in journal.path():
                 self.append(fact)
         else:
             self._take_over(journal)
-            self._is_told = True
         return self
 
     def _take_over(self, journal: Journal) -> None:

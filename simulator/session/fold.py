@@ -358,7 +358,6 @@ class SessionFold:
                 "error": fact.error,
                 "stopped": fact.stopped,
                 "final_event": place if final or not ran_through else None,
-                "leaves_open": waits,
             }
         )
         self._state = (

@@ -89,7 +89,6 @@ class Turn(Value):
     error: RaisedError | None = None
     stopped: bool = False
     final_event: int | None = None
-    leaves_open: bool = False
 
 
 class LiveAgent(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
 
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.schema.open_shapes import has_open
 from simulator.environment.schema.pattern_texts import matches
 from simulator.environment.schema.schema_checks import Problem, check_normal, normalise, unchecked_validator
 from simulator.environment.schema.schema_merge import NEVER, both_of, merged
@@ -59,11 +58,6 @@ class Plan:
         self._valid: JsonValue = _NOTHING
         self._fields: dict[tuple[int, str], tuple[JsonObject, JsonValue]] = {}
         self._pairs: dict[tuple[int, int], tuple[JsonValue, JsonValue, JsonValue]] = {}
-
-    @cached_property
-    def leaves_open(self) -> bool:
-        """Whether the schema has any object, at any depth, whose fields it does not name."""
-        return has_open(self.schema)
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Say what is wrong with a whole answer."""

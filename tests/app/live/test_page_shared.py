@@ -43,7 +43,7 @@ def annes(store: JournalStore) -> Iterator[LiveSession]:
     hers.run()
     live.simulation.journal.keep()
     yield live
-    shared_sessions.forget_at_rest()
+    shared_sessions._at_rest.clear()
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def annes(store: JournalStore) -> Iterator[LiveSession]:
         hers.click(hers.key("accept_"))
     store.share(live.session_id)
     yield live
-    shared_sessions.forget_at_rest()
+    shared_sessions._at_rest.clear()
 
 
 def _bens(annes: LiveSession, store: JournalStore, *, rests: bool, view: str | None = None) -> Tab:
