@@ -1,4 +1,20 @@
-"""The studio's side of one kernel: starts the process, asks it, hears it, and ends it."""
+"""The studio's side of one kernel: starts the process, asks it, hears it, and ends it.
+
+A kernel is a process of the agent's own Python in which sessions are played; `kernel_server` is its side. Messages go
+over its standard input and output (`messages`). What it writes to the standard error is logged, and its last line says
+why it ended.
+
+Asking: each call has a number. `begin_asking` returns a future, and the reply with the same number fulfils it. `ask`
+waits for that, no longer than its patience.
+
+Hearing: one thread reads all messages. Facts, moves of the head and what there is to see go to the listener of their
+session, which must not wait. Before something real runs, the kernel asks that the session is kept; threads of their own
+see to that, and say when it is durable. Where nobody listens to the session any more, the answer is no, and nothing runs.
+
+Ending: another thread waits for the process itself, as one that the agent has started may hold the pipe open. Whichever
+thread hears of the end first tells it once: to all who wait for a reply, and to all listeners. A pipe that only the studio holds (`_life`) ends the kernel's group with the studio. `rest`
+ends a kernel that nobody uses, and `has_pulse` tells whether code of a session holds up the loop of all.
+"""
 
 from __future__ import annotations
 

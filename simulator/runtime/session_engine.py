@@ -1,7 +1,22 @@
 """Runs one session on the loop's thread: from the journal to ADK's runner and back.
 
-Everything durable is in the journal. ADK's own session is made anew from it for every turn, so a turn that was
-never interrupted, one that was resumed and one that was branched all take the same way.
+The journal is all that lasts. Whatever a person does becomes a fact in it, and the engine brings ADK to where its
+head is. There is one way there, `open`, for the next turn, for a session that is resumed, an undo and a branch:
+
+- ADK's own session is made anew, as the turns that have ended left it (`_restored`).
+- Where a turn was in progress, its agent is run again from its beginning (`_run_turn`). The answers that the journal
+  holds are released in their order (`turns.replay_release`), so the agent gets to the same place.
+- From there on new requests are offered to their players (`offer`, `answering.dispatcher`), and each answer is
+  appended as a fact before the agent has it.
+
+A turn is two tasks. `_run_agent` runs ADK with the turn as its context: ids, times and chance come from the turn, so
+they are the same in every execution. `_drive` waits for it, and appends `TurnEnded` with the events and the state. If
+the agent asks for something else than the journal answers, the session has diverged: it stays as it is until somebody
+goes back to before that.
+
+The session is at rest where nothing happens before a person does something. Each change raises `version`, and wakes
+those who wait for rest. A turn that is closed leaves no word in the journal, and is resumed from there; one that is
+stopped has ended.
 """
 
 from __future__ import annotations

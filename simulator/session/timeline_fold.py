@@ -1,4 +1,20 @@
-"""Adds facts up to the timeline that people read, when somebody looks at it."""
+"""Adds facts up to the timeline that people read, when somebody looks at it.
+
+A fact is only noted when it comes (`apply`): an agent that runs must not wait for what nobody may look at. `entries`
+reads those that were noted since it was asked last, and returns the history. `fact_entries` says how one fact reads;
+this module says where that goes:
+
+- The entries of turns that have ended are settled. Those of the turn in progress are gathered apart, as its end still
+  changes them.
+- A change of seats, rules or the environment stands in the turn in which it was made. One between two turns waits,
+  and stands before what begins the next.
+- A tool's answer by a seat is a fact, and stands where it came. What ADK answers by itself (a transfer, a confirmation
+  that is asked for) is in its events alone, so it is set behind the call that it answers.
+- When a turn ends, the last text of the agent becomes the final response, unless a call still waits for its answer.
+  The message with the same text goes then, so that nothing is read twice.
+
+A branch forks the timeline: the twin knows the same facts and goes on by itself.
+"""
 
 from __future__ import annotations
 

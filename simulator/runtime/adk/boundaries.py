@@ -1,8 +1,22 @@
 """Seats an agent's models, tools and code executors, in place, so that a turn in progress answers for them.
 
-Seated objects stay what they are (same fields, still instances of their classes, same declarations). With no
-turn in progress they work as before. See google-adk 2.13: everything between model and tools, and the
-confirmation gate before a tool, runs as in production.
+`install` goes through all that can be reached from an agent or a graph. A model and a code executor are exchanged for
+a copy whose class is made of their own, with one method of ours. A tool stays the object that it is, with a `run_async`
+of ours on it. So seated objects have the same fields and declarations, and are still instances of their classes: ADK's
+flow, its plugins, the agent's callbacks and the confirmation gate before a tool run as in production. See
+google-adk 2.13. Tools that steer ADK's flow have no seat.
+
+A call of a seated object takes one of these ways:
+
+- A turn is in progress (`CURRENT_TURN`): the call, with a way to the real thing, is put to the turn, which gives the
+  answer (`ModelCall`, `ToolBoundaryCall`, `CodeCall`).
+- The call comes from inside of a real tool, model or executor (`INSIDE_REAL_CALL`): it is real as well.
+- No turn is in progress, but a plugin has claimed the call (`stand_in_of`, `MODEL_STAND_IN`): the plugin answers.
+- Else it works as if it had no seat.
+
+An agent that is used as a tool runs where it was called, in a scope of its own. Its models and tools have seats
+themselves, so it is put to the turn only where a rule or a player was set for it by its name. What ADK makes anew for
+each request (the tools of tool sets, agents in nested runners) is seated when a model is shown it.
 """
 
 from __future__ import annotations

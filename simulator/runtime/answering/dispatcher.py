@@ -1,4 +1,21 @@
-"""Finds who answers a request: an injection, the tool's player, the agent's own model, or a person."""
+"""Finds who answers a request, and makes the answer a fact.
+
+A request of a turn comes to `begin` when it is new, and to `offer` again when a seat was swapped. For a tool call the
+rules and the generators are `answering.pipeline`'s; this module is about who else there is, when, and what becomes of
+the answer:
+
+- The agent's own model and a real tool, with no rule for it, answer in the task that asks, as without us.
+- All others work in a task of their own, where everything is real (`start`): a seat that is swapped meanwhile counts.
+- Real calls of a session run one at a time, after a word in the journal that is durable (`CallStarted`): after a
+  crash nobody runs a tool twice without knowing. What waits for another real call can be taken back.
+- Offline drafts are made one after the other, so that each knows of the ones before.
+- Whatever goes wrong on the way, a person gets the request, with a word on what went wrong.
+- A person who came back to a request by undo has it first; `would_answer` says who would otherwise.
+
+`release_tool`, `release_model` and `release_code` end each way: the rules that fired change the answer, `AnswerFacts`
+makes it a fact with its effects and its provenance, and the turn lets the agent have it. A person's answer comes in by
+the same three.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Turn(Protocol):
         ...
 
     def note_problem(self, text: str) -> None:
-        """Recognise the person something."""
+        """Keep a word for the person."""
         ...
 
     def changed(self) -> None:

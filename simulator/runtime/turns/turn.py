@@ -1,7 +1,20 @@
 """One turn in progress: takes requests from the boundaries and releases their answers in the journal's order.
 
-Answers are released one at a time, each after everything that the one before set going has come to rest. That
-order is what makes a re-execution give the same events, so it holds while a person plays as well.
+Everything that the agent asks comes here: of its models, its tools and its code executors, which `adk.boundaries` has
+seated. Each request has a key, made of the turn, the place in the agent and a count, which is the same in every
+execution. It waits (`Waiting`) until it has an answer:
+
+- The journal holds one: `Replay` releases it when it is next, if it still fits what is asked.
+- Else the session is asked for somebody who answers (`SessionPort.offer`). What they say is made a fact with the
+  request's fingerprint, appended, and only then given to the agent.
+
+Answers are released one at a time, each after everything that the one before set going has come to rest
+(`Settling`). That order is what makes a re-execution give the same events, so it holds while a person plays as well.
+An answer that is there at once, with nothing else having run since it was asked for, becomes a fact in that moment,
+and is released in that moment again.
+
+ADK's ids, times and chance come from the turn too. What happens inside of a real call does not happen again, so it
+moves none of the counts: only its answer and its effects (`tool_effects`) are kept, and are repeated from the fact.
 """
 
 from __future__ import annotations
