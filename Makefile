@@ -37,8 +37,8 @@ help: ## Show what can be made
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
-# For the inner loop. What it leaves out is told by tests/quick.py: a file that starts anything, by itself or through its helpers.
-quick: $(CHECK_READY) ## Run the tests that start nothing: no process, server, browser or page, and nothing opened that plays
+# For the inner loop. tests/quick.py tells from what a file imports, by itself or through its helpers.
+quick: $(CHECK_READY) ## Run the tests of the pure parts: all files that start no process, server, browser or page, and play no agent
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --quick -n auto --dist loadfile --no-loadscope-reorder
 
 # What is found at once comes first; the types are checked beside the tests, which leave a core idle now and then.

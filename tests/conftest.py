@@ -35,7 +35,9 @@ _SLOW = ("browser", "process")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer `--quick`."""
-    parser.addoption("--quick", action="store_true", help="only the files of tests that start nothing")
+    parser.addoption(
+        "--quick", action="store_true", help="only the files of tests that start nothing and play no agent"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

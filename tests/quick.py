@@ -1,7 +1,8 @@
-"""Tells which files of tests start nothing: `pytest --quick`, or `make quick`, runs these alone.
+"""Tells which files of tests start nothing and play no agent: `pytest --quick`, or `make quick`, runs these alone.
 
-A file starts something where it, a helper of the tests that it imports, or a `conftest.py` above it imports what starts a process, a server, a
-browser, or a page (`STARTS`), or marks a test as doing so. Nothing else is imported to find that out, so that what is left out costs nothing.
+A file is left out where it, a helper of the tests that it imports, or a `conftest.py` above it imports what starts a process, a server, a
+browser or a page, or what plays agents (`STARTS`), or marks a test as starting something. The files are only read for that: what is left out is not
+even imported.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = (
     "multiprocessing", "playwright", "socketserver", "streamlit.testing", "subprocess",
-    "evalset.adk_runs", "simulator.kernel", "tests.harness",
+    "evalset.adk_runs", "simulator.Simulation", "simulator.kernel", "simulator.runtime", "tests.harness",
 )  # fmt: skip
-"""The modules that stand for a process, a server, a browser or a page; with all below them."""
+"""What stands for a process, a server, a browser, a page, or an agent that plays; with all below it."""
 _MARKED = re.compile(r"\bmark\.(browser|process)\b")
 
 
 def starts_nothing(file: Path) -> bool:
-    """Return whether all tests of a file run in this process, without a page."""
+    """Return whether all tests of a file run in this process, without a page and without an agent."""
     above = [folder / "conftest.py" for folder in file.parents if ROOT / "tests" in folder.parents]
     return not any(_starts(each) for each in (file, *above))
 
