@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import file_digest, source_digest, source_of
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import digest
-from simulator.facts import Value
 
 FileKind: TypeAlias = Literal["set", "recording"]
 

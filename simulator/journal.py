@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject
-from simulator.facts import Fact, Value
+from simulator.facts import Fact
 from simulator.session import SessionFold, SimulationSession
 
 ROOT = -1

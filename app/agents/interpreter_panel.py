@@ -7,7 +7,7 @@ import streamlit as st
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from simulator.agents import AgentEntry
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 
 class ChoosePython(Value):

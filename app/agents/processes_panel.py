@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.kernel.kernel_processes import IDLE_SECONDS, AgentProcess
 
 _MEGABYTE = 1_000_000

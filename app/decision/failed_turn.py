@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from simulator.facts import (
-    CodeAnswered,
-    Fact,
-    ModelAnswered,
-    Raised,
-    ToolAnswered,
-    TurnEnded,
-    TurnStarted,
-    Value,
-)
+from simulator.base.frozen_value import Value
+from simulator.facts import CodeAnswered, Fact, ModelAnswered, Raised, ToolAnswered, TurnEnded, TurnStarted
 from simulator.journal import Journal
 
 

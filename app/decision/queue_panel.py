@@ -12,7 +12,7 @@ from app.forms.common_panel import badge
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import DraftStore, Kept
 from app.session.timeline_view import provenance_badge
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import ToolCall, ToolError, ToolOutput
 from simulator.session.model import OpenCall

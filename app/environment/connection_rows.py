@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
+from simulator.base.frozen_value import Value
 from simulator.environment.conventions.tool_roles import Use
 from simulator.environment.world.connections import (
     ConnectionEdits,
@@ -18,7 +19,6 @@ from simulator.environment.world.connections import (
     ToolRole,
     ToolShape,
 )
-from simulator.facts import Value
 
 Part: TypeAlias = Literal["parameter", "answer", "tool"]
 RowUse: TypeAlias = Literal["reads", "creates", "changes", "deletes", "gives"]

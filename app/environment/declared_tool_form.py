@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from app.environment.schema_rows import SchemaRow, SchemaRowsError, rows_of_schema, schema_of_rows
 from app.forms.typed_json import JsonTextError, parse_object, write_json
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.facts import Value
 
 Style: TypeAlias = Literal["Fields", "JSON schema"]
 STYLES: tuple[Style, ...] = ("Fields", "JSON schema")

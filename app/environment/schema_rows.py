@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import JsonValue
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 
 FieldType: TypeAlias = Literal[
     "text",

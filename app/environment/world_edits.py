@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.environment.world_rows import Cell, Column, Sheet, value_of
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_of
 from simulator.environment.world.entities import EntityChange
-from simulator.facts import Value
 
 
 class Rename(Value):

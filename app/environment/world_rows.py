@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pydantic import JsonValue
 
 from app.forms.typed_json import JsonTextError, parse_json, show_json
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import WorldTable

@@ -14,7 +14,7 @@ from app.forms.typed_paths import typed_path, upload_name
 from app.live.background_jobs import Job, Progress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.files.eval_names import unique_eval_id
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase

@@ -12,7 +12,7 @@ from app.live.unsent_texts import Drafts
 from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import Step
 from evalset.editing.set_work import SetWork
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 
 @dataclass(frozen=True)

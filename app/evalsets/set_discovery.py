@@ -14,7 +14,7 @@ from app.live.destinations import own_place
 from app.live.recent_sets import recent_sets
 from app.server.owners import LOCAL
 from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 ENDING = ".evalset.json"
 IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 
 class SetFacts(Value):

@@ -12,7 +12,8 @@ from app.forms.safe_labels import literal
 from evalset.adk_runs.process_agents import agent_folder
 from evalset.cli.shell_lines import ShownCommands
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.facts import Fact, Value
+from simulator.base.frozen_value import Value
+from simulator.facts import Fact
 from simulator.session import SimulationSession
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from app.live.destinations import is_among_data
 from app.session import page_state
 from app.session.commands import Show
 from app.session.progress_panel import waiting
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from app.export.export_replay import Replayed

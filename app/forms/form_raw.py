@@ -25,8 +25,8 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.typed_json import write_json
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import same
-from simulator.facts import Value
 
 LARGEST_WHOLE = 2**53 - 1
 """A browser's numbers are exact up to here; a larger one is held as JSON text."""

@@ -33,7 +33,7 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.typed_json import JsonTextError, parse_json, parse_object
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Path: TypeAlias = tuple[str | int, ...]
 

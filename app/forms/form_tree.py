@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field as Described
 from pydantic import JsonValue
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
-from simulator.facts import Value
 
 MAX_DEPTH = 8
 """Schemas nested deeper than this end in a JSON field."""

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Literal, TypeAlias
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 

@@ -19,9 +19,9 @@ from app.forms.form_tree import Field, parse_schema
 from app.forms.form_updates import moves
 from app.forms.typed_json import JsonTextError, parse_json, write_json
 from app.forms.widget_store import Kept
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
-from simulator.facts import Value
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 

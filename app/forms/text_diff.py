@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pydantic import JsonValue
 
 from app.forms.typed_json import JsonTextError, parse_json, write_json
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 AROUND = 2
 """How many unchanged lines are shown before and after a change."""

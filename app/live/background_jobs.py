@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Result = TypeVar("Result")
 JobState: TypeAlias = Literal["running", "done", "failed"]

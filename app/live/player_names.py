@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from simulator.base.frozen_value import Value
 from simulator.environment.recordings.recorded_calls import RecordedCall
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 
 AGENT_PLAYERS: dict[AgentPlayer, str] = {
     "model": "Its own model",

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from app.server.owners import LOCAL
 from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
+from simulator.base.frozen_value import Value
 from simulator.base.user_data import data_folder
-from simulator.facts import Value
 
 MOST_RECENT = 100
 """So many are remembered; the one that was used longest ago goes first."""

@@ -19,8 +19,9 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.expected_input import UnfitMessageError
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 from simulator.journal import Journal
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.session import Seats

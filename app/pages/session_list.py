@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.live.live_sessions import LiveSession, registry
 from app.server.owners import LOCAL
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore, SessionRecord

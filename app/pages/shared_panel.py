@@ -14,7 +14,7 @@ from app.live.live_sessions import title
 from app.session.commands import Show
 from app.session.running_panel import running
 from app.session.session_summary import status
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import FinalResponse
 

@@ -29,7 +29,7 @@ from app.server.owners import Visitor
 from app.session import page_state
 from app.session.page_fragments import fragment
 from app.session.session_summary import short_id
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 
 class NewSession(Value):

@@ -23,7 +23,7 @@ from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.agents.agent_directory import AgentDirectory
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.kernel.agent_kernels import LOAD_SECONDS
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import AgentProcess

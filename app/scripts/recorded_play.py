@@ -12,8 +12,8 @@ from app.live.live_sessions import LiveSession
 from app.scripts.script_play import ScriptForm, form_of, open_script
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.frozen_value import Value
 from simulator.environment.recordings.nearest_calls import nearest
-from simulator.facts import Value
 from simulator.seats.requests import ToolRequest
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from app.live.session_opening import taken_in
 from app.server.owners import LOCAL
 from evalset.files.file_kinds import ARCHIVE_STARTS
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from evalset.recorded.recording import RecordedCase

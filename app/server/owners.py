@@ -28,7 +28,7 @@ from pydantic import Field
 
 from app.server.local_peers import MARK
 from app.server.origins import fits, is_allowed, is_loopback, name_of
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 PEOPLE_VARIABLE = "GOLDEN_TRACE_PEOPLE"
 """Says whose the sessions of this server are: `one` person's, `browser` (each browser's own), or `login`."""

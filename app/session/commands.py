@@ -17,9 +17,10 @@ from app.live.read_only_simulation import ReadOnly, refuse
 from app.live.simulation_protocol import LiveSimulation
 from app.session.page_state import View
 from app.session.stale_clicks import check_seen
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer, UserPlayer, Value
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer, UserPlayer
 
 NEW_RULE = "\n"
 """Stands for the rule that is being written and has no id yet; no id has a line break."""

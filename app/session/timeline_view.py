@@ -9,7 +9,8 @@ from app.forms.safe_labels import Badge, Block, literal, safe_label
 from app.forms.typed_json import show_json
 from app.live.player_names import AGENT_PLAYERS, PLAYERS
 from app.session import provenance_labels
-from simulator.facts import Provenance, Value
+from simulator.base.frozen_value import Value
+from simulator.facts import Provenance
 from simulator.seats.requests import ModelRequest, Request, ToolRequest
 from simulator.session.history import (
     AgentMessage,

@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import UserPlayer, Value
+from simulator.facts import UserPlayer
 from simulator.session.user_fold import UserSeat
 
 USER_PLAYERS: dict[UserPlayer, str] = {

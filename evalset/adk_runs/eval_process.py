@@ -16,7 +16,7 @@ from evalset.adk_runs.process_groups import GRACE_SECONDS, Process, Start, end_g
 from evalset.adk_runs.run_spec import EvalRunSpec, Prepared, prepare
 from evalset.measured import Measured, MeasuredAgent, measured_files
 from simulator.agents.agent_source import source_digest
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.kernel.kernel_program import with_ours
 
 RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopped", "broken"]

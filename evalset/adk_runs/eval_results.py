@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
-from simulator.facts import Value
 
 Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 HISTORY = Path(".adk", "eval_history")
 """Where ADK keeps them, in the agent's folder."""

@@ -12,8 +12,8 @@ from pydantic import Field
 from evalset.errors import EvalSetError
 from evalset.files.case_text import loaded, set_json
 from evalset.replay.unrecorded_calls import Policy
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 
 SPEC_FILE = "run.json"
 """Tells the agents' folder of a run which agent it stands for."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from evalset.adk_runs.installed import adk_program, install_command, missing
 from evalset.files.eval_names import base_name, snake_case
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from evalset.adk_runs.run_spec import EvalRunSpec

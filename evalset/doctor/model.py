@@ -11,8 +11,8 @@ from pydantic import Field, field_validator, model_validator
 
 from evalset.doctor.file_differences import unified
 from evalset.measured import Measured
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, write
-from simulator.facts import Value
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 """`error`: ADK refuses the file or the case, or cannot judge it. `warning`: it is judged, read or kept otherwise than is

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from evalset.editing.case_parts import Where
 from evalset.recorded.recording import RecordedCase
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
-from simulator.facts import Value
 
 
 class SetText(Value):

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 from evalset.editing.case_parts import Case, Step, at, field, is_same, steps_of, turns_of
 from evalset.editing.set_work import Held, SetWork, State
 from evalset.recorded.recording import lean
+from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
-from simulator.facts import Value
 
 ChangeKind: TypeAlias = Literal["added", "removed", "changed"]
 

@@ -30,7 +30,7 @@ from simulator.base.atomic_files import (
     system_lock,
     write_whole,
 )
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 _PATIENCE_SECONDS = 30.0
 

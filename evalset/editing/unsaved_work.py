@@ -18,8 +18,8 @@ from evalset.editing.set_work import SetWork
 from evalset.errors import EvalSetError
 from evalset.files.outline_cache import Identity
 from evalset.recorded.recording_files import sidecar_of
+from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
-from simulator.facts import Value
 
 _NO_FILE = Identity(-1, -1, -1, -1, -1)
 """Of no file: what has it, is not as it is on the disk."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Kind: TypeAlias = Literal["plain", "trajectory", "judge", "rubrics", "hallucinations", "user_simulator"]
 """Which of ADK's criterion classes a metric reads."""

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ValidationError
 
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, Criterion, Kind, criterion_named
 from evalset.eval_config.config_edits import custom_metrics, threshold, value_at
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 
 CLASSES: Mapping[Kind, type[BaseCriterion]] = {
     "plain": BaseCriterion,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Span: TypeAlias = tuple[int, int]
 

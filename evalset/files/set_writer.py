@@ -28,7 +28,7 @@ from simulator.base.atomic_files import (
     system_lock,
     write_whole,
 )
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Found: TypeAlias = Today | Old | None
 Result = TypeVar("Result")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json
-from simulator.facts import Value
 
 
 class Step(Value):

@@ -22,7 +22,7 @@ from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recording import RecordedCase, version_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.stored_answers import put_texts
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 
 class GatheredCase(NamedTuple):

@@ -8,9 +8,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from evalset.recorded.tolerances import Tolerance
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import Outcome, RaisedError, ToolEffects, Value
+from simulator.facts import Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
 VERSION = 5

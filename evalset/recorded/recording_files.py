@@ -19,8 +19,8 @@ from evalset.files.json_streams import NotUtf8Error, contains, head_of
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
+from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
-from simulator.facts import Value
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5

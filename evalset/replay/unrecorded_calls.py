@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from evalset.recorded.recording import RecordedCall
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Policy: TypeAlias = Literal["fail", "rules", "generate"]
 """What becomes of a call that was not recorded: an error; the answer of the case's rules, and an error where none answers; or

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import EVERY_TOOL, Ignore
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 
 Match: TypeAlias = Literal["exact", "in_order", "any_order"]
 

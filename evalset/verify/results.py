@@ -15,8 +15,8 @@ from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
 from evalset.replay.unrecorded_calls import MadeAnswer
 from evalset.verify.criteria import Criteria
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
-from simulator.facts import Value
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]

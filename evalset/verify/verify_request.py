@@ -13,7 +13,7 @@ from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
 from simulator.agents import absolute_agent
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 Models: TypeAlias = Literal["auto", "real", "recorded"]
 

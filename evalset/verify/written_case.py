@@ -15,8 +15,8 @@ from evalset.verify.proposed_tolerances import add_tolerances
 from evalset.verify.results import Players, RunResult, Varying
 from evalset.verify.varying_values import Asked, allowing, find_varying, scored_as
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import missing_a2a_known

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from simulator.agents.expected_input import input_schema
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import EVERY, ToolPlayer, Value
+from simulator.facts import EVERY, ToolPlayer
 from simulator.session.history import ToolCall
 from simulator.session.model import SimulationSession
 

@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias, assert_never
 
 from simulator.base import json_differences
+from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import Json, canonical
-from simulator.facts import Value
 from simulator.session.history import (
     AgentMessage,
     CodeRun,

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
+from simulator.base.frozen_value import Value
 from simulator.environment.environment_facts import ConnectionsAnalysed, EnvironmentFact
 from simulator.facts import (
     AgentSelected,
@@ -18,7 +19,6 @@ from simulator.facts import (
     ToolProposed,
     TurnEnded,
     UserProposed,
-    Value,
 )
 from simulator.journal import ROOT, Journal
 from simulator.session import HistoryEntry, SessionFold

@@ -9,7 +9,7 @@ from typing import Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.tool_settings import OutputSchema, WrittenSchema, schema_of
 
@@ -25,7 +25,7 @@ STEERING = frozenset(
 _NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 
 
-class DeclaredTool(Value):
+class DeclaredTool(FiniteValue):
     """A tool that is only declared: its name, what it does, and the JSON schemas of its parameters and its answers.
 
     The name is what a model can call: up to 64 ASCII letters, digits and underscores, no digit first. The parameters are

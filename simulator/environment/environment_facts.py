@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.environment.world.connections import Connections
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings
 
 
-class _Fact(Value):
+class _Fact(FiniteValue):
     at: float
 
 

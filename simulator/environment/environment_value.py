@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Strict
+from pydantic import ConfigDict, Strict
+
+from simulator.base.frozen_value import Value
 
 Number: TypeAlias = Annotated[float, Strict()]
 """A number: no truth value, and no text that looks like one."""
@@ -13,7 +15,7 @@ Whole: TypeAlias = Annotated[int, Strict()]
 """A whole number, as strictly."""
 
 
-class Value(BaseModel):
-    """A value that never changes."""
+class FiniteValue(Value):
+    """A value whose numbers are such as JSON has."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validat
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.base.json_values import JsonObject
 from simulator.base.validation_words import complaint
-from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection import rule_sets
 from simulator.environment.injection.adk_config_text import is_code, read_config_text
 from simulator.environment.injection.adk_injection_config import (
@@ -50,7 +50,7 @@ that is the same, or else the offline generator; whoever of them can (`auto`); n
 (`refuse`); or the real tool."""
 
 
-class SimulatedEnvironmentConfig(Value):
+class SimulatedEnvironmentConfig(FiniteValue):
     """An environment that stands in for an agent's tools.
 
     A tool is listed where a rule, a player or a setting names it. Where no rule answers a call and no player is set for its tool,

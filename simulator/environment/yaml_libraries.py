@@ -8,10 +8,10 @@ from typing import TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 
 
-class Named(Value):
+class Named(FiniteValue):
     """A thing of a library; `name` is its own alone."""
 
     name: str

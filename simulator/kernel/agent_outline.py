@@ -20,8 +20,8 @@ from pydantic import BaseModel, Field
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import source_of
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of
 from simulator.runtime.models.reachability import unreachable_models
 from simulator.runtime.turns.request_views import describe_tool

@@ -12,7 +12,7 @@ from typing import Annotated, BinaryIO, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 VERSION = 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from simulator.base.frozen_value import Value
 from simulator.environment.world.invariants import Contradiction
-from simulator.facts import Value
 
 
 class SimulationError(ValueError):

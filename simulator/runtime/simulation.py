@@ -10,17 +10,10 @@ from typing import Any, Literal, Self
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import EnvironmentDataError
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import (
-    EVERY,
-    AgentPlayer,
-    Fact,
-    RulesChanged,
-    ToolPlayer,
-    TurnStarted,
-    Value,
-)
+from simulator.facts import EVERY, AgentPlayer, Fact, RulesChanged, ToolPlayer, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import simulation_commands
 from simulator.runtime.adk.event_loop import LoopThread

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
-from simulator.facts import Provenance, UserPlayer, Value
+from simulator.facts import Provenance, UserPlayer
 from simulator.runtime import simulation_commands, user_player
 from simulator.runtime.errors import SimulationError
 from simulator.session.user_fold import UserSeat

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.facts import (
     AgentRan,
@@ -19,7 +20,6 @@ from simulator.facts import (
     RulesChanged,
     SeatChanged,
     ToolAnswered,
-    Value,
 )
 from simulator.scripts.script import Place, Script
 from simulator.scripts.script_lines import (

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, Tag, field_serializer, field_validator, model_validator
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
 from simulator.environment.injection.injection import InjectionRule
-from simulator.facts import ToolPlayer, Value
+from simulator.facts import ToolPlayer
 from simulator.scripts.script_lines import (
     AgentMove,
     Change,

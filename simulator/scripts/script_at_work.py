@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.runtime import Simulation
 from simulator.scripts.script import Script
 from simulator.scripts.script_player import Played, ScriptPlay, Step

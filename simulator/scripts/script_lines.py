@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from simulator.base.documents import read_document, write_json
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
 from simulator.environment.environment_facts import (
     EnvironmentChanged,
@@ -30,7 +31,7 @@ from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
 from simulator.environment.injection.rule_sets import FORMAT as RULES_FORMAT
 from simulator.environment.injection.rule_sets import VERSION as RULES_VERSION
 from simulator.environment.injection.rule_sets import RuleSet, read_rule_set, write_rule_set
-from simulator.facts import EVERY, Failed, Raised, RaisedError, Returned, ToolPlayer, Value
+from simulator.facts import EVERY, Failed, Raised, RaisedError, Returned, ToolPlayer
 from simulator.seats.answers import ModelAnswer, ToolAnswer, called, raised, said
 
 ScriptedAgent: TypeAlias = Literal["model", "person"]

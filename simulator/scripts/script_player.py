@@ -8,7 +8,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
 
-from simulator.facts import Fact, TurnStarted, Value
+from simulator.base.frozen_value import Value
+from simulator.facts import Fact, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.scripts.line_matching import BY_SCRIPT, Leftover, Lines, Taken

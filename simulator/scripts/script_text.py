@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from simulator.base.documents import DocumentError, Located, line_of, read_document, write_json, write_yaml
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, place_words
 from simulator.base.validation_words import complaint
-from simulator.facts import Value
 from simulator.scripts import script, script_lines
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
 from simulator.seats.requests import CodeRequest, ModelRequest, Request

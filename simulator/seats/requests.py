@@ -14,11 +14,11 @@ from pydantic import (
     model_serializer,
 )
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.injection.rules import Miss
-from simulator.facts import Value
 
 
 def _no_parameters() -> JsonObject:

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pydantic import Field
 
+from simulator.base.frozen_value import Value
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import (
     ConnectionsAnalysed,
@@ -20,7 +21,6 @@ from simulator.environment.environment_facts import (
 from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.environment.world.connections import Connections
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import Value
 
 
 class SessionEnvironment(Value):

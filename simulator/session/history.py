@@ -11,8 +11,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
-from simulator.facts import Outcome, Provenance, Value
+from simulator.facts import Outcome, Provenance
 
 
 class _Entry(Value):

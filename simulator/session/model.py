@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from pydantic import Field, model_validator
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, WrittenObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer, Value
+from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer
 from simulator.session.environment_state import SessionEnvironment
 from simulator.session.history import (
     FinalResponse,

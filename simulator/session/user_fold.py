@@ -6,8 +6,9 @@ import json
 
 from pydantic import Field
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, digest
-from simulator.facts import ConversationEnded, TurnStarted, UserPlayer, UserProposed, UserSeated, Value
+from simulator.facts import ConversationEnded, TurnStarted, UserPlayer, UserProposed, UserSeated
 
 _ADK_LIMIT = 20
 

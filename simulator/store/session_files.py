@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import WrittenObject
-from simulator.facts import SessionOpened, Value
+from simulator.facts import SessionOpened
 from simulator.journal import Journal, JournalError
 from simulator.store.errors import StoreError
 from simulator.store.session_records import SessionRecord

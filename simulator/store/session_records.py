@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 from simulator.store.errors import StoreError
 
 LONGEST_ID = 200

@@ -20,8 +20,8 @@ from evalset.editing.case_edits import (
 )
 from evalset.editing.case_parts import Case, Where, at, field, is_plain_text, text_of
 from evalset.editing.set_work import SetWork
+from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
-from simulator.facts import Value
 
 NOTE, RENAME, ADD = "note", "rename", "add "
 """The names of parts that are no place in the case's JSON; the last one is followed by the turn."""

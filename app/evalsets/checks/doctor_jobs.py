@@ -12,7 +12,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, Progress, Report
 from evalset.doctor import examine, known_agent, mend, migrate, preview, preview_migration
 from evalset.recorded.recording_files import sidecar_of
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from evalset.doctor import Changes, Examination, ExamineProgress, Finding, KnownAgent, Migration

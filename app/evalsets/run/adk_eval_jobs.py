@@ -15,8 +15,8 @@ from evalset.recorded.recording_files import recording_of, sidecar_of
 from evalset.replay.unrecorded_calls import Policy
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import Value
 
 TOLERANT = "evalset.verify.metric.tolerant_trajectory"
 """The studio's own metric: the trajectory with the tolerances of a recorded environment."""

@@ -21,7 +21,7 @@ from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
 from evalset.verify.results import CaseResult, Divergence, Pair, TextPiece, Verification
 from evalset.verify.verify_workers import interpreter_for, kernels_with
-from simulator.facts import Value
+from simulator.base.frozen_value import Value
 
 VERIFIED = "verified"
 """The name of the work at a workspace."""

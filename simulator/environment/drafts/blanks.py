@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Kind
 
 _EMPTY: dict[Kind, JsonValue] = {
@@ -20,7 +20,7 @@ _EMPTY: dict[Kind, JsonValue] = {
 }
 
 
-class Blank(Value):
+class Blank(FiniteValue):
     """A place of a draft for which no source gives a value.
 
     Attributes:

@@ -17,7 +17,7 @@ from simulator.environment.drafts.draft_generator import best
 from simulator.environment.drafts.draft_request import NO_SOURCES, DraftCall, Sources
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.drafts.evidence_drafts import Parts
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
 
@@ -30,7 +30,7 @@ _TRIED = 6
 _NOT_FOUND, _BUSY = 404, 503
 
 
-class Candidate(Value):
+class Candidate(FiniteValue):
     """A ready answer.
 
     Attributes:

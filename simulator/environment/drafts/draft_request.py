@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Code, Reading
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.environment.recordings.recorded_calls import RecordedCall
@@ -46,7 +46,7 @@ class DraftCall(BaseModel):
     is_held: bool = False
 
 
-class Draft(Value):
+class Draft(FiniteValue):
     """A drafted answer.
 
     Attributes:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 
 from simulator.base.json_values import NotJsonError, canonical, same
 from simulator.base.pattern_search import PatternError, Searcher, SearchError, searcher
-from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.expressions import compiled
 
@@ -37,21 +37,21 @@ ValuePath: TypeAlias = Annotated[str, AfterValidator(_path)]
 # ---------------------------------------------------------------- tests of one value
 
 
-class Equals(Value):
+class Equals(FiniteValue):
     """The value is this one, as JSON compares: 1 is 1.0, and neither is true."""
 
     test: Literal["equals"] = "equals"
     value: JsonValue
 
 
-class Holds(Value):
+class Holds(FiniteValue):
     """The value holds this one: each named field of an object, at any depth, and and for each item of a list one that holds it."""
 
     test: Literal["holds"] = "holds"
     value: JsonValue
 
 
-class Matches(Value):
+class Matches(FiniteValue):
     """The value is a text in which the regular expression is found (`whole`: that is one match from start to end)."""
 
     test: Literal["matches"] = "matches"
@@ -96,7 +96,7 @@ def _size(pattern: str) -> int:
     return size + len(pattern) - end
 
 
-class Between(Value):
+class Between(FiniteValue):
     """The value is a number from `low` to `high`, both included unless `exclusive`; one of the two may be left out."""
 
     test: Literal["between"] = "between"
@@ -113,20 +113,20 @@ class Between(Value):
         return self
 
 
-class OneOf(Value):
+class OneOf(FiniteValue):
     """The value is one of these."""
 
     test: Literal["one_of"] = "one_of"
     values: tuple[JsonValue, ...] = Field(min_length=1)
 
 
-class Present(Value):
+class Present(FiniteValue):
     """There is a value, though it may be null."""
 
     test: Literal["present"] = "present"
 
 
-class Absent(Value):
+class Absent(FiniteValue):
     """There is no value."""
 
     test: Literal["absent"] = "absent"
@@ -139,7 +139,7 @@ Test: TypeAlias = Annotated[
 # ---------------------------------------------------------------- conditions
 
 
-class ArgumentIs(Value):
+class ArgumentIs(FiniteValue):
     """An argument of the call passes a test; `path` is like `order.items[0].sku`, `items[*].sku` means any of them."""
 
     kind: Literal["argument"] = "argument"
@@ -147,7 +147,7 @@ class ArgumentIs(Value):
     test: Test
 
 
-class CallNumber(Value):
+class CallNumber(FiniteValue):
     """The call's number, from 1, is the nth, among the first n, each nth, or after the nth.
 
     `counted` says what is counted in the session: the calls that this rule's other conditions let through (`rule`),
@@ -160,7 +160,7 @@ class CallNumber(Value):
     counted: Literal["rule", "tool", "session"] = "rule"
 
 
-class WorldIs(Value):
+class WorldIs(FiniteValue):
     """Something in the world passes a test: what stands at the path `field` of an entity, or the entity itself.
 
     `entity` is its kind, in the singular or the plural. Its id is `entity_id`, or stands in the argument at the path
@@ -181,7 +181,7 @@ class WorldIs(Value):
         return self
 
 
-class Expression(Value):
+class Expression(FiniteValue):
     """An expression in one line is true, such as `args.quantity > world.products[args.sku].stock`.
 
     It knows `args`, `world`, `state` (the session's), `calls` (of this tool so far) and `agent`.
@@ -198,7 +198,7 @@ class Expression(Value):
         return text
 
 
-class AgentIs(Value):
+class AgentIs(FiniteValue):
     """An agent with this name asks, in this branch; a name may hold `*`. What is empty does not count."""
 
     kind: Literal["agent"] = "agent"
@@ -212,21 +212,21 @@ class AgentIs(Value):
         return self
 
 
-class AllOf(Value):
+class AllOf(FiniteValue):
     """Each of these holds."""
 
     kind: Literal["all_of"] = "all_of"
     conditions: tuple[Condition, ...] = Field(min_length=1)
 
 
-class AnyOf(Value):
+class AnyOf(FiniteValue):
     """At least one of these holds."""
 
     kind: Literal["any_of"] = "any_of"
     conditions: tuple[Condition, ...] = Field(min_length=1)
 
 
-class Not(Value):
+class Not(FiniteValue):
     """This does not hold."""
 
     kind: Literal["not"] = "not"

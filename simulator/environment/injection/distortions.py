@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.base.json_values import Json, copied
 from simulator.base.place_names import field_place, item_place
-from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.expressions.json_paths import parse
 from simulator.environment.yaml_libraries import Named, shipped_library
 
@@ -40,7 +40,7 @@ DistortionKind: TypeAlias = Literal[
 ]
 
 
-class Distortion(Value):
+class Distortion(FiniteValue):
     """One way to distort an answer.
 
     Attributes:
@@ -76,7 +76,7 @@ class Distortion(Value):
         return self
 
 
-class Distorted(Value):
+class Distorted(FiniteValue):
     """An answer after its distortions; `notes` say what was done where (`orders[1].total: dropped`), or why nothing was."""
 
     value: Json
@@ -574,7 +574,7 @@ class HostileText(Named):
         )
 
 
-class Attack(Value):
+class Attack(FiniteValue):
     """A text as it is put into an answer; `name` is its name in the library, if it is from there."""
 
     name: str = ""

@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection.conditions import Condition
 from simulator.environment.injection.rule_effects import MAX_LATENCY_SECONDS, Effect, LatencySpread
 
@@ -15,7 +15,7 @@ EVERY_TOOL = "*"
 """The tool name of a rule for every tool."""
 
 
-class InjectionRule(Value):
+class InjectionRule(FiniteValue):
     """One injection for one tool, or for every tool (`*`).
 
     `match_args` asks for equality of each named argument at the top level, `when` for anything else. `latency_seconds`

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, assert_never
 from pydantic import JsonValue
 
 from simulator.base.json_values import Json, JsonObject, copied
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.expressions.templates import TemplateError, filled
 from simulator.environment.injection.rule_effects import (
     MAX_LATENCY_SECONDS,
@@ -27,14 +27,14 @@ Answering: TypeAlias = ErrorEffect | ResponseEffect | SequenceEffect | RaiseEffe
 """The effects that say by themselves what the agent gets."""
 
 
-class GivesValue(Value):
+class GivesValue(FiniteValue):
     """The tool gives this value; the agent sees a dict as it is and anything else as `{"result": value}`."""
 
     kind: Literal["value"] = "value"
     value: Json
 
 
-class GivesError(Value):
+class GivesError(FiniteValue):
     """The tool answers with ADK's error dict: `response` holds `error_code`, `error_message` and all details."""
 
     kind: Literal["error"] = "error"
@@ -43,7 +43,7 @@ class GivesError(Value):
     response: JsonObject
 
 
-class Raises(Value):
+class Raises(FiniteValue):
     """The tool raises: a builtin by its name, or `module:Name`."""
 
     kind: Literal["raise"] = "raise"
@@ -51,7 +51,7 @@ class Raises(Value):
     message: str
 
 
-class PassesOn(Value):
+class PassesOn(FiniteValue):
     """The rule has nothing more to say: the next rule, or else the tool's player, answers; `reason` says why."""
 
     kind: Literal["passes_on"] = "passes_on"

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.base.builtin_errors import builtin_error, builtin_name
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection.distortions import Distortion
 
 MAX_LATENCY_SECONDS = 120.0
@@ -16,7 +16,7 @@ MAX_LATENCY_SECONDS = 120.0
 # ---------------------------------------------------------------- latency
 
 
-class UniformLatency(Value):
+class UniformLatency(FiniteValue):
     """Any time between two, in seconds, each as likely as the other."""
 
     kind: Literal["uniform"] = "uniform"
@@ -30,7 +30,7 @@ class UniformLatency(Value):
         return self
 
 
-class LogNormalLatency(Value):
+class LogNormalLatency(FiniteValue):
     """Mostly near `median` seconds, with a long tail: `sigma` is the spread of its logarithm. Cut at 120 s."""
 
     kind: Literal["log_normal"] = "log_normal"
@@ -43,7 +43,7 @@ LatencySpread: TypeAlias = Annotated[UniformLatency | LogNormalLatency, Field(di
 # ---------------------------------------------------------------- effects that answer
 
 
-class _Templated(Value):
+class _Templated(FiniteValue):
     """An effect whose texts can hold `{{ ... }}`, which are filled in from the call where it is `templated`."""
 
     templated: bool = False
@@ -116,7 +116,7 @@ class RaiseEffect(_Templated):
         return error_type
 
 
-class HangEffect(Value):
+class HangEffect(FiniteValue):
     """Gives no answer until the turn is stopped, or until `timeout_seconds` have passed: then it raises `TimeoutError`."""
 
     kind: Literal["hang"] = "hang"
@@ -127,20 +127,20 @@ class HangEffect(Value):
 # ---------------------------------------------------------------- effects on the answer that follows
 
 
-class DelayEffect(Value):
+class DelayEffect(FiniteValue):
     """Only takes its time: whoever would answer without this rule does so after the rule's latency."""
 
     kind: Literal["delay"] = "delay"
 
 
-class DistortEffect(Value):
+class DistortEffect(FiniteValue):
     """Changes whatever answer follows, step by step; what really happened in the world stays."""
 
     kind: Literal["distort"] = "distort"
     distortions: tuple[Distortion, ...] = Field(min_length=1)
 
 
-class LoseEffect(Value):
+class LoseEffect(FiniteValue):
     """Loses whatever answer follows: the call takes effect in the world, and the agent sees a timeout."""
 
     kind: Literal["lose"] = "lose"
@@ -149,7 +149,7 @@ class LoseEffect(Value):
     message: str = "The request timed out. It may or may not have taken effect."
 
 
-class AskEffect(Value):
+class AskEffect(FiniteValue):
     """Leaves the call to a person, whoever else would have answered; `note` tells them why."""
 
     kind: Literal["ask"] = "ask"

@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.base.json_values import JsonObject, place_words
 from simulator.base.validation_words import complaint
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection import conditions, distortions, rule_effects
 from simulator.environment.injection.adk_config_text import is_code, read_config_text
 from simulator.environment.injection.adk_injection_config import (
@@ -34,7 +34,7 @@ class RuleSetError(ValueError):
     """A set of rules cannot be read; the text names each rule and field that is wrong."""
 
 
-class RuleSet(Value):
+class RuleSet(FiniteValue):
     """Rules under a name."""
 
     name: str = ""
@@ -167,7 +167,7 @@ _MODELS: list[type[BaseModel]] = [
     model
     for module in (conditions, rule_effects, distortions)
     for model in vars(module).values()
-    if isinstance(model, type) and issubclass(model, Value)
+    if isinstance(model, type) and issubclass(model, FiniteValue)
 ]
 _KINDS = frozenset(
     kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.compiled_conditions import Seen
 from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
 from simulator.environment.injection.ready_rules import ReadyRules
@@ -16,7 +16,7 @@ _NOT_EVEN_ON = 0.9
 """How much less near a rule came because it is switched off, too."""
 
 
-class Trial(Value):
+class Trial(FiniteValue):
     """Whether a rule would have fired for a call, had it stood alone; why, or why not; and how near it came."""
 
     rule_id: str

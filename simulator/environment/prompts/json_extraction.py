@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, taken
 from simulator.environment.conventions.tool_verbs import is_error
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.prompts.provider_schemas import RESULT, AnswerSchema
 from simulator.environment.schema.schema_checks import BrokenSchemaError, check, in_words
 from simulator.environment.schema.schema_plans import plan_for
@@ -26,7 +26,7 @@ _MOST_STARTS = 200
 _MOST_PROBLEMS = 12
 
 
-class ReadAnswer(Value):
+class ReadAnswer(FiniteValue):
     """What a model said, read: `value` stands where there are no `problems`, each a sentence about the text."""
 
     value: Json = None

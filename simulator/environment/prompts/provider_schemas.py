@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.base.json_values import Json, JsonObject
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.schema.schema_checks import BrokenSchemaError, check, normalise
 
 RESULT = "result"
@@ -40,7 +40,7 @@ _ERROR: JsonObject = {
 }
 
 
-class AnswerSchema(Value):
+class AnswerSchema(FiniteValue):
     """What an answer of a model has to look like.
 
     `asked` is for the object that the model gives; where `wrapped`, the tool's answer is its field `result`. `value`
@@ -55,7 +55,7 @@ class AnswerSchema(Value):
     may_fail: bool = False
 
 
-class SentSchema(Value):
+class SentSchema(FiniteValue):
     """What a provider can be sent; None with the reason where it cannot be said. `left_out` names keywords."""
 
     schema_sent: JsonObject | None = None

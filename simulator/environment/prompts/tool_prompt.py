@@ -9,11 +9,11 @@ from typing import NamedTuple
 from pydantic import Field
 
 from simulator.base.json_values import Json, JsonObject, canonical, digest
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.prompts.provider_schemas import RESULT, AnswerSchema
 
 
-class RecordedExample(Value):
+class RecordedExample(FiniteValue):
     """A call of the same tool from a recording; `differs` says in words in what it is not the call that is asked."""
 
     arguments: JsonObject = Field(default_factory=dict)
@@ -21,7 +21,7 @@ class RecordedExample(Value):
     differs: tuple[str, ...] = ()
 
 
-class KnownThing(Value):
+class KnownThing(FiniteValue):
     """A thing of the world as it is now; `gone` where it was deleted."""
 
     kind: str = Field(min_length=1)
@@ -30,7 +30,7 @@ class KnownThing(Value):
     gone: bool = False
 
 
-class PreviousCall(Value):
+class PreviousCall(FiniteValue):
     """A call that was answered before, of this tool or of one that shares its state."""
 
     tool_name: str = Field(min_length=1)
@@ -38,7 +38,7 @@ class PreviousCall(Value):
     response: Json = None
 
 
-class AskedCall(Value):
+class AskedCall(FiniteValue):
     """A tool call that a model is asked to answer, and all that it is told.
 
     What matters most comes first: `recorded` nearest first, `things` those first that the arguments name. `previous`
@@ -65,7 +65,7 @@ class AskedCall(Value):
     source: str = ""
 
 
-class Budgets(Value):
+class Budgets(FiniteValue):
     """How many characters of each section a prompt holds at most."""
 
     description: int = Field(default=4_000, ge=0)

@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator.base.json_values import JsonObject, same
 from simulator.base.place_names import field_place
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.recordings.recorded_calls import RecordedCall
 
 _LONGEST_COMPARED = 2_000
@@ -23,7 +23,7 @@ _ABSENT: Any = object()
 _SAME_TYPE = 0.9
 
 
-class Near(Value):
+class Near(FiniteValue):
     """A recorded call that is near.
 
     Attributes:

@@ -10,7 +10,7 @@ from typing import Any
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import Json, JsonObject, NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
 
@@ -33,7 +33,7 @@ class RecordingError(ValueError):
     """A recording is no JSON; says where."""
 
 
-class RecordedCall(Value):
+class RecordedCall(FiniteValue):
     """One call and its answer, as the agent saw it; `place` is where in the file the call stands."""
 
     tool_name: str
@@ -42,7 +42,7 @@ class RecordedCall(Value):
     place: str
 
 
-class Recording(Value):
+class Recording(FiniteValue):
     """What was read: the calls in the order of the file, and what was left out, with place and reason."""
 
     calls: tuple[RecordedCall, ...]

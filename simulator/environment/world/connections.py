@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, field_validator
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_own_key, kind_named, words_of
 from simulator.environment.conventions.tool_roles import Role, Use, role_of
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.schema.schema_fields import SchemaField, fields_of
 
 Source: TypeAlias = Literal["offline", "model", "person"]
@@ -39,7 +39,7 @@ _ENVELOPES = frozenset(
 )
 
 
-class _Connection(Value):
+class _Connection(FiniteValue):
     """What all connections have: whose tool it is, who said it, and why."""
 
     tool_name: str = Field(min_length=1)
@@ -52,7 +52,7 @@ class _Connection(Value):
         return kind_named(kind) if isinstance(kind, str) else kind
 
 
-class ToolShape(Value):
+class ToolShape(FiniteValue):
     """A tool as its declaration shows it."""
 
     name: str = Field(min_length=1)
@@ -91,7 +91,7 @@ class ToolRole(_Connection):
     kind: str = ""
 
 
-class Connections(Value):
+class Connections(FiniteValue):
     """How the tools of an agent hang together. Each tool that was looked at has a role."""
 
     uses: tuple[ParameterUse, ...] = ()
@@ -99,14 +99,14 @@ class Connections(Value):
     roles: tuple[ToolRole, ...] = ()
 
 
-class Place(Value):
+class Place(FiniteValue):
     """One parameter of a tool, or one field of its answers."""
 
     tool_name: str = Field(min_length=1)
     path: str = Field(min_length=1)
 
 
-class ConnectionEdits(Value):
+class ConnectionEdits(FiniteValue):
     """What a person has changed: connections that were set, and those that were taken away."""
 
     uses: tuple[ParameterUse, ...] = ()

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 
 SEED, PERSON = "seed", "person"
 """Where a field comes from that no tool call has set: the tables that were given, or an edit in the page."""
@@ -43,7 +43,7 @@ class WorldCall:
     turn: int = 0
 
 
-class EntityChange(Value):
+class EntityChange(FiniteValue):
     """What happens to one thing.
 
     `put` sets the given fields and leaves the others; `replace` leaves no other field, as a person does who empties a
@@ -56,7 +56,7 @@ class EntityChange(Value):
     fields: JsonObject = Field(default_factory=dict)
 
 
-class Contradiction(Value):
+class Contradiction(FiniteValue):
     """What an answer says against an invariant, or against what was said before.
 
     `invariant` is empty where no rule of a person is broken. `earlier` is where the value was set that it contradicts;

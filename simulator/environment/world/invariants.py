@@ -19,7 +19,6 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.environment_value import Value
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import MOST_WORK, Budget
 from simulator.environment.expressions.expressions import compiled
@@ -42,7 +41,7 @@ class InvariantError(ValueError):
     """A line is no invariant; the text says which and what is wrong with it."""
 
 
-class Standing(Value):
+class Standing(FiniteValue):
     """How an invariant stands: for how many things it holds, what breaks it, and why it could not be judged elsewhere."""
 
     invariant: str

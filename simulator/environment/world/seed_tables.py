@@ -18,7 +18,7 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.environment_value import Value
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.world.entities import columns_of
 
 _MEANT_AS_JSON = re.compile(r'\s*(?:\{|\[\s*[\[{"\d\]])')
@@ -30,7 +30,7 @@ class TablesError(ValueError):
     """The environment's data is no JSON of tables; the text names the table, the row and the field."""
 
 
-class Table(Value):
+class Table(FiniteValue):
     """Records of one kind. Each has its id in `id_field`, and no two have the same; empty: they are numbered from 1."""
 
     name: str = Field(min_length=1)
@@ -44,7 +44,7 @@ class Table(Value):
             yield (id_of(row.get(self.id_field)) if self.id_field else None) or str(number), row
 
 
-class Tables(Value):
+class Tables(FiniteValue):
     """All tables, the other values by their names, and what was said in words instead of JSON.
 
     `problems` says what may have been meant as a table, and is none.

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdap
 from pydantic.errors import PydanticUserError
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_value import Value, Whole
+from simulator.environment.environment_value import FiniteValue, Whole
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 from simulator.environment.world.connections import NO_EDITS, ConnectionEdits
 
@@ -60,7 +60,7 @@ OutputSchema: TypeAlias = Annotated[WrittenSchema, AfterValidator(schema_of)]
 """A JSON schema that is not broken; it may be given as a pydantic class or another type."""
 
 
-class ToolSettings(Value):
+class ToolSettings(FiniteValue):
     """What is set for one tool.
 
     `name` is what the tool is called; `output_schema` is the JSON schema that its answers are held to, and may be given
@@ -79,7 +79,7 @@ class ToolSettings(Value):
         return self.share_state_id or self.name
 
 
-class EnvironmentSettings(Value):
+class EnvironmentSettings(FiniteValue):
     """What is set for the environment as a whole; written as JSON and read again, nothing is lost.
 
     With `drafts_by_model`, the model is asked for a draft of each call that waits for a person; with

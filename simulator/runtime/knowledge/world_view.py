@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.entities import Origin
 from simulator.environment.world.seed_tables import Tables
-from simulator.facts import Value
 from simulator.runtime.knowledge.knowledge import Knowledge
 
 

@@ -13,12 +13,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import Field
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json
 from simulator.base.secret_masking import redacted, secrets_of
 from simulator.environment.prompts.json_extraction import ReadAnswer, read_answer
 from simulator.environment.prompts.provider_schemas import AnswerSchema
 from simulator.environment.prompts.tool_prompt import repair_prompt
-from simulator.facts import Value
 from simulator.runtime.models.abandonable_task import TimeIsUpError, apart
 from simulator.runtime.models.model_requests import ModelUnavailableError, Wish, asking, own_model, with_less
 from simulator.runtime.models.model_responses import CUT_OFF, Failure, Heard, Tokens, failure_of, heard_from

@@ -13,8 +13,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from simulator.base.frozen_value import Value
 from simulator.base.secret_masking import redacted
-from simulator.facts import Value
 
 CUT_OFF = types.FinishReason.MAX_TOKENS.value
 """Why a model stopped that had no room for the rest of its answer."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from google.adk.tools.base_tool import BaseTool
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.evidence.sketch import Code
 from simulator.environment.injection.rule_call import Tally
@@ -19,7 +20,7 @@ from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.shared_state import SharedState, StateRegistry
-from simulator.facts import Outcome, Provenance, ToolAnswered, Value
+from simulator.facts import Outcome, Provenance, ToolAnswered
 from simulator.runtime.adk.codec import jsonable, written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.answering.draft_maker import Drafting
