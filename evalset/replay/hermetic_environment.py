@@ -103,8 +103,8 @@ class _Answers(Claiming[Replayed]):
     """Answers calls from the recording."""
 
     def __init__(self, plugin: HermeticEnvironment) -> None:
+        super().__init__(Sessions(Replayed, MOST_SESSIONS))
         self._plugin = plugin
-        self.sessions = Sessions(Replayed, MOST_SESSIONS)
 
     def lists(self, tool_name: str) -> bool:  # noqa: ARG002 - what runs agents runs them, and those are replayed
         return False
@@ -114,9 +114,6 @@ class _Answers(Claiming[Replayed]):
 
     def may_answer(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
         return True
-
-    def session_of(self, context: Any) -> Replayed:
-        return self.sessions.of(context)
 
     async def answered(self, call: ToolBoundaryCall) -> Any:
         question = Question(call.tool, call.arguments, call.context)
@@ -129,9 +126,6 @@ class _Answers(Claiming[Replayed]):
         await asyncio.sleep(self._plugin.latency_of(recorded))
         await repeated(recorded.effects, call.context)
         return _given(recorded)
-
-    def kept(self, service: Any, name: SessionName) -> Replayed:
-        return self.sessions.kept(service, name)
 
     def chose(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
         return False

@@ -28,7 +28,7 @@ from simulator.runtime.adk.adk_private import (
 from simulator.runtime.adk.allowed_hosts import Connections
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.adk.turn_context import let_stand_in, stand_in_of
-from simulator.runtime.plugin.adk_sessions import SessionName
+from simulator.runtime.plugin.adk_sessions import Sessions
 
 Play = TypeVar("Play")
 
@@ -44,9 +44,15 @@ _REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
 
 
 class Claiming(ABC, Generic[Play]):
-    """Who stands in for tools; each session has a `Play` of its own. `connections` are those that code of a run may make; None for all."""
+    """Who stands in for tools.
+
+    `sessions` keeps what each session has of its own. `connections` are those that code of a run may make; None for all.
+    """
 
     connections: Connections | None = None
+
+    def __init__(self, sessions: Sessions[Play]) -> None:
+        self.sessions = sessions
 
     async def before_tool(
         self, tool: BaseTool, arguments: dict[str, Any], context: Any, plugin: BasePlugin
@@ -106,9 +112,9 @@ class Claiming(ABC, Generic[Play]):
     def may_answer(self, tool: BaseTool) -> bool:
         """Return whether anything but the real tool can answer a call of this tool."""
 
-    @abstractmethod
     def session_of(self, context: Any) -> Play:
         """Return what is kept for the session of a call."""
+        return self.sessions.of(context)
 
     @abstractmethod
     async def answered(self, call: ToolBoundaryCall) -> Any:
@@ -117,10 +123,6 @@ class Claiming(ABC, Generic[Play]):
     @abstractmethod
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
-
-    @abstractmethod
-    def kept(self, service: Any, name: SessionName) -> Play:
-        """Return what is kept for a session of a service."""
 
     @abstractmethod
     def chose(self, tool: BaseTool) -> bool:

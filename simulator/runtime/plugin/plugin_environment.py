@@ -24,7 +24,7 @@ from simulator.runtime.answering.pipeline import Made
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
-from simulator.runtime.plugin.adk_sessions import SessionName, Sessions, real_invocation_of
+from simulator.runtime.plugin.adk_sessions import Sessions, real_invocation_of
 from simulator.runtime.plugin.call_claims import Claiming, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
 from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, Answering
@@ -70,7 +70,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
         self._told_of: SimulatedEnvironmentConfig | None = None
         self._ran_for_real: set[str] = set()
         self._silent: set[str] = set()
-        self._sessions = Sessions(self._play, most_sessions)
+        super().__init__(Sessions(self._play, most_sessions))
         self.use(config)
 
     def use(self, config: SimulatedEnvironmentConfig) -> None:
@@ -91,7 +91,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
             if chosen
             else None
         )
-        for play in self._sessions.all():
+        for play in self.sessions.all():
             play.use(self._environment)
 
     def _play(self) -> SessionPlay:
@@ -127,10 +127,6 @@ class StandInEnvironment(Claiming[SessionPlay]):
         """Return whether the configuration lets a tool run for real."""
         return self._player(tool) == "real"
 
-    def kept(self, service: Any, name: SessionName) -> SessionPlay:
-        """Return what is kept for a session of a service."""
-        return self._sessions.kept(service, name)
-
     def passes_by(self, tool: BaseTool) -> None:
         """Log once why the rules that name a tool which steers ADK's flow are silent."""
         for rule in self.config.rules:
@@ -140,7 +136,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
 
     def session_of(self, context: Any) -> SessionPlay:
         """Return what is kept for the session of a call, with the tools that stand around it."""
-        play = self._sessions.of(context)
+        play = super().session_of(context)
         if not play.has_tools:
             play.has_tools = True
             play.know(_shapes_around(context))
@@ -203,7 +199,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
         for fact in earlier:
             if self.config.lists(fact.tool_name):
                 play.recall(fact)
-        self._sessions.put(context, play)
+        self.sessions.put(context, play)
         return await self._answer(tool, arguments, context, None)
 
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
@@ -242,27 +238,27 @@ class StandInEnvironment(Claiming[SessionPlay]):
 
     def calls(self, session: Session | str | None = None) -> tuple[AnsweredCall, ...]:
         """Return the answered calls of a session, by itself or by its id; for None, of the session used last."""
-        play = self._sessions.find(session)
+        play = self.sessions.find(session)
         return play.calls() if play else ()
 
     def world(self, session: Session | str | None = None) -> WorldView | None:
         """Return what the environment knows in a session; None where it knows none. Arguments as for `calls`."""
-        play = self._sessions.find(session)
+        play = self.sessions.find(session)
         return play.look(world_view) if play else None
 
     def get_state(self, state_key: str, session: Session | str | None = None) -> SharedState:
         """Return what is remembered under a state key. Arguments as for `calls`."""
-        play = self._sessions.find(session) or self._play()
+        play = self.sessions.find(session) or self._play()
         return play.state_of(state_key)
 
     def registry(self) -> StateRegistry | None:
         """Return where the calls of the session used last are remembered; None before the first."""
-        play = self._sessions.find(None)
+        play = self.sessions.find(None)
         return play.known.registry if play else None
 
     def forget(self, session: Session | str) -> None:
         """Let go of all that is known of a session; its next call begins anew."""
-        self._sessions.forget(session)
+        self.sessions.forget(session)
 
 
 def _given(call: AnsweredCall, made: Made) -> Any:

@@ -52,7 +52,7 @@ class StandInWatch(Watch):
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
         """Return the events of a runner that code of the run began; its tools are answered as those of the run's session."""
         covered = runner_with(runner, self._plugin)
-        inside = dict(inside_of(self._who, lambda: self._who.kept(self._service, self._name)))
+        inside = dict(inside_of(self._who, lambda: self._who.sessions.kept(self._service, self._name)))
         if covered is not runner:
             inside[_IN_OWN_RUNNER] = self
         return with_set(inside, lambda: run_async(covered, **given))

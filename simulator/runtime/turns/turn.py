@@ -233,15 +233,12 @@ class TurnRun:
     async def ask_code(self, call: CodeCall) -> JsonObject:
         """Ask the environment what code prints."""
         base = f"{self.number}/{call.scope}/{call.branch}|code:{call.agent}"
-        fact = await self._ask(base, call, call.agent, "code", {"code": digest(call.code)})
+        _, fact = await self._ask_waiting(base, call, call.agent, "code", {"code": digest(call.code)})
         if not isinstance(fact, CodeAnswered):
             raise Diverged(-1, fact.key, ["kind"])
         if fact.error:
             raise made_error(fact.error)
         return dict(copied(fact.result or {}))
-
-    async def _ask(self, base: str, call: Any, agent: str, name: str, parts: dict[str, str]) -> Answered:
-        return (await self._ask_waiting(base, call, agent, name, parts))[1]
 
     async def _ask_waiting(
         self,

@@ -196,7 +196,7 @@ def test_what_is_known_of_a_session_goes_with_its_service() -> None:
         agent = agent_of(*MANY[:1], tools=[find_order], before_tool_callback=environment)
         stage = staged("plugin", agent, config(), unlisted="real")
         asyncio.run(stage.turn(f"s{number}"))
-        kept.append(weakref.ref(environment.environment._sessions.find(f"s{number}")))
+        kept.append(weakref.ref(environment.environment.sessions.find(f"s{number}")))
         del stage, agent
     gc.collect()
     assert [ref() is not None for ref in kept] == [False, False, True]
