@@ -19,6 +19,7 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
+from simulator.environment.environment_value import FiniteValue
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import MOST_WORK, Budget
 from simulator.environment.expressions.expressions import compiled

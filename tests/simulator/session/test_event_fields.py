@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from simulator.base.json_values import JsonObject
 from simulator.environment.environment_facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,
@@ -92,7 +93,8 @@ def test_the_final_response_is_the_last_final_event_with_text(events: list[Any],
 
 def test_the_output_of_a_graph_is_its_last_data() -> None:
     """Behind the user's last event, and only where it stands alone."""
-    one, two = {"author": "g", "output": 1}, {"author": "g", "output": 0}
+    one: JsonObject = {"author": "g", "output": 1}
+    two: JsonObject = {"author": "g", "output": 0}
     assert final_output([one, two]) == 0
     assert final_output([one, {"author": "g"}]) == 1
     assert final_output([one, {"author": "user"}]) is None

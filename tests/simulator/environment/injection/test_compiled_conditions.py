@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def why(when: dict[str, object], of: CallContext | None = None, at: int | None =
     return found
 
 
-def turned(when: dict[str, object]) -> dict[str, object]:
+def turned(when: Mapping[str, object]) -> dict[str, object]:
     """The opposite."""
     return {"kind": "not", "condition": when}
 
@@ -290,7 +291,11 @@ def test_what_a_decision_looks_at_is_fetched_once() -> None:
     asked: list[str] = []
 
     def given(name: str, value: Any) -> Any:
-        return lambda: asked.append(name) or value
+        def fetched() -> Any:
+            asked.append(name)
+            return value
+
+        return fetched
 
     of = call(world=given("world", {"orders": {}}), state=given("state", {}), calls=given("calls", []))
     seen = Seen(of)
