@@ -373,7 +373,7 @@ def test_a_session_is_one_of_the_cases_that_fit() -> None:
     assert found.call(Asked("b", {"x": 1})).outcome == Returned(value=2)
     assert found.eval_ids == ("two",)
     found.hear(said("else"))
-    assert not found.eval_ids
+    assert list(found.eval_ids) == []
     assert found.nearest is not None
     assert (found.nearest.eval_id, found.turn) == ("two", 1)
     found.hear(said("again"))
