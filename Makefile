@@ -39,7 +39,7 @@ run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=850
 
 # For the inner loop. tests/quick.py tells from what a file imports, by itself or through its helpers.
 quick: $(CHECK_READY) ## Run the tests of the pure parts: all files that start no process, server, browser or page, and play no agent
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --quick -n auto --dist loadfile --no-loadscope-reorder
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --quick -m "not many" -n auto --dist loadfile --no-loadscope-reorder
 
 # What is found at once comes first; the types are checked beside the tests, which leave a core idle now and then.
 test: $(CHECK_READY) style browser postgres ## Run every check and every test

@@ -38,6 +38,7 @@ def call_of(seed: int) -> DraftCall:
     )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_of_ten_thousand_random_drafts_fits_its_schema(part: int) -> None:
     """Whatever the schema, the arguments and the earlier answers are, the draft is JSON, fits, and is there in time."""

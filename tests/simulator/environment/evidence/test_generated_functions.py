@@ -48,6 +48,7 @@ def judged(program: Program, ends: list[Ended]) -> Judged:
     return Judged(wrong, any(is_known(one.value) and is_known(one.message) for one in certain))
 
 
+@pytest.mark.many
 def test_what_is_called_known_is_what_running_gives() -> None:
     """Each certain outcome is what CPython does, types and order of keys included; two of five outcomes are known."""
     counted: Counter[str] = Counter()
