@@ -7,12 +7,13 @@ The inputs of the distortion in row 3 are called `d3.kind`, `d3.at` and so on, t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar, assert_never
+from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from pydantic import JsonValue, ValidationError
 
 from app.forms.typed_fields import Fields, UnreadableError, as_percent
 from app.forms.typed_json import write_json
+from simulator.base.json_values import JsonObject
 from simulator.environment.injection.distortions import Distortion
 from simulator.environment.injection.rule_effects import (
     MAX_LATENCY_SECONDS,
@@ -31,17 +32,6 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 
-KINDS = {
-    "error": "Answer with an error",
-    "response": "Answer with a fixed response",
-    "sequence": "Answer with one response after the other",
-    "raise": "Raise an exception",
-    "hang": "Hang: give no answer",
-    "delay": "Only take time",
-    "distort": "Change the answer that follows",
-    "lose": "Lose the answer that follows (it takes effect)",
-    "ask": "Ask me",
-}
 LATENCIES = {"none": "None", "fixed": "Fixed", "uniform": "Between two", "log_normal": "Long tail"}
 THEN = {"repeat": "the last one again", "cycle": "from the first again", "pass": "let the call go on"}
 WAYS = {"error": "An error dict", "raise": "A raised TimeoutError"}
@@ -66,83 +56,16 @@ AMOUNTS = {
 }
 """What the amount of a distortion means, for the kinds that have one."""
 
-DEFAULTS: Mapping[str, JsonValue] = {
-    "e.kind": "error",
-    "error.code": 503,
-    "error.message": "Service unavailable",
-    "error.details": "",
-    "error.templated": False,
-    "response.value": "{}",
-    "response.templated": False,
-    "s.value": "{}",
-    "s:rows": [0, 1],
-    "s:next": 2,
-    "sequence.then": "repeat",
-    "sequence.templated": False,
-    "raise.type": "RuntimeError",
-    "raise.message": "",
-    "raise.templated": False,
-    "hang.message": "The tool did not answer in time.",
-    "d:rows": [0],
-    "d:next": 1,
-    "d.kind": "truncate",
-    "d.at": "",
-    "d.share": 100.0,
-    "d.text": "",
-    "lose.way": "error",
-    "lose.code": 504,
-    "lose.message": "The request timed out. It may or may not have taken effect.",
-    "ask.note": "",
-    "l.kind": "none",
-    "l.seconds": 2.0,
-    "l.low": 0.5,
-    "l.high": 3.0,
-    "l.median": 1.0,
-    "l.sigma": 0.5,
-}
 Seeds: TypeAlias = dict[str, JsonValue]
 _Made = TypeVar("_Made")
 
 
-# ---------------------------------------------------------------- an effect becomes inputs
+# ---------------------------------------------------------------- an effect becomes inputs, and they become an effect
 
 
-def seed_effect(effect: Effect) -> Seeds:  # noqa: C901 - one case for each kind
+def seed_effect(effect: Effect) -> Seeds:
     """Return what the inputs hold at first."""
-    seeds: Seeds = {"e.kind": effect.kind}
-    match effect:
-        case ErrorEffect():
-            details = write_json(dict(effect.details)) if effect.details else ""
-            seeds |= {"error.code": effect.error_code, "error.message": effect.error_message}
-            seeds |= {"error.details": details, "error.templated": effect.templated}
-        case ResponseEffect():
-            seeds |= {
-                "response.value": write_json(dict(effect.value)),
-                "response.templated": effect.templated,
-            }
-        case SequenceEffect():
-            seeds |= {"s:rows": [*range(len(effect.values))], "s:next": len(effect.values)}
-            seeds |= {f"s{row}.value": write_json(value) for row, value in enumerate(effect.values)}
-            seeds |= {"sequence.then": effect.then, "sequence.templated": effect.templated}
-        case RaiseEffect():
-            seeds |= {"raise.type": effect.error_type, "raise.message": effect.message}
-            seeds["raise.templated"] = effect.templated
-        case HangEffect():
-            seeds |= {"hang.timeout": effect.timeout_seconds, "hang.message": effect.message}
-        case DistortEffect():
-            seeds |= {"d:rows": [*range(len(effect.distortions))], "d:next": len(effect.distortions)}
-            for row, step in enumerate(effect.distortions):
-                seeds |= {f"d{row}.{name}": value for name, value in step.model_dump(mode="json").items()}
-                seeds |= {f"d{row}.share": as_percent(step.share), f"d{row}.share:exact": step.share}
-        case LoseEffect():
-            seeds |= {"lose.way": effect.way, "lose.code": effect.error_code, "lose.message": effect.message}
-        case AskEffect():
-            seeds["ask.note"] = effect.note
-        case DelayEffect():
-            pass
-        case never:
-            assert_never(never)
-    return seeds
+    return {"e.kind": effect.kind, **EFFECTS[effect.kind].seed(effect)}
 
 
 def seed_latency(seconds: float, spread: LatencySpread | None) -> Seeds:
@@ -158,103 +81,13 @@ def seed_latency(seconds: float, spread: LatencySpread | None) -> Seeds:
             assert_never(never)
 
 
-# ---------------------------------------------------------------- inputs become an effect
-
-
-def read_effect(fields: Fields) -> Effect:  # noqa: PLR0911 - one case for each kind
+def read_effect(fields: Fields) -> Effect:
     """Read what the rule does.
 
     Raises:
         UnreadableError: An input says nothing usable; it is among the fields' problems.
     """
-    match fields.get("e.kind"):
-        case "error":
-            return _error(fields)
-        case "response":
-            value = fields.object("response.value")
-            return _made(
-                fields,
-                "response",
-                {"value": "value"},
-                lambda: ResponseEffect(value=value, templated=fields.flag("response.templated")),
-            )
-        case "sequence":
-            return _sequence(fields)
-        case "raise":
-            return _raise(fields)
-        case "hang":
-            return _hang(fields)
-        case "distort":
-            return DistortEffect(distortions=read_distortions(fields))
-        case "lose":
-            return LoseEffect(
-                way=fields.get("lose.way"),
-                error_code=fields.whole("lose.code", "Write the code of the error."),
-                message=fields.written("lose.message"),
-            )
-        case "ask":
-            return AskEffect(note=fields.written("ask.note"))
-        case _:
-            return DelayEffect()
-
-
-def _hang(fields: Fields) -> HangEffect:
-    return _made(
-        fields,
-        "hang",
-        {"timeout_seconds": "timeout", "message": "message"},
-        lambda: HangEffect(
-            timeout_seconds=fields.get("hang.timeout"), message=fields.written("hang.message")
-        ),
-    )
-
-
-def _error(fields: Fields) -> ErrorEffect:
-    code = fields.whole("error.code", "Write the code of the error.")
-    message = fields.needed("error.message", "Write the message that the agent shall see.")
-    details = fields.object("error.details")
-    return _made(
-        fields,
-        "error",
-        {"error_message": "message", "details": "details"},
-        lambda: ErrorEffect(
-            error_code=code,
-            error_message=message,
-            details=details,
-            templated=fields.flag("error.templated"),
-        ),
-    )
-
-
-def _sequence(fields: Fields) -> SequenceEffect:
-    rows = fields.rows("s")
-    if not rows:
-        fields.refuse("sequence.then", "Add at least one response.")
-    values = _each(rows, lambda row: fields.json(f"s{row}.value"))
-    return _made(
-        fields,
-        "sequence",
-        {"values": "then"},
-        lambda: SequenceEffect(
-            values=tuple(values),
-            then=fields.get("sequence.then"),
-            templated=fields.flag("sequence.templated"),
-        ),
-    )
-
-
-def _raise(fields: Fields) -> RaiseEffect:
-    named = fields.needed("raise.type", "Choose an exception, or type the name of one.")
-    try:
-        return RaiseEffect(
-            error_type=named,
-            message=fields.written("raise.message"),
-            templated=fields.flag("raise.templated"),
-        )
-    except ValidationError as error:
-        if any(found["loc"][:1] == ("error_type",) for found in error.errors()):
-            fields.refuse("raise.type", "Write a name such as TimeoutError, or httpx:ReadTimeout.")
-        return fields.refuse_all("raise", error, {"message": "message"})
+    return EFFECTS[fields.get("e.kind")].read(fields)
 
 
 def read_distortions(fields: Fields) -> tuple[Distortion, ...]:
@@ -328,3 +161,183 @@ def _each(rows: list[int], read: Callable[[int], _Made]) -> list[_Made]:
     if failed:
         raise failed
     return found
+
+
+# ---------------------------------------------------------------- all effects, each described once
+
+
+class EffectInputs(NamedTuple):
+    """What the editor knows of a kind of effect.
+
+    Attributes:
+        label: What it is called there.
+        start: What its inputs hold as long as nobody has written into them.
+        seed: Returns what its inputs hold for an effect.
+        read: Reads an effect out of its inputs.
+    """
+
+    label: str
+    start: Seeds
+    seed: Callable[[Any], Seeds]
+    read: Callable[[Fields], Effect]
+
+
+class _Input(NamedTuple):
+    """An input for one field of an effect: what its name ends with, how it is read, and what it holds for a value of the field.
+
+    `unfit` stands for whatever the effect says of a value that it does not take.
+    """
+
+    field: str
+    name: str
+    read: Callable[[Fields, str], Any]
+    seed: Callable[[Any], JsonValue] = lambda value: value
+    unfit: str = ""
+
+
+def _effect(label: str, start: Effect, *inputs: _Input, whole: str = "") -> EffectInputs:
+    """Describe a kind of effect that has an input for each field; what is wrong with all of it is told at the input `whole`."""
+    kind, model = start.kind, type(start)
+    names = {"": whole} if whole else {}
+    names |= {each.field: each.name for each in inputs}
+
+    def seed(effect: Any) -> Seeds:
+        return {f"{kind}.{each.name}": each.seed(getattr(effect, each.field)) for each in inputs}
+
+    def read(fields: Fields) -> Effect:
+        given = {each.field: each.read(fields, f"{kind}.{each.name}") for each in inputs}
+        try:
+            return model(**given)
+        except ValidationError as error:
+            refused = {found["loc"][0] for found in error.errors() if found["loc"]}
+            for each in inputs:
+                if each.unfit and each.field in refused:
+                    fields.refuse(f"{kind}.{each.name}", each.unfit)
+            return fields.refuse_all(kind, error, names)
+
+    return EffectInputs(label, seed(start), seed, read)
+
+
+_templated = _Input("templated", "templated", Fields.flag)
+_message = _Input("message", "message", Fields.written)
+
+
+def _code(fields: Fields, name: str) -> int:
+    return fields.whole(name, "Write the code of the error.")
+
+
+def _json_or_nothing(details: JsonObject) -> str:
+    return write_json(dict(details)) if details else ""
+
+
+def _seed_sequence(effect: SequenceEffect) -> Seeds:
+    return {
+        "s:rows": [*range(len(effect.values))],
+        "s:next": len(effect.values),
+        **{f"s{row}.value": write_json(value) for row, value in enumerate(effect.values)},
+        "sequence.then": effect.then,
+        "sequence.templated": effect.templated,
+    }
+
+
+def _read_sequence(fields: Fields) -> SequenceEffect:
+    rows = fields.rows("s")
+    if not rows:
+        fields.refuse("sequence.then", "Add at least one response.")
+    values = _each(rows, lambda row: fields.json(f"s{row}.value"))
+    return _made(
+        fields,
+        "sequence",
+        {"values": "then"},
+        lambda: SequenceEffect(
+            values=tuple(values),
+            then=fields.get("sequence.then"),
+            templated=fields.flag("sequence.templated"),
+        ),
+    )
+
+
+def _seed_distortions(effect: DistortEffect) -> Seeds:
+    seeds: Seeds = {"d:rows": [*range(len(effect.distortions))], "d:next": len(effect.distortions)}
+    for row, step in enumerate(effect.distortions):
+        seeds |= {f"d{row}.{name}": value for name, value in step.model_dump(mode="json").items()}
+        seeds |= {f"d{row}.share": as_percent(step.share), f"d{row}.share:exact": step.share}
+    return seeds
+
+
+EFFECTS: Mapping[str, EffectInputs] = {
+    "error": _effect(
+        "Answer with an error",
+        ErrorEffect(error_code=503, error_message="Service unavailable"),
+        _Input("error_code", "code", _code),
+        _Input(
+            "error_message",
+            "message",
+            lambda fields, name: fields.needed(name, "Write the message that the agent shall see."),
+        ),
+        _Input("details", "details", Fields.object, _json_or_nothing),
+        _templated,
+        whole="message",
+    ),
+    "response": _effect(
+        "Answer with a fixed response",
+        ResponseEffect(value={}),
+        _Input("value", "value", Fields.object, lambda value: write_json(dict(value))),
+        _templated,
+    ),
+    "sequence": EffectInputs(
+        "Answer with one response after the other",
+        {
+            "s.value": "{}",
+            "s:rows": [0, 1],
+            "s:next": 2,
+            "sequence.then": "repeat",
+            "sequence.templated": False,
+        },
+        _seed_sequence,
+        _read_sequence,
+    ),
+    "raise": _effect(
+        "Raise an exception",
+        RaiseEffect(),
+        _Input(
+            "error_type",
+            "type",
+            lambda fields, name: fields.needed(name, "Choose an exception, or type the name of one."),
+            unfit="Write a name such as TimeoutError, or httpx:ReadTimeout.",
+        ),
+        _message,
+        _templated,
+        whole="message",
+    ),
+    "hang": _effect(
+        "Hang: give no answer", HangEffect(), _Input("timeout_seconds", "timeout", Fields.get), _message
+    ),
+    "delay": _effect("Only take time", DelayEffect()),
+    "distort": EffectInputs(
+        "Change the answer that follows",
+        {"d:rows": [0], "d:next": 1, "d.kind": "truncate", "d.at": "", "d.share": 100.0, "d.text": ""},
+        _seed_distortions,
+        lambda fields: DistortEffect(distortions=read_distortions(fields)),
+    ),
+    "lose": _effect(
+        "Lose the answer that follows (it takes effect)",
+        LoseEffect(),
+        _Input("way", "way", Fields.get),
+        _Input("error_code", "code", _code),
+        _message,
+    ),
+    "ask": _effect("Ask me", AskEffect(), _Input("note", "note", Fields.written)),
+}
+"""What the editor knows of each kind of effect, in the order in which it offers them."""
+
+DEFAULTS: Mapping[str, JsonValue] = {
+    "e.kind": "error",
+    **{name: value for each in EFFECTS.values() for name, value in each.start.items()},
+    "l.kind": "none",
+    "l.seconds": 2.0,
+    "l.low": 0.5,
+    "l.high": 3.0,
+    "l.median": 1.0,
+    "l.sigma": 0.5,
+}

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.forms.safe_labels import literal
 from app.forms.typed_fields import UnreadableError
-from app.rules.effect_form import AMOUNTS, DISTORTIONS, KINDS, LATENCIES, THEN, WAYS, read_latency
+from app.rules.effect_form import AMOUNTS, DISTORTIONS, EFFECTS, LATENCIES, THEN, WAYS, read_latency
 from app.rules.latency_plot import curve, quantiles
 from app.rules.preset_texts import exceptions, hostile_names, http_presets, http_seeds
 from app.rules.rule_inputs_panel import Inputs
@@ -27,7 +27,7 @@ _VARIABLES = """\
 
 def then(inputs: Inputs, paths: tuple[str, ...]) -> None:
     """Draw the effect and the latency; `paths` are suggested as places of an answer."""
-    kind = inputs.choice("What it does", "e.kind", KINDS)
+    kind = inputs.choice("What it does", "e.kind", {kind: each.label for kind, each in EFFECTS.items()})
     match kind:
         case "error":
             _error(inputs)

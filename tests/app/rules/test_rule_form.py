@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
+from app.rules.effect_form import EFFECTS
 from app.rules.rule_form import read_rule, rule_fields
 from simulator.environment.injection.conditions import (
     AllOf,
@@ -21,6 +22,7 @@ from simulator.environment.injection.conditions import (
 )
 from simulator.environment.injection.rule_effects import (
     DistortEffect,
+    Effect,
     ErrorEffect,
     LogNormalLatency,
     SequenceEffect,
@@ -51,6 +53,12 @@ def problems(typed: dict[str, Any], taken: tuple[str, ...] = ()) -> dict[str, st
     fields = rule_fields(Typed(typed), None, "find_order")
     assert read_rule(fields, taken) is None
     return fields.problems
+
+
+def test_each_kind_of_effect_has_its_inputs() -> None:
+    """Whatever a rule can do, the editor offers."""
+    union, _ = get_args(Effect)
+    assert set(EFFECTS) == {model.model_fields["kind"].default for model in get_args(union)}
 
 
 def _meant(condition: Condition, *, root: bool = True) -> Condition:
