@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from difflib import SequenceMatcher
 
 from pydantic import JsonValue
 
 from app.forms.typed_json import JsonTextError, parse_json, write_json
 from simulator.base.frozen_value import Value
+from simulator.base.line_differences import hunks
 
 AROUND = 2
 """How many unchanged lines are shown before and after a change."""
 
 MOST_LINES = 400
-"""Of longer texts only the beginning is compared: the work grows with the square of their length."""
+"""Of longer texts only the beginning is compared, as nobody reads more."""
 
 _GAP = "  \u2026"
 
@@ -41,17 +41,18 @@ def difference(before: str, after: str) -> Difference:
     old, new = old[:MOST_LINES], new[:MOST_LINES]
     lines: list[str] = []
     removed = added = 0
-    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(AROUND):
-        if lines or group[0][1]:
+    for hunk in hunks(old, new, AROUND):
+        if lines or hunk.start:
             lines.append(_GAP)
-        for kind, from_old, to_old, from_new, to_new in group:
-            if kind == "equal":
-                lines += [f"  {line}" for line in old[from_old:to_old]]
-                continue
-            lines += [f"- {line}" for line in old[from_old:to_old]]
-            lines += [f"+ {line}" for line in new[from_new:to_new]]
-            removed, added = removed + to_old - from_old, added + to_new - from_new
-        if group[-1][2] < len(old):
+        place = hunk.start
+        for block in hunk.blocks:
+            lines += [f"  {line}" for line in old[place : block.a]]
+            lines += [f"- {line}" for line in old[block.a : block.a_end]]
+            lines += [f"+ {line}" for line in new[block.b : block.b_end]]
+            removed, added = removed + block.a_end - block.a, added + block.b_end - block.b
+            place = block.a_end
+        lines += [f"  {line}" for line in old[place : hunk.stop]]
+        if hunk.stop < len(old):
             lines.append(_GAP)
     text = "\n".join(
         line for place, line in enumerate(lines) if line != _GAP or lines[place - 1 : place] != [_GAP]

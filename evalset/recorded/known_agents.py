@@ -1,13 +1,14 @@
-"""Knows what an agent can call: loads agents in ADK's own way, and lists their tools and sub-agents."""
+"""Knows what an agent can call, and which one a recording may be of: loads agents in ADK's own way, and lists their tools and sub-agents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
 from evalset.recorded.recorder import schema_digest
+from evalset.recorded.recording import RecordedCase
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder
@@ -101,6 +102,25 @@ def _nodes(node: Any, seen: Mapping[int, Any]) -> Iterator[Any]:
             yield from _nodes(inner, seen)
     for child in children_of(node):
         yield from _nodes(child, seen)
+
+
+def fitting_agent(recorded: Iterable[RecordedCase], agents: Iterable[KnownAgent]) -> str:
+    """Return the app name of the one agent that declares every recorded tool as it was; empty where none or several do.
+
+    Of recordings that hold no declarations the names of the tools that were called decide. Those without tools fit no agent:
+    nothing speaks for one.
+    """
+    cases = list(recorded)
+    wanted = {(name, tool.schema_digest) for case in cases for name, tool in case.tools.items()}
+    called = {call.tool for case in cases for turn in case.turns for call in turn.calls if not call.within}
+    if not called:
+        return ""
+    fits = [
+        agent.name
+        for agent in agents
+        if all(agent.digest(name) == digest for name, digest in wanted) and all(map(agent.can_call, called))
+    ]
+    return fits[0] if len(set(fits)) == 1 else ""
 
 
 class Agents:

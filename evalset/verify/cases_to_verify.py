@@ -18,9 +18,8 @@ from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
-from evalset.recorded.fitting_agent import fitting_agent
 from evalset.recorded.golden_digests import with_golden
-from evalset.recorded.known_agents import known_agent
+from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.verify.errors import VerifyError
