@@ -2,19 +2,19 @@
 
 Works on bytes that are known to be valid JSON. Nothing outside of the insertion is ever touched, and only the
 end of the text is read: JSON strings hold no bare quote, so its tokens can be told apart from behind as well.
+Places that are asked for by their path are found from the front, by `simulator.base.json_places`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from simulator.base.frozen_value import Value
-
-Span: TypeAlias = tuple[int, int]
+from simulator.base.json_places import Span
 
 _WINDOW = 1 << 14
 _GROWTH = 8

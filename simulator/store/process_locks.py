@@ -1,4 +1,7 @@
-"""Tells whether a process that holds something on this machine is still there: by a lock that the kernel drops when it dies."""
+"""Tells whether a process that holds something on this machine is still there: by a lock that the kernel drops when it dies.
+
+Nobody waits for these locks; those that let in one writer at a time are in `simulator.base.atomic_files`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,10 @@ import time
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-try:
+from simulator.base.atomic_files import HAS_FLOCK
+
+if HAS_FLOCK:  # where the system has none, a lease ends by its time alone
     import fcntl
-except ImportError:  # pragma: no cover - where the system has no flock, a lease ends by its time alone
-    HAS_FLOCK = False
-else:
-    HAS_FLOCK = True
 
 Life: TypeAlias = Literal["alive", "dead", "unknown"]
 """What is known of another holder; on other machines nothing is."""
