@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from simulator.facts import (
     UserSeated,
 )
 from simulator.session import IllegalFactError, SessionFold, SessionState
+from simulator.session.model import NoLiveAgentError
 from tests.simulator.session.making import (
     DIGESTS,
     WRITTEN,
@@ -354,3 +356,19 @@ def test_a_conversation_is_over_once() -> None:
     fold.take(11, over)
     fold.take(12, asked(turn=1))
     assert not fold.user.ended
+
+
+def test_what_stands_behind_a_session_is_reached_from_it() -> None:
+    """Its configuration, its agent, its tools and ADK's session, as whoever plays it gives them; else there is none."""
+    behind: Any = SimpleNamespace(
+        agent_config=SimpleNamespace(agent="agent"),
+        tools=lambda: ["tool"],
+        adk_session=lambda session: [session],
+    )
+    session = fold_of().session()
+    for name in ("agent_config", "agent", "tools", "adk_session"):
+        with pytest.raises(NoLiveAgentError, match="has no agent"):
+            getattr(session, name)
+    assert session.given_by(behind) is session
+    assert session.agent_config is behind.agent_config
+    assert (session.agent, session.tools, session.adk_session) == ("agent", ["tool"], [session])
