@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.base.json_values import JsonObject, copied
+from simulator.base.json_values import JsonObject, canonical, copied, digest
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
@@ -41,6 +42,9 @@ STEPS = 20_000
 
 MOST_EARLIER = 24
 """So many calls of a session that changed the constants of a module are followed."""
+
+MOST_LEFT = 4 * MOST_EARLIER
+"""Of so many calls it is kept what they left."""
 
 _SESSION, _STATE = " session", "state"
 """Under these names the modules hold the session's state as earlier calls left it, so that what stands in both stays one; no program can use them."""
@@ -393,13 +397,39 @@ def _settled(program: Program, earlier: Sequence[EarlierCall], state: JsonObject
         heap.scopes[_SESSION] = Scope({_STATE: copied(state)}, _SESSION)
     if len(followed) > MOST_EARLIER:
         heap = _forgotten(heap)
-        followed = followed[-MOST_EARLIER:]
-    for one in followed:
+    heap = _left_by(program, heap, state, followed[-MOST_EARLIER:], forgot=len(followed) > MOST_EARLIER)
+    return heap if state is None else _with_what_is_there(heap.copy(), state)
+
+
+_left: OrderedDict[str, tuple[Program, Heap]] = OrderedDict()
+"""What the calls of a session have left, by their digest. One draft after the other follows the same calls, and the last one alone is new."""
+_left_lock = Lock()
+
+
+def _left_by(
+    program: Program, heap: Heap, state: JsonObject | None, calls: Sequence[EarlierCall], *, forgot: bool
+) -> Heap:
+    """Return the modules as calls left them, from the longest beginning that was followed before; they are shared, so change a copy."""
+    digests = [digest(canonical([state, forgot]))]
+    for one in calls:
+        where = [one.code.module.name, one.code.name, one.code.line, one.code.receiver, dict(one.code.held)]
+        digests.append(digest(digests[-1], canonical([where, dict(one.arguments), one.response])))
+    done = 0
+    for number in range(len(calls), 0, -1):
+        known = _left.get(digests[number])
+        if known is not None and known[0] is program:
+            done, heap = number, known[1]
+            break
+    for number, one in enumerate(calls[done:], start=done + 1):
         way = find(program.tree, one.code.name, one.code.line)
         if way:
-            ends = _Reader(one.code, way, one.arguments, None, shares=False).ends(heap, MOST_RUNS)
-            heap = _after(heap, ends, one.response)
-    return heap if state is None else _with_what_is_there(heap, state)
+            ends = _Reader(one.code, way, one.arguments, None, shares=False).ends(heap.copy(), MOST_RUNS)
+            heap = _after(heap.copy(), ends, one.response)
+        with _left_lock:
+            _left[digests[number]] = program, heap
+            while len(_left) > MOST_LEFT:
+                _left.popitem(last=False)
+    return heap
 
 
 def _with_what_is_there(heap: Heap, state: JsonObject) -> Heap:

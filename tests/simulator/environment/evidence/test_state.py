@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.evidence import tool_returns
 from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome
 from simulator.environment.evidence.tool_returns import read_returns
 
@@ -122,3 +127,40 @@ def test_without_a_state_nothing_of_it_is_known() -> None:
     """As where the session is not told."""
     read = read_returns(code("find"), {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
     assert not read.outcomes[0].certain
+
+
+def test_each_earlier_call_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draft follows what was answered since the one before it; and what it gives is the same as when all was followed anew."""
+    followed: list[str] = []
+    ends = tool_returns._Reader.ends
+
+    def counted(reader: Any, heap: Any, most: int) -> Any:
+        followed.append(reader._code.name)
+        return ends(reader, heap, most)
+
+    monkeypatch.setattr(tool_returns._Reader, "ends", counted)
+    earlier: list[EarlierCall] = []
+    for number in range(1, 11):
+        followed.clear()
+        given = first("refund", "A-1", *earlier, state={"at": "once"}).value
+        assert given == {"refund_id": f"R-{number}", "sent": number}
+        assert len(followed) == (1 if number == 1 else 2)
+        earlier.append(was("refund", "A-1", given))
+    followed.clear()
+    other = [*earlier[:4], was("refund", "A-2", {"refund_id": "R-5", "sent": 5})]
+    assert first("refund", "A-1", *other, state={"at": "once"}).value == {"refund_id": "R-6", "sent": 6}
+    assert len(followed) == 2
+    again = first("refund", "A-1", *earlier[:2], state={"at": "once"}).value
+    assert again == {"refund_id": "R-3", "sent": 3}
+
+
+def test_drafts_at_the_same_time_leave_each_other_alone() -> None:
+    """What was followed before is shared, and no draft changes it."""
+    earlier = [was("refund", "A-1", {"refund_id": f"R-{n}", "sent": n}) for n in range(1, 6)]
+
+    def drafted(known: int) -> JsonValue:
+        return first("refund", "A-1", *earlier[:known], state={"with": "threads"}).value  # type: ignore[return-value] # no blanks
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(drafted, [5, 3, 1, 5, 2, 4, 0, 5] * 4))
+    assert found == [{"refund_id": f"R-{n + 1}", "sent": n + 1} for n in [5, 3, 1, 5, 2, 4, 0, 5] * 4]
