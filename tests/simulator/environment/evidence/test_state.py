@@ -145,7 +145,7 @@ def test_each_earlier_call_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> 
         given = first("refund", "A-1", *earlier, state={"at": "once"}).value
         assert given == {"refund_id": f"R-{number}", "sent": number}
         assert len(followed) == (1 if number == 1 else 2)
-        earlier.append(was("refund", "A-1", given))
+        earlier.append(was("refund", "A-1", {"refund_id": f"R-{number}", "sent": number}))
     followed.clear()
     other = [*earlier[:4], was("refund", "A-2", {"refund_id": "R-5", "sent": 5})]
     assert first("refund", "A-1", *other, state={"at": "once"}).value == {"refund_id": "R-6", "sent": 6}
