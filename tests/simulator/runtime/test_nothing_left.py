@@ -6,6 +6,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,8 +24,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflo
 
 @pytest.fixture(autouse=True)
 def _no_collector() -> Iterator[None]:
-    """Let nothing be collected."""
-    gc.collect()
+    """Let nothing be collected; what tests before left open is theirs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
     gc.disable()
     yield
     gc.enable()
