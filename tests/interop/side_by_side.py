@@ -42,7 +42,7 @@ root_agent = LlmAgent(
 
 def versions() -> list[str]:
     """Return the versions of google-adk that have an environment here, oldest first."""
-    return sorted(ready.parent.name for ready in ENVIRONMENTS.glob("*/.ready"))
+    return sorted(ready.parent.name for ready in ENVIRONMENTS.glob("[0-9]*/.ready"))
 
 
 @pytest.fixture(scope="module")
