@@ -9,8 +9,8 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.decision.agent_turn import TRANSFER, TurnInputs
+from app.decision.decision_commands import AnswerModel, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
-from app.decision.decisions import AnswerModel, RunReal
 from app.decision.request_panel import (
     accept,
     choice,

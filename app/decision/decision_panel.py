@@ -10,8 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
-from app.decision.decision_context import NOTHING_AROUND, Surroundings
-from app.decision.decisions import (
+from app.decision.decision_commands import (
     AnswerCode,
     AnswerTool,
     AnswerTools,
@@ -21,6 +20,7 @@ from app.decision.decisions import (
     RunReal,
     SubmitQuery,
 )
+from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
 from app.decision.request_panel import (
     accept,

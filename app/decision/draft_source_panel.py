@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from app.decision.decisions import AskForDraft, DrawAgain, StopDrafting
+from app.decision.decision_commands import AskForDraft, DrawAgain, StopDrafting
 from app.decision.pasted_examples import read_example, take_example
 from app.decision.ready_answers import keep_typed_text, newer_against_typed, take_draft
 from app.decision.ready_answers_panel import difference_lines

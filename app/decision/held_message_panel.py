@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.decision.decisions import GoOn
+from app.decision.decision_commands import GoOn
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
 from app.session.commands import SeatUser

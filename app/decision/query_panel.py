@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from app.decision.decisions import AnswerYourself, Complete, GoOn, SubmitQuery
+from app.decision.decision_commands import AnswerYourself, Complete, GoOn, SubmitQuery
 from app.decision.failed_turn import FailedStep
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.decision.decision_commands import AnswerTool, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
-from app.decision.decisions import AnswerTool, RunReal
 from app.decision.draft_source_panel import draft_source
 from app.decision.outcome_panel import (
     error_inputs,

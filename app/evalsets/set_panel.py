@@ -11,7 +11,6 @@ import streamlit as st
 from app.evalsets.cases.case_fields import Part
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
-from app.evalsets.replay_lines_panel import replay_lines
 from app.evalsets.set_context import (
     ApplyEdits,
     AskToSave,
@@ -348,3 +347,18 @@ def _whose(conflict: Conflict) -> str:
             label_visibility="collapsed",
         )
     return chosen or "Theirs"
+
+
+def replay_lines(lines: str, key: str) -> None:
+    """Draw them, folded.
+
+    Args:
+        lines: What `evalset.recorded.recording_export.replay_lines` gives; it may name a file that somebody else named.
+        key: The key of the folded part.
+    """
+    with st.expander("Replay it without the real tools", key=key, icon=":material/replay:"):
+        st.caption(
+            "Put these lines into the agent's module: `adk eval`, `adk web` and pytest then get the recorded answers, and no "
+            'real tool runs. With `models="recorded"` as well, no model is asked either.'
+        )
+        st.code(literal(lines), language="python", wrap_lines=True)

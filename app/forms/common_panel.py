@@ -28,7 +28,7 @@ def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
         return views(f"{title}: view", options, key)
 
 
-def page_head(name: str, session: str, shown: Badge, key: str, *, way_back: str | None = None) -> bool:
+def page_head(name: str, session: str, shown: Badge, key: str, *, back_help: str | None = None) -> bool:
     """Draw the head of a page of a session; True when it was asked for the session itself.
 
     Args:
@@ -36,7 +36,7 @@ def page_head(name: str, session: str, shown: Badge, key: str, *, way_back: str 
         session: The session's title, which may come from outside.
         shown: How the session stands.
         key: What the keys begin with.
-        way_back: What is said of the way back.
+        back_help: The help of the button that leads back.
     """
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{key}_head", wrap=False
@@ -51,7 +51,7 @@ def page_head(name: str, session: str, shown: Badge, key: str, *, way_back: str 
             key=f"{key}_back",
             type="tertiary",
             icon=":material/arrow_back:",
-            help=way_back,
+            help=back_help,
         )
 
 

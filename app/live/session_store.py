@@ -57,9 +57,9 @@ def server_store() -> StoreOfServer:
     """Return the one store of this process; the first call opens the store."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
     with _lock:
-        found: StoreOfServer | None = holder.__dict__.get("shelf")
+        found: StoreOfServer | None = holder.__dict__.get("store")
         if found is None:
-            found = holder.__dict__["shelf"] = opened(os.environ)
+            found = holder.__dict__["store"] = opened(os.environ)
             if found.store is not None:
                 holder.__dict__["attendant"] = Attendant(found.store)
     return found
@@ -68,7 +68,7 @@ def server_store() -> StoreOfServer:
 def store_if_open() -> StoreOfServer:
     """Return the store where it is open; before that one without a store, which `is_opening` where sessions are to be kept."""
     holder = sys.modules.get(_HOLDER)
-    found: StoreOfServer | None = holder.__dict__.get("shelf") if holder else None
+    found: StoreOfServer | None = holder.__dict__.get("store") if holder else None
     is_off = _named(os.environ) == _NONE
     return found or StoreOfServer(is_opening=not is_off, is_off=is_off)
 
@@ -81,7 +81,7 @@ def open_in_background() -> Thread | None:
     with _begins:
         thread: Thread | None = holder.__dict__.get("opens")
         if thread is None or not thread.is_alive():
-            thread = holder.__dict__["opens"] = Thread(target=server_store, name="open-shelf", daemon=True)
+            thread = holder.__dict__["opens"] = Thread(target=server_store, name="open-store", daemon=True)
             thread.start()
     return thread
 
@@ -115,7 +115,7 @@ def close_store() -> None:
     """
     holder = sys.modules.get(_HOLDER)
     with _lock:
-        found: StoreOfServer | None = holder.__dict__.pop("shelf", None) if holder else None
+        found: StoreOfServer | None = holder.__dict__.pop("store", None) if holder else None
         attendant: Attendant | None = holder.__dict__.pop("attendant", None) if holder else None
     if attendant is not None:
         attendant.stop()

@@ -43,7 +43,7 @@ def environment(scene: SessionContext) -> Command | Show | None:
         title(scene.session),
         status(scene.view),
         "environment",
-        way_back="Everything here is kept",
+        back_help="Everything here is kept",
     )
     asked: Command | Show | None = Show(view=None) if back else None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):

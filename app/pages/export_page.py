@@ -21,7 +21,7 @@ from app.scripts.script_play import script_text
 from app.session import page_state
 from app.session.commands import Show
 from app.session.progress_panel import AT_ONCE_SECONDS
-from app.session.shell_commands import commands_of
+from app.session.shell_texts import commands_of
 from simulator.agents import AgentSettingsError
 from simulator.session import SessionState, SimulationSession
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.branches.branches_panel import branches_page
+from app.decision.decision_commands import PartlyAnsweredError
 from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
-from app.decision.decisions import PartlyAnsweredError
 from app.decision.failed_turn import failed_step
 from app.decision.query_panel import query
 from app.evalsets.open_sets import edited_sets

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import streamlit as st
 
 from app.live.live_sessions import registry
 from app.live.session_store import StoreOfServer, open_in_background, store_if_open
 from app.pages.session_list import DeleteSession, KeptCommand, carry_out, lines, of_owner
-from app.pages.share_links import link_of
 from app.pages.sidebar_panel import CloseSession, Keeping, NewSession, OpenSession, OpenSets, person, sidebar
 from app.server.login import visitor
 from app.session import page_state
@@ -130,3 +130,9 @@ def forget_lists() -> None:
 def _leave(ended: str) -> None:
     if ended == page_state.session_id():
         page_state.leave()
+
+
+def link_of(token: str) -> str:
+    """Return the link to a session that is shared under a token, as the visitor's own browser reaches this server."""
+    here = urlsplit(st.context.url or "/")
+    return urlunsplit((here.scheme, here.netloc, here.path or "/", f"shared={quote(token)}", ""))

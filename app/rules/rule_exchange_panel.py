@@ -13,15 +13,16 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import Kept, slug
 from app.rules.rule_commands import SetRules, TakeConfig
-from app.rules.rule_exchange import FORMS, Beside, beside_rules, config_of, exported
-from app.rules.rule_take_panel import take_in
+from app.rules.rule_exchange import FORMS, Beside, appended, beside_rules, config_of, exported, missing_tools
 from app.rules.rule_text import rule_line
+from app.session import page_state
 from app.session import page_state as state
 from app.session.commands import Command
 from app.session.session_context import SessionContext
 from simulator.agents import AgentSettingsError, settings_from
 from simulator.environment.injection.rule_set_folder import RuleSetFolder, StoredSet
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, read_rule_set
+from simulator.environment.injection.rules import InjectionRule
 
 _SHOWN = 12
 
@@ -262,3 +263,30 @@ def folder_for(argv: Sequence[str], environ: Mapping[str, str]) -> Path:
         return agents.expanduser().absolute().parent / _NAME
     state = environ.get("XDG_STATE_HOME", "").strip() or "~/.local/state"
     return Path(state).expanduser().absolute() / "golden-trace-studio" / _NAME
+
+
+def take_in(
+    scene: SessionContext, key: str, rules: tuple[InjectionRule, ...], *, empty: bool = True
+) -> Command | None:
+    """Draw the ways to take rules in, with what this agent lacks for them; return the rules as they then are.
+
+    `empty` says that there is nothing to take where there are no rules.
+    """
+    if lacks := missing_tools(rules, scene.tools()):
+        st.warning("This agent is not known to have the tools:", icon=":material/warning:")
+        st.text(literal(", ".join(lacks)))
+    now = scene.session.rules
+    with st.container(horizontal=True, gap="xsmall"):
+        append = st.button(
+            "Append" if now else "Take",
+            key=f"append_{key}",
+            icon=":material/playlist_add:",
+            disabled=not rules and empty,
+        )
+        replace = bool(now) and st.button("Replace mine", key=f"replace_{key}", type="tertiary")
+    if append:
+        return SetRules(rules=appended(now, rules))
+    if replace:
+        page_state.put("replaced_rules", [rule.model_dump(mode="json") for rule in now])
+        return SetRules(rules=rules)
+    return None

@@ -37,7 +37,7 @@ def named_place(words: str, python: Path | None = None) -> tuple[AgentPlace, Sim
     """Load the agent that a command names, and say where another process finds it.
 
     Args:
-        words: As `simulator.agents.agent_named` takes them.
+        words: As `simulator.agents.named_agent.agent_named` takes them.
         python: The interpreter of its process; None for that of its project, where that has an environment of its own.
 
     Raises:

@@ -1,4 +1,10 @@
-"""A plugin that replays recorded environments: no real tool runs, and each session gets its own case's answers."""
+"""A plugin that replays recorded environments: no real tool runs, and each session gets its own case's answers.
+
+It is an ADK plugin, so it works wherever ADK's runner does. Before a turn it finds the cases that fit what the user has said so far
+(`case_following`); with each call of a tool some of them fall away. A call is answered as the case recorded it, with what the tool did beside its
+answer. A call that no case holds follows the policy: it fails and names the nearest, or is drafted by the pipeline that answers live calls too
+(`improvised_answers`). With recorded models the agent's turns are answered in the same way, and connections to other machines are refused.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.facts import Provenance
-from simulator.runtime.plugin.plugin_dispatcher import Answering
+from simulator.runtime.plugin.plugin_dispatcher import PluginAnswering
 from simulator.runtime.plugin.session_play import Question, SessionPlay
 from simulator.runtime.turns.outcomes import as_response
 from simulator.session.environment_state import SessionEnvironment
@@ -49,7 +49,7 @@ class Improvised:
     ) -> RecordedCall | None:
         """Answer a call of a session that replays a case; None where the policy lets nobody answer."""
         play = self._play(eval_id, case)
-        answering = Answering(play, None, time.time)
+        answering = PluginAnswering(play, None, time.time)
         told, made = await answering.answer(question, "offline" if policy == "generate" else "refuse", None)
         if made.source == "refused":
             return None

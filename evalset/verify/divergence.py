@@ -1,4 +1,4 @@
-"""Finds the first step in which a run goes another way than its golden. Pure; `judging` says what that tells."""
+"""Finds the first step in which a run goes another way than its golden. Pure; `verdicts` says what that tells."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Judges a divergence: what has changed, by which evidence, and what to do about it. Pure.
 
-What was edited in the golden since it was recorded comes first, as the recording notes what the golden was; `blaming` finds out
+What was edited in the golden since it was recorded comes first, as the recording notes what the golden was; `verdict_evidence` finds out
 whether the agent changed too. Recordings from before that: the user changed where the eval set asks another query than was recorded.
 The golden is stale where the eval set and the recording disagree with each other, and the run does as one of them. The environment changed where a tool is declared otherwise than it
 was. Otherwise the agent changed: it does what neither of the files holds, in a world that is as it was.

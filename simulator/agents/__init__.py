@@ -1,4 +1,8 @@
-"""Find and load agents, and the demo agents that ship with the studio. Importing this imports no ADK."""
+"""Find and load agents, and the demo agents that ship with the studio. Importing this imports no ADK.
+
+`catalogue` lists them; `agent_folder`, `configs_file` and `named_agent` are the places they come from. The studio's own process loads none of them:
+`simulator.kernel` does, with `agent_directory` and the rest working on a likeness.
+"""
 
 from simulator.agents.agent_settings import (
     AGENTS_DIR_VARIABLE,

@@ -104,31 +104,31 @@ def _first_paragraph(text: Any) -> str:
     return " ".join(str(text or "").strip().split("\n\n")[0].split())
 
 
-def steers(cast: AgentDirectory, tool_name: str) -> bool:
+def steers(directory: AgentDirectory, tool_name: str) -> bool:
     """Recognise a tool by which ADK steers its own flow, so that no rule can answer it; a tool of the agent's own may have such a name."""
-    return tool_name in _OF_THE_FRAMEWORK and all(tool.name != tool_name for tool in cast.tools)
+    return tool_name in _OF_THE_FRAMEWORK and all(tool.name != tool_name for tool in directory.tools)
 
 
-def tool_player(cast: AgentDirectory, session: SimulationSession, tool_name: str) -> ToolPlayer:
+def tool_player(directory: AgentDirectory, session: SimulationSession, tool_name: str) -> ToolPlayer:
     """Return who answers a tool; an agent that is used as a tool runs, unless somebody sat down for it by its name."""
-    is_agent = any(tool.is_agent and tool.name == tool_name for tool in cast.tools)
+    is_agent = any(tool.is_agent and tool.name == tool_name for tool in directory.tools)
     return session.seats.tools.get(tool_name, "real") if is_agent else session.seats.of_tool(tool_name)
 
 
 def known_tools(
-    cast: AgentDirectory, session: SimulationSession, declared: Iterable[str] = ()
+    directory: AgentDirectory, session: SimulationSession, declared: Iterable[str] = ()
 ) -> tuple[str, ...]:
     """Return the names of the tools that may be called, each once: the agent's, those a model was shown, those called."""
-    own = (tool.name for tool in cast.tools if not tool.is_set)
+    own = (tool.name for tool in directory.tools if not tool.is_set)
     called = (entry.tool_name for entry in session.history if isinstance(entry, ToolCall))
     ruled = (rule.tool_name for rule in session.rules)
     names = dict.fromkeys((*own, *declared, *called, *ruled, *_named(session.seats.tools)))
     return tuple(name for name in names if name not in _OF_THE_FRAMEWORK)
 
 
-def known_agents(cast: AgentDirectory, session: SimulationSession) -> tuple[str, ...]:
+def known_agents(directory: AgentDirectory, session: SimulationSession) -> tuple[str, ...]:
     """Return the names of the agents that take turns: those of the agent, those met, those somebody sat down for."""
-    own = (agent.name for agent in cast.agents if agent.is_played)
+    own = (agent.name for agent in directory.agents if agent.is_played)
     met = (str(getattr(entry, "agent", "")) for entry in session.history)
     return tuple(name for name in dict.fromkeys((*own, *met, *_named(session.seats.agents))) if name)
 

@@ -61,7 +61,7 @@ from simulator.runtime.adk.tool_guards import all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
-from simulator.runtime.answering.dispatcher import Answering
+from simulator.runtime.answering.dispatcher import SessionAnswering
 from simulator.runtime.answering.live_pipeline import LiveDrafting, LivePipeline, LiveRules
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
@@ -110,7 +110,7 @@ class Engine:
         self.version = 0
         self.notify: Callable[[], None] = lambda: None
         self.run: TurnRun | None = None
-        self.answering: Answering | None = None
+        self.answering: SessionAnswering | None = None
         self._task: asyncio.Task[None] | None = None
         self._agent: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -292,7 +292,7 @@ class Engine:
         run.declared = tuple(map(PlayedTool, self.journal.fold.declared_tools))
         self.run = run
         rules = LiveRules(self, run, self.streams, self.knowledge)
-        self.answering = Answering(self, run, LivePipeline(self, rules, self.drafting, self.modelling))
+        self.answering = SessionAnswering(self, run, LivePipeline(self, rules, self.drafting, self.modelling))
         self._rules_at_rest = rules_at_rest(facts) if recorded else ()
         loop = asyncio.get_running_loop()
         self._agent = loop.create_task(self._run_agent(run, started, ground))

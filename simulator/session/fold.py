@@ -1,4 +1,13 @@
-"""Adds facts up to a session: what is legal next, and what everything so far amounts to."""
+"""Adds facts up to a session: what is legal next, and what everything so far amounts to.
+
+`SessionFold` is given one fact after the other, in the order of the journal. `check` says whether a fact may come next, and changes nothing;
+`take` adds it. What a fact does to the session stands in one method for each kind (`_start`, `_sit`, `_answer_by_tool` and so on), and nowhere else. A fold never runs backwards: after an
+undo or on another branch, the journal folds the facts of that branch anew, so that nothing can stay behind of what was taken back.
+
+What is asked for at each step is kept as it goes: the seats, the rules, who waits, the counts. The timeline that people read costs more and is
+looked at less, so it is added up when somebody looks (`timeline_fold`); what the user's seat has said is in `user_fold`, what shapes the
+environment in `environment_state`. `session` gives all of it as one frozen `SimulationSession`.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
 from app.session.page_fragments import fragment
-from app.session.shell_commands import eval_command_of
+from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.eval_results import CaseResult, ResultsError, RunResults, TurnResult, read_results
 from evalset.adk_runs.installed import INSTALL, missing

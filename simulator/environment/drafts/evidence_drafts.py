@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.base.json_values import JsonObject, canonical
+from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.conventions.entity_kinds import (
     collection_of,
     is_collection,
@@ -20,20 +20,20 @@ from simulator.environment.conventions.entity_kinds import (
     words_of,
 )
 from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_error
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.docstring_examples import example, shown_answer
 from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_request import DraftCall, Sources
 from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.recorded_draft import recorded_answer
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, Scope, Style, layers
 from simulator.environment.drafts.session_knowledge import known_fields, settled
 from simulator.environment.drafts.sketch_filling import Filler, shape_of
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, Reading, Sketch
+from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for
 from simulator.environment.world.entities import SEED, WorldCall
@@ -453,3 +453,25 @@ def _asks_for_value(schema: JsonValue) -> bool:
     """Return whether a schema names one type, and that is not null."""
     kind = schema.get("type") if isinstance(schema, dict) and not schema.get("nullable") else None
     return isinstance(kind, str) and kind.lower() != "null"
+
+
+def recorded_answer(
+    recorded: Sequence[RecordedCall],
+    tool_name: str,
+    arguments: JsonObject,
+    earlier: Sequence[EarlierAnswer],
+    fits: Callable[[JsonValue], bool],
+) -> tuple[RecordedCall, bool] | None:
+    """Return the call that was recorded with the same arguments, and whether its answer is a new one; None where none was.
+
+    The same call asked again gets the next answer that was recorded for it; the last one once all were given.
+    """
+    calls = [one for one in recorded if one.tool_name == tool_name and same(one.arguments, arguments)]
+    calls = [one for one in calls if fits(one.response)]
+    given = [one for one in earlier if one.tool_name == tool_name and one.arguments == arguments]
+    left = list(calls)
+    for answer in given:
+        used = next((one for one in left if same(one.response, answer.response)), None)
+        if used is not None:
+            left.remove(used)
+    return (left[0], True) if left else (calls[-1], False) if calls else None

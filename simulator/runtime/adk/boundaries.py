@@ -3,8 +3,8 @@
 `install` goes through all that can be reached from an agent or a graph. A model and a code executor are exchanged for
 a copy whose class is made of their own, with one method of ours. A tool stays the object that it is, with a `run_async`
 of ours on it. So seated objects have the same fields and declarations, and are still instances of their classes: ADK's
-flow, its plugins, the agent's callbacks and the confirmation gate before a tool run as in production. See
-google-adk 2.13. Tools that steer ADK's flow have no seat.
+flow, its plugins, the agent's callbacks and the confirmation gate before a tool run as in production. Tools
+that steer ADK's flow have no seat.
 
 A call of a seated object takes one of these ways:
 

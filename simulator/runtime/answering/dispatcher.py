@@ -54,7 +54,7 @@ _PARKED_SECONDS = 2.0
 """How long a real tool waits for other code, twice, before the calls behind it are named."""
 
 
-class Answering:
+class SessionAnswering:
     """Offers each request of a turn to whoever shall answer it.
 
     Args:

@@ -24,7 +24,7 @@ LEFT: Any = object()
 """What stands for the answer of a real tool that somebody else is to run."""
 
 
-class Answering(Pipeline[Question]):
+class PluginAnswering(Pipeline[Question]):
     """Answers the calls of one session.
 
     Args:

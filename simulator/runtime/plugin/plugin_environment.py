@@ -27,7 +27,7 @@ from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.plugin.adk_sessions import Sessions, real_invocation_of
 from simulator.runtime.plugin.call_claims import Claiming, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
-from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, Answering
+from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, PluginAnswering
 from simulator.runtime.plugin.session_play import AnsweredCall, Question, SessionPlay
 from simulator.runtime.turns.agent_tool_rules import cannot_answer
 from simulator.runtime.turns.outcomes import as_tools_give
@@ -226,7 +226,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the environment cannot take the call of %s", tool.name)
             return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
-        answering = Answering(play, self._modelled, self._clock)
+        answering = PluginAnswering(play, self._modelled, self._clock)
         # What an agent asks while it runs as a tool is answered here.
         runs = real if real is None or runs_agents(tool) else all_real(real)
         call, made = await answering.answer(question, self._player(tool), runs)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from app.decision.decisions import (
+from app.decision.decision_commands import (
     AnswerCode,
     AnswerModel,
     AnswerTool,

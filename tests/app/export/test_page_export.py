@@ -21,7 +21,7 @@ from google.adk.runners import InMemoryRunner
 
 from app.export.export_case import exportable
 from app.live.live_sessions import registry
-from app.session.shell_commands import words_of
+from app.session.shell_texts import words_of
 from evalset import import_cases
 from evalset.adk_runs.process_agents import agent_folder
 from evalset.cli.shell_lines import AgentWords

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.decision.decisions import AnswerTool
+from app.decision.decision_commands import AnswerTool
 from app.live import shared_sessions
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
@@ -256,7 +256,7 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) 
     for kind in kinds.values():
         with pytest.raises(ValueError, match="shared with you to read"):
             hand(seen.simulation, _made(kind))
-    direct = {"app.decision.decisions", "app.session.commands"}
+    direct = {"app.decision.decision_commands", "app.session.commands"}
     for kind in (each for each in kinds.values() if each.__module__ in direct):
         with pytest.raises(ValueError, match=r"shared with you to read|only be looked at"):
             _made(kind).carry_out(seen.simulation)

@@ -283,14 +283,14 @@ def test_a_tool_that_only_takes_long_is_not_called_part_of_a_cycle(monkeypatch: 
 
 def test_calls_that_wait_in_one_line_are_watched_by_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty real calls at once do not start a task each; a slow machine may empty the line now and then."""
-    started: list[dispatcher.Answering] = []
-    watch_the_line = dispatcher.Answering._watch_the_line
+    started: list[dispatcher.SessionAnswering] = []
+    watch_the_line = dispatcher.SessionAnswering._watch_the_line
 
-    async def counted(self: dispatcher.Answering) -> None:
+    async def counted(self: dispatcher.SessionAnswering) -> None:
         started.append(self)
         await watch_the_line(self)
 
-    monkeypatch.setattr(dispatcher.Answering, "_watch_the_line", counted)
+    monkeypatch.setattr(dispatcher.SessionAnswering, "_watch_the_line", counted)
 
     async def takes_time() -> str:
         """Take a little time."""
