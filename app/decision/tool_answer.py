@@ -58,7 +58,7 @@ class ToolInputs:
 
     @property
     def has_form(self) -> bool:
-        """Tell whether enough is known of the answer's shape to make a form of it."""
+        """Whether enough is known of the answer's shape to make a form of it."""
         return self._shape is not None
 
     @property
@@ -94,7 +94,7 @@ class ToolInputs:
 
     @property
     def newer_draft(self) -> bool:
-        """Tell whether the draft has become another one since somebody began to change it."""
+        """Whether the draft has become another one since somebody began to change it."""
         return bool(self.kept.value("offered", self.draft_text) != self.draft_text)
 
     def begin(self) -> str | None:

@@ -276,7 +276,7 @@ def _sent(scene: SessionContext) -> None:
 
 
 def _state(name: str) -> None:
-    """Say whether the model can be asked."""
+    """Return whether the model can be asked."""
     with st.container(border=True, gap="xsmall", key="model_state"):
         if not name:
             st.markdown(":material/cloud_off: **No model is set.** Drafts are made offline.")

@@ -519,7 +519,7 @@ def _way_out(world: WorldView) -> None:
 
 
 def _preview(text: str, *, is_given: bool) -> bool:
-    """Show what the text gives; tell whether it can be used."""
+    """Show what the text gives; return whether it can be used."""
     try:
         tables = read_tables(text)
     except TablesError as error:

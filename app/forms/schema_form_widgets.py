@@ -90,12 +90,12 @@ class SchemaForm:
 
     @property
     def is_last(self) -> bool:
-        """Tell whether what stands in the text was filled into the form, and not typed."""
+        """Whether what stands in the text was filled into the form, and not typed."""
         return bool(self.kept.value(f"{self.name}:by_form", initial=False))
 
     @property
     def shows_text(self) -> bool:
-        """Tell whether the form shows what the text says, and not what it said when it last was JSON."""
+        """Whether the form shows what the text says, and not what it said when it last was JSON."""
         return bool(self.kept.value(self.name, self.initial_text()) == self._agreed())
 
     def sync(self) -> str | None:

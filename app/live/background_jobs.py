@@ -91,7 +91,7 @@ class Job(Generic[Result]):
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is over, at most so long; tell whether it is."""
+        """Wait until it is over, at most so long; return whether it is."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

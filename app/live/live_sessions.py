@@ -80,7 +80,7 @@ class LiveSession:
 
     @property
     def can_rest(self) -> bool:
-        """Tell whether it can be dropped and brought back: it is kept, nothing is at work, and all is durable."""
+        """Whether it can be dropped and brought back: it is kept, nothing is at work, and all is durable."""
         journal = self.simulation.journal
         if not journal.outlives or journal.trouble:
             return False

@@ -57,7 +57,7 @@ def environment(scene: SessionContext) -> Command | Show | None:
 
 
 def _waiting(scene: SessionContext) -> bool:
-    """Say in a line what waits for a person in the session; tell whether they go there."""
+    """Say in a line what waits for a person in the session; return whether they go there."""
     words = _waiting_words(scene)
     if not words:
         return False

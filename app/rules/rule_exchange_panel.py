@@ -95,7 +95,7 @@ def _text(kept: Kept) -> str:
 
 
 def _beside(kept: Kept, beside: Beside) -> bool:
-    """Name what a configuration holds beside its rules; tell whether that is wanted too."""
+    """Name what a configuration holds beside its rules; return whether that is wanted too."""
     if beside.unread:
         st.caption("Not taken in, because it cannot be read:")
         for words in beside.unread:

@@ -53,7 +53,7 @@ class AccessLink:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether there is a link."""
+        """Whether there is a link."""
         return bool(self._token)
 
     def admits(self, cookies: Mapping[str, str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from simulator.base.user_data import data_folder
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
 _ROOT_MARKS = ("pyproject.toml", ".git", "uv.lock", "requirements.txt")
+_ADK_NEEDED = "'google-adk>=2.11'"
 _ADK = re.compile(r"google_adk-(\d+)\.(\d+)")
 _OLDEST_ADK = (2, 11)
 _PATIENCE_SECONDS = 10.0
@@ -83,6 +85,40 @@ def project_python(agent: Path) -> Path | None:
         if any((folder / mark).exists() for mark in _ROOT_MARKS):
             return None
     return None
+
+
+def line_for_adk(python: Path) -> str:
+    """Return the line to paste that installs google-adk for an interpreter."""
+    return f"{shlex.quote(str(python))} -m pip install {_ADK_NEEDED}"
+
+
+def line_for_project(agent: Path, python: Path) -> str:
+    """Return the line to paste that installs what an agent's project says it needs, with words on what it does.
+
+    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on. Empty where
+    no `requirements.txt` or `pyproject.toml` of the project says what it needs: the name of a module does not tell that of its package.
+
+    Args:
+        agent: The agent's folder or file.
+        python: The interpreter that lacks something.
+    """
+    for folder in (agent, *agent.parents[:_HIGHEST]):
+        listed, project = folder / "requirements.txt", folder / "pyproject.toml"
+        if listed.is_file() or project.is_file():
+            needed = f"-r {shlex.quote(str(listed))}" if listed.is_file() else shlex.quote(str(folder))
+            if str(python) != sys.executable:
+                return (
+                    f"Install the project's requirements: {shlex.quote(str(python))} -m pip install {needed}"
+                )
+            environment = folder / _ENVIRONMENTS[0]
+            own = shlex.quote(str(environment / _PYTHONS[0]))
+            return (
+                "Create an environment for the project: "
+                f"{shlex.quote(str(python))} -m venv {shlex.quote(str(environment))} && {own} -m pip install {_ADK_NEEDED} {needed}"
+            )
+        if any((folder / mark).exists() for mark in _ROOT_MARKS):
+            return ""
+    return ""
 
 
 def _in(folder: Path) -> Path | None:

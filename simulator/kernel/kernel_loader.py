@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections import deque
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ from simulator.agents.load_failure import AgentLoadError
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.agent_requests import of_demo, of_file, of_folder
-from simulator.kernel.interpreters import chosen_python, project_python
-from simulator.kernel.kernel import KernelError
+from simulator.kernel.interpreters import chosen_python, line_for_adk, line_for_project, project_python
+from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 
 _SEVERAL: TypeAdapter[tuple[JsonObject, ...]] = TypeAdapter(tuple[JsonObject, ...])
@@ -29,6 +28,7 @@ MOST_RESTING = 4
 _resting: deque[AgentKernels] = deque()
 _resting_lock = Lock()
 _NO_ADK = "No module named 'google"
+_MISSING = "ModuleNotFoundError: "
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,12 @@ class KernelLoader:
 
     def of_folder(self, folder: AgentFolder, name: str) -> Load | None:
         """Return what loads an agent of a folder; None where the studio's own process does."""
-        python = chosen_python(folder.where(name)) or self.python or project_python(folder.where(name))
+        home = folder.where(name)
+        python = chosen_python(home) or self.python or project_python(home)
         asked = of_folder(folder.path, name)
         if python is not None:
-            return KernelLoad(AgentKernels(python, folder.path, asked))
-        return self._here(asked)
+            return KernelLoad(AgentKernels(python, folder.path, asked), home)
+        return self._here(asked, home)
 
     def of_file(self, file: str) -> KernelFile | None:
         """Return what lists and loads the agents of a file or module; None where the studio's own process does."""
@@ -64,17 +65,17 @@ class KernelLoader:
         """Return what loads a demo agent; None where the studio's own process does."""
         return self._here(of_demo(name))
 
-    def _here(self, asked: JsonObject) -> Load | None:
+    def _here(self, asked: JsonObject, home: Path | None = None) -> Load | None:
         # The process works where the studio does, as `adk web` does with all its agents.
         kernels = AgentKernels(Path(sys.executable), Path.cwd(), asked)
-        return KernelLoad(kernels) if self.everything else None
+        return KernelLoad(kernels, home) if self.everything else None
 
 
 class KernelLoad:
-    """Loads an agent in a kernel of its own; a new one each time."""
+    """Loads an agent in a kernel of its own; a new one each time. `home` is its folder or file, where it has one."""
 
-    def __init__(self, kernels: AgentKernels) -> None:
-        self._kernels = kernels
+    def __init__(self, kernels: AgentKernels, home: Path | None = None) -> None:
+        self._kernels, self._home = kernels, home
 
     def __call__(self, *, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG002 - a fresh process reads all files
         """Load it.
@@ -86,7 +87,7 @@ class KernelLoad:
         try:
             outline = kernels.outline()
         except KernelError as error:
-            raise _not_loaded(error, kernels.python) from error
+            raise _not_loaded(error, kernels.python, self._home) from error
         _let_rest(kernels)
         return KernelAgentConfig.of_outline(outline, kernels)
 
@@ -132,7 +133,7 @@ class KernelFile:
         try:
             self._outlines = tuple(_SEVERAL.validate_python(self._listing.outline()["configs"]))
         except KernelError as error:
-            self._failure = _not_loaded(error, self._python)
+            self._failure = _not_loaded(error, self._python, ConfigsFile(self._file).path)
             raise self._failure from error
         finally:
             self._listing.end()
@@ -140,7 +141,7 @@ class KernelFile:
     def load(self, place: int) -> Load:
         """Return what loads the agent at a place in the list."""
         kernels = AgentKernels(self._python, Path.cwd(), of_file(self._file, place))
-        return _KernelFileLoad(kernels, self._outlines[place])
+        return _KernelFileLoad(kernels, self._outlines[place], ConfigsFile(self._file).path)
 
     def stop(self) -> None:
         """Give the run of the file up."""
@@ -150,8 +151,8 @@ class KernelFile:
 class _KernelFileLoad(KernelLoad):
     """Takes what the run of the file told of an agent, so that its own kernel is started with its first session only."""
 
-    def __init__(self, kernels: AgentKernels, outline: JsonObject) -> None:
-        super().__init__(kernels)
+    def __init__(self, kernels: AgentKernels, outline: JsonObject, home: Path | None) -> None:
+        super().__init__(kernels, home)
         self._known = outline
 
     def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
@@ -169,12 +170,17 @@ def _let_rest(kernels: AgentKernels) -> None:
         each.rest()
 
 
-def _not_loaded(error: KernelError, python: Path) -> AgentLoadError:
+def _not_loaded(error: KernelError, python: Path, agent: Path | None) -> AgentLoadError:
+    """Put into words why a kernel has not loaded an agent, and what to paste where a package is missing.
+
+    Only a kernel that never answered may lack google-adk; what one has answered is of the agent's own code, whichever package that misses.
+    """
     words = str(error)
-    if _NO_ADK in words:
-        words = f"{python} has no google-adk. Install it there: {_install(python)}"
-    return AgentLoadError(words)
-
-
-def _install(python: Path) -> str:
-    return f"{shlex.quote(str(python))} -m pip install 'google-adk>=2.11'"
+    if not isinstance(error.__cause__, RefusedError):
+        return AgentLoadError(
+            f"{python} has no google-adk. Install it there: {line_for_adk(python)}"
+            if _NO_ADK in words
+            else words
+        )
+    line = line_for_project(agent, python) if agent is not None and words.startswith(_MISSING) else ""
+    return AgentLoadError(f"{words}. {line}" if line else words)

@@ -63,7 +63,7 @@ class Choice:
 
     @property
     def is_enough(self) -> bool:
-        """Tell whether both groups are large enough."""
+        """Whether both groups are large enough."""
         computing = sum(tool.computes for tool in self.tools)
         tools, computing_tools = AT_LEAST[self.name]
         return len(self.tools) >= tools and computing >= computing_tools

@@ -119,7 +119,7 @@ class Role(NamedTuple):
 
     @property
     def acts_on(self) -> bool:
-        """Tell whether what it makes is not the thing that its name names: `book_flight` makes no flight."""
+        """Whether what it makes is not the thing that its name names: `book_flight` makes no flight."""
         return self.verb in _ACTS_ON
 
 

@@ -325,7 +325,7 @@ class Named:
 
     @property
     def is_generic(self) -> bool:
-        """Tell whether the argument's name does not say what kind of thing it names."""
+        """Whether the argument's name does not say what kind of thing it names."""
         return not id_kind(self.name)
 
 

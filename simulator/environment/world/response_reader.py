@@ -292,7 +292,7 @@ class ResponseReader:
         return next((way[0] for way in (*ways, ids) if way), None)
 
     def _place(self, saying: Saying, own: _Id, outside: _Outside) -> None:
-        """Tell whether a thing was just made, and what it has from the thing that it stands in."""
+        """Return whether a thing was just made, and what it has from the thing that it stands in."""
         thing = outside.thing
         if thing is not None:
             if outside.listed and thing.kind != saying.kind and outside.id_field:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -203,6 +204,39 @@ def test_an_interpreter_without_adk_is_told_with_the_line_to_paste(tmp_path: Pat
         config_of(home, python=str(python))
     with pytest.raises(AgentLoadError, match="cannot be run"):
         config_of(home, python=str(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize("name", ["google.cloud.nothing_here", "google_nothing_here", "nothing_here"])
+def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_path: Path, name: str) -> None:
+    """That google-adk is missing is said only of an interpreter without it; what the project needs stands in its own file."""
+    home = project(tmp_path / "my agents", f"import {name}\n{DESK}")
+    with pytest.raises(AgentLoadError) as told:
+        config_of(home)
+    assert f"No module named '{name}'" in str(told.value)
+    assert "google-adk" not in str(told.value)
+    assert "pip install" not in str(told.value)
+    needs = home / "requirements.txt"
+    needs.write_text(f"{name}\n")
+    environment = shlex.quote(str(home / ".venv"))
+    with pytest.raises(AgentLoadError) as told:
+        config_of(home)
+    assert str(told.value).endswith(
+        f"Create an environment for the project: {shlex.quote(sys.executable)} -m venv {environment} && "
+        f"{shlex.quote(str(home / '.venv' / 'bin' / 'python'))} -m pip install 'google-adk>=2.11' -r {shlex.quote(str(needs))}"
+    )
+
+
+def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp_path: Path) -> None:
+    """Of a project with a `pyproject.toml` the project itself is installed."""
+    home = project(tmp_path, f"import nothing_here\n{DESK}")
+    (home / "pyproject.toml").touch()
+    python = tmp_path / "another" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o700)
+    with pytest.raises(AgentLoadError) as told:
+        config_of(home, python=str(python))
+    assert str(told.value).endswith(f"Install the project's requirements: {python} -m pip install {home}")
 
 
 def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
