@@ -106,14 +106,13 @@ def line_for_project(agent: Path, python: Path) -> str:
         listed, project = folder / "requirements.txt", folder / "pyproject.toml"
         if listed.is_file() or project.is_file():
             needed = f"-r {shlex.quote(str(listed))}" if listed.is_file() else shlex.quote(str(folder))
+            named = f"If {(listed if listed.is_file() else project).name} lists its package, "
             if str(python) != sys.executable:
-                return (
-                    f"Install the project's requirements: {shlex.quote(str(python))} -m pip install {needed}"
-                )
+                return f"{named}install it: {shlex.quote(str(python))} -m pip install {needed}"
             environment = folder / _ENVIRONMENTS[0]
             own = shlex.quote(str(environment / _PYTHONS[0]))
             return (
-                "Create an environment for the project: "
+                f"{named}create an environment for the project: "
                 f"{shlex.quote(str(python))} -m venv {shlex.quote(str(environment))} && {own} -m pip install {_ADK_NEEDED} {needed}"
             )
         if any((folder / mark).exists() for mark in _ROOT_MARKS):

@@ -221,7 +221,7 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_pat
     with pytest.raises(AgentLoadError) as told:
         config_of(home)
     assert str(told.value).endswith(
-        f"Create an environment for the project: {shlex.quote(sys.executable)} -m venv {environment} && "
+        f"If requirements.txt lists its package, create an environment for the project: {shlex.quote(sys.executable)} -m venv {environment} && "
         f"{shlex.quote(str(home / '.venv' / 'bin' / 'python'))} -m pip install 'google-adk>=2.11' -r {shlex.quote(str(needs))}"
     )
 
@@ -236,7 +236,9 @@ def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp
     python.chmod(0o700)
     with pytest.raises(AgentLoadError) as told:
         config_of(home, python=str(python))
-    assert str(told.value).endswith(f"Install the project's requirements: {python} -m pip install {home}")
+    assert str(told.value).endswith(
+        f"If pyproject.toml lists its package, install it: {python} -m pip install {home}"
+    )
 
 
 def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
