@@ -28,8 +28,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("app", "evalset", "simulator")
 MOST_LINES = 40
-SCREEN, SHARED = "app", frozenset({"pages", "session", "forms", "server", "live"})
-"""The screen's package, and the folders of it that features may import; `pages` imports features, and nothing imports it."""
+SCREEN, SHARED = "app", frozenset({"screens", "session", "forms", "server", "live"})
+"""The screen's package, and the folders of it that features may import; `screens` imports features, and nothing imports it."""
 COMMON = frozenset({"__init__", "__main__", "main", "errors", "model", "report", "files", "agent", "tools"})
 """Names that say what a module is of its folder, so that they mean the same in each: `agent` and `tools` are ADK's, of a demo."""
 _SHOWN = 10

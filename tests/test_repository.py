@@ -184,7 +184,7 @@ def test_only_what_draws_imports_streamlit() -> None:
     drawing = {
         name
         for name, path in found.items()
-        if path.stem.endswith(DRAWING) or path.parent == ROOT / "app" / "pages"
+        if path.stem.endswith(DRAWING) or path.parent == ROOT / "app" / "screens"
     }
     assert found.keys() - drawing == NOT_DRAWING.keys()
 
@@ -301,3 +301,8 @@ def test_each_module_that_calls_itself_pure_is_held_to_it() -> None:
         ):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
             assert any(f"{module}.".startswith(f"{name}.") for name in held), module
+
+
+def test_streamlit_finds_no_pages_by_itself() -> None:
+    """A folder of this name beside the script would stand in the sidebar, each of its files as a page with an address."""
+    assert not (ROOT / "app" / "pages").exists()

@@ -44,9 +44,10 @@ _TOO_WIDE = """() => {
     for (const input of document.querySelectorAll(cut)) {
         if (input.scrollWidth > input.clientWidth) outside.push(`cut: ${input.value}`);
     }
+    if (document.querySelector('[data-testid="stSidebarNav"]')) outside.push('pages of files in the sidebar');
     return outside;
 }"""
-"""Lists what is wider than the place it has: parts of the page, lines of buttons, ready answers, numbers, names."""
+"""Lists what is wider than the place it has: parts of the page, lines of buttons, ready answers, numbers, names; and a list of pages that Streamlit made."""
 
 _STAYS = f"""async () => {{
     for (let turn = 0; turn < 100; turn++) {{

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.pages import start_page
+from app.screens import start_page
 from simulator.kernel.kernel import KernelError
 from simulator.kernel.kernel_processes import AgentProcess
 from tests.app.page_driver import HOSTILE, Tab

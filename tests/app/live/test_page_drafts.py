@@ -10,7 +10,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.session_opening import StartForm, open_session
-from app.pages.session_list import DuplicateSession, ImportSession, carry_out
+from app.screens.session_list import DuplicateSession, ImportSession, carry_out
 from app.server.owners import LOCAL
 from simulator.base.json_values import canonical, digest
 from simulator.store import JournalStore

@@ -22,9 +22,9 @@ from app.live.session_store import (
     opened,
     server_store,
 )
-from app.pages.session_list import ImportSession, SessionLine, carry_out
-from app.pages.sidebar import forget_lists
-from app.pages.sidebar_panel import SHOWN_SESSIONS
+from app.screens.session_list import ImportSession, SessionLine, carry_out
+from app.screens.sidebar import forget_lists
+from app.screens.sidebar_panel import SHOWN_SESSIONS
 from app.server.owners import LOCAL
 from simulator.agents import catalogue_for
 from simulator.store import JournalStore
@@ -267,11 +267,11 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     """The reason may come from the database: it is shown as it is."""
     words = "**strong** ![x](http://evil.example/a.png)"
     held: Any = server_store()
-    monkeypatch.setattr("app.pages.sidebar.store_if_open", lambda: type(held)(problem=words))
+    monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(problem=words))
     tab = Tab()
     assert "Sessions are not kept" in tab.words
     assert "in memory only" not in tab.words
-    monkeypatch.setattr("app.pages.sidebar.store_if_open", lambda: type(held)(is_off=True))
+    monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(is_off=True))
     assert "in memory only" in Tab().words
     assert words in tab.literal
     assert tab.live_marks() == []

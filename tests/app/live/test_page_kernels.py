@@ -12,7 +12,7 @@ import pytest
 from app.live import agent_catalogue, new_code
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
-from app.pages import start_page
+from app.screens import start_page
 from app.server.owners import Visitor
 from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel_agent import KernelAgentConfig

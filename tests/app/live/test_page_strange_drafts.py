@@ -115,7 +115,7 @@ def test_what_was_typed_stays_where_something_else_is_wrong(monkeypatch: pytest.
         raise RuntimeError("quite another trouble")
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.pages.session_page.decision_panel", fail)
+        patch.setattr("app.screens.session_page.decision_panel", fail)
         with pytest.raises(AssertionError, match="encountered an error"):
             Tab(session_id)
     live = registry().peek(session_id)

@@ -9,7 +9,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_place
 from app.live.live_sessions import LiveSession, registry
-from app.pages.start_panel import PATH_KEY
+from app.screens.start_panel import PATH_KEY
 from app.scripts import recorded_play
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_export import record

@@ -12,7 +12,7 @@ from app.export.export_case import exportable
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.session_store import close_store
-from app.pages.start_panel import TEXT_KEY
+from app.screens.start_panel import TEXT_KEY
 from app.scripts.script_play import ScriptForm, open_script, text_of_upload
 from app.server.owners import LOCAL
 from evalset.recorded.embedded_recording import parted

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from app.pages.sidebar_panel import _OPENING
+from app.screens.sidebar_panel import _OPENING
 from app.server.owners import COOKIE, LOCAL
 from simulator import Simulation, demo_agent
 from simulator.store import JournalStore

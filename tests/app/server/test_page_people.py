@@ -13,7 +13,7 @@ from app.live.live_sessions import Registry, RegistryFullError, registry
 from app.live.reopened_sessions import reopened
 from app.live.session_opening import StartForm, open_session
 from app.live.session_store import close_store, server_store
-from app.pages.session_list import (
+from app.screens.session_list import (
     ArchiveSession,
     DeleteSession,
     DescribeSession,

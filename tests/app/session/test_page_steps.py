@@ -98,7 +98,7 @@ def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
             st.rerun()
         return header(*args, **kwargs)
 
-    monkeypatch.setattr("app.pages.session_page.header", looks_again)
+    monkeypatch.setattr("app.screens.session_page.header", looks_again)
     tab.click(f"another_way_{place}")
     assert session.pending[0] != waited
 

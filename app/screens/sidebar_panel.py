@@ -13,7 +13,7 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import decoded
 from app.forms.widget_store import slug
-from app.pages.session_list import (
+from app.screens.session_list import (
     ArchiveSession,
     DeleteSession,
     DescribeSession,

@@ -15,7 +15,7 @@ from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
-from app.pages.start_panel import (
+from app.screens.start_panel import (
     Choice,
     ChooseAgent,
     StartRecorded,

@@ -18,7 +18,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import slug
 from app.live.live_sessions import title
-from app.pages.read_only_panel import rules_to_read
+from app.screens.read_only_panel import rules_to_read
 from app.session.session_context import SessionContext
 from app.session.session_summary import status
 from simulator.environment.declared_tools import DeclaredTool

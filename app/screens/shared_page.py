@@ -12,12 +12,12 @@ from app.live.live_sessions import LiveSession
 from app.live.reopened_sessions import NotReopenedError
 from app.live.shared_sessions import copied, shared_session
 from app.live.storage_wait import keep_facts
-from app.pages.context_panel import context
-from app.pages.export_page import export_page
-from app.pages.read_only_world_panel import world_to_read
-from app.pages.shared_panel import CopyShared, read_only_line, watched_head, what_waits
-from app.pages.sidebar import forget_lists, side
-from app.pages.start_page import start_page
+from app.screens.context_panel import context
+from app.screens.export_page import export_page
+from app.screens.read_only_world_panel import world_to_read
+from app.screens.shared_panel import CopyShared, read_only_line, watched_head, what_waits
+from app.screens.sidebar import forget_lists, side
+from app.screens.start_page import start_page
 from app.server.login import visitor
 from app.session import page_state
 from app.session.commands import Show

@@ -11,8 +11,16 @@ import streamlit as st
 
 from app.live.live_sessions import registry
 from app.live.session_store import StoreOfServer, open_in_background, store_if_open
-from app.pages.session_list import DeleteSession, KeptCommand, carry_out, lines, of_owner
-from app.pages.sidebar_panel import CloseSession, Keeping, NewSession, OpenSession, OpenSets, person, sidebar
+from app.screens.session_list import DeleteSession, KeptCommand, carry_out, lines, of_owner
+from app.screens.sidebar_panel import (
+    CloseSession,
+    Keeping,
+    NewSession,
+    OpenSession,
+    OpenSets,
+    person,
+    sidebar,
+)
 from app.server.login import visitor
 from app.session import page_state
 from app.session.page_fragments import fragment

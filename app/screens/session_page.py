@@ -33,16 +33,16 @@ from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.live.unsent_texts import Drafts
-from app.pages.context_panel import context
-from app.pages.environment_page import environment
-from app.pages.eval_sets_page import sets_page
-from app.pages.export_page import export_page
-from app.pages.login_panel import gate
-from app.pages.new_code_panel import new_code
-from app.pages.shared_page import not_shared, watching
-from app.pages.sidebar import side
-from app.pages.start_page import start_page
-from app.pages.unreadable_drafts_panel import show_set_aside, try_without_drafts, was_drawn
+from app.screens.context_panel import context
+from app.screens.environment_page import environment
+from app.screens.eval_sets_page import sets_page
+from app.screens.export_page import export_page
+from app.screens.login_panel import gate
+from app.screens.new_code_panel import new_code
+from app.screens.shared_page import not_shared, watching
+from app.screens.sidebar import side
+from app.screens.start_page import start_page
+from app.screens.unreadable_drafts_panel import show_set_aside, try_without_drafts, was_drawn
 from app.scripts import recorded_play, script_play
 from app.scripts.script_panel import script_strip
 from app.server.login import is_logged_in, providers, visitor

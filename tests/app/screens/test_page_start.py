@@ -10,7 +10,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS, not_at_first
-from app.pages.start_panel import QUERY_KEY
+from app.screens.start_panel import QUERY_KEY
 from simulator.facts import ToolPlayer
 from tests.app.page_driver import HOSTILE, Tab
 

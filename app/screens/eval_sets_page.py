@@ -38,7 +38,7 @@ from app.forms.common_panel import problem
 from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
 from app.live.storage_wait import keep_drafts
-from app.pages.played_case import play_case
+from app.screens.played_case import play_case
 from app.server.login import visitor
 from app.server.owners import LOCAL
 from app.session import page_state

@@ -10,7 +10,7 @@ import pytest
 
 from app.live import agent_catalogue
 from app.live.warm_up import warm_up
-from app.pages.start_page import LOOKS_BEFORE_LOADING
+from app.screens.start_page import LOOKS_BEFORE_LOADING
 from tests.app.page_driver import Tab
 
 

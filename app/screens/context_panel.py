@@ -15,9 +15,9 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
-from app.pages.read_only_panel import rules_to_read, seats_to_read
 from app.rules.rule_text import rule_line
 from app.rules.rules_tab import switch
+from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state
 from app.session.commands import NEW_RULE, ChangeSeat, Command, Show
 from app.session.past_calls import times_fired, unanswered

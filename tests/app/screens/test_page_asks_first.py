@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.live.live_sessions import registry
-from app.pages.sidebar_panel import SHOWN_SESSIONS
+from app.screens.sidebar_panel import SHOWN_SESSIONS
 from simulator.seats.requests import CodeRequest
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.page_driver import Tab
