@@ -9,7 +9,7 @@ import streamlit as st
 
 import evalset
 from app.agents.scenario_cases import AddScenario
-from app.forms.common_panel import problem
+from app.forms.common_panel import place, problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import upload
@@ -126,7 +126,10 @@ def _scenario(kept: Kept, scene: SessionContext) -> Command | None:
     loaded_scenarios(kept)
     form = scenario_form(kept, begins)
     hold, sit = _ready(kept, scene)
-    save_scenario(form)
+    # Below the button: what comes when the field of the model is left must not move the button from under the mouse.
+    with place():
+        _say_unreachable(form.model)
+        save_scenario(form)
     add = _add_to_set(kept, scene)
     if not (sit or add):
         return None
@@ -208,7 +211,8 @@ def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
         height=120,
         placeholder="What the user is after, step by step",
     )
-    persona, own = _persona(kept, begins)
+    with place():
+        persona, own = _persona(kept, begins)
     model, limit = _model(kept, begins)
     with st.expander("More about the model", type="compact", key="scenario_more"):
         return ScenarioForm(
@@ -229,9 +233,6 @@ def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
         placeholder="gemini-2.5-flash",
         help="Any model that ADK can reach. Without one, the starting prompt goes out and then you are asked.",
     )
-    reason = model_problem(model) if (model or "").strip() else None
-    if reason:
-        st.text(literal(reason))
     limit = st.number_input(
         "Most messages",
         key=kept.widget("limit", begins.limit),
@@ -240,6 +241,13 @@ def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
         help="The starting prompt counts; -1 is no limit",
     )
     return model or "", int(limit)
+
+
+def _say_unreachable(model: str) -> None:
+    """Say why a model that was named cannot be asked from here."""
+    reason = model_problem(model) if model.strip() else None
+    if reason:
+        st.text(literal(reason))
 
 
 def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:

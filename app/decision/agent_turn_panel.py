@@ -21,6 +21,7 @@ from app.decision.request_panel import (
     not_ready,
     was_clicked,
 )
+from app.forms.common_panel import place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import JsonTextError, parse_json, show_json, write_json
@@ -98,7 +99,8 @@ def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
 def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Command | None:
     kept = inputs.kept
     tried = was_clicked(kept, "accept")
-    parts = turn_form(inputs, tried=tried)
+    with place():
+        parts = turn_form(inputs, tried=tried)
     real = _real_tools(parts or (), around)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
         sent = accept(kept, "Make this turn", shortcut=not real)
@@ -214,7 +216,7 @@ def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
 def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     with st.expander("Say something before the calls", type="compact", key=inputs.kept.key("before_fold")):
         before = editor(inputs.kept, "before", "Text before the calls", fewest=3, bare=True)
-    drawn = [_call(inputs, place, row, tried=tried) for place, row in enumerate(inputs.rows)]
+    drawn = [_call(inputs, number, row, tried=tried) for number, row in enumerate(inputs.rows)]
     st.button(
         "Add a call" if drawn else "Add the first call",
         key=inputs.kept.key("add_call"),
@@ -236,7 +238,7 @@ def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     return None
 
 
-def _call(inputs: TurnInputs, place: int, row: int, *, tried: bool) -> JsonObject | None:
+def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObject | None:
     kept, tools, seed = inputs.kept, inputs.tools, inputs.seed(row)
     only = next(iter(tools)) if len(tools) == 1 else None
     first = str(seed["name"]) if seed.get("name") else only
@@ -244,7 +246,7 @@ def _call(inputs: TurnInputs, place: int, row: int, *, tried: bool) -> JsonObjec
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
             known = str(kept.value(f"tool{row}", first) or "")
             name = st.selectbox(
-                f"Call {place + 1}",
+                f"Call {number + 1}",
                 list(tools) if known in tools or not known else [known, *tools],
                 index=None,
                 format_func=literal,

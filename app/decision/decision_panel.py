@@ -38,7 +38,7 @@ from app.decision.request_panel import (
 )
 from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import tool_decision
-from app.forms.common_panel import pane, reports
+from app.forms.common_panel import pane, place, reports
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import write_json
@@ -66,19 +66,22 @@ def decision_panel(
     head = decision_head()
     line = waiting(view)
     with pane("decision"):
-        if view.session.is_running or view.running or view.busy:
-            reports(view.problems)
-        decided: Command | None = running(view, alone=not line)
+        with place():
+            if view.session.is_running or view.running or view.busy:
+                reports(view.problems)
+            decided: Command | None = running(view, alone=not line)
         if not line:
             if not (view.running or view.busy):
                 st.caption("Nothing waits for you.")
             return decided
-        decided = came_back(view) or decided
+        with place():
+            decided = came_back(view) or decided
         queue = Queue(drafts, line)
         chosen = queue.chosen.thing
-        if queue.is_line:
-            decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
-            queue.draw()
+        with place():
+            if queue.is_line:
+                decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
+                queue.draw()
         return _draw(view, drafts, head, chosen, around) or decided
 
 
@@ -91,7 +94,8 @@ def _draw(
             tool = tool_inputs(drafts, thing)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes)
-            answered_beside(view, thing)
+            with place():
+                answered_beside(view, thing)
             return tool_decision(tool, around, view.session.history)
         case ModelRequest():
             turn = turn_inputs(drafts, thing)
@@ -128,11 +132,11 @@ def _line_head(view: SimulationView, drafts: DraftStore, count: int) -> AnswerTo
 def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
     """Answer each call with what its own inputs hold; say which of them holds no answer."""
     answers: list[AnswerTool] = []
-    for place, request in enumerate(requests, start=1):
+    for number, request in enumerate(requests, start=1):
         try:
             answer = tool_inputs(drafts, request).answer()
         except NotReadyError as error:
-            not_ready(f"Call {place} in the line can't be sent, so none was. {error}")
+            not_ready(f"Call {number} in the line can't be sent, so none was. {error}")
             return None
         answers.append(AnswerTool(key=request.key, answer=answer))
     return AnswerTools(answers=tuple(answers))
@@ -197,7 +201,8 @@ def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
     heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
     st.text(literal(str(asked.get("hint") or "May this tool run?")))
     arguments(original.get("args"))
-    payload, ready = _payload(kept, asked.get("payload"))
+    with place():
+        payload, ready = _payload(kept, asked.get("payload"))
     with st.container(horizontal=True, gap="small", key="decision_buttons"):
         yes = accept(kept, "Confirm", "confirm", shortcut=False)
         no = st.button("Reject", key=kept.key("reject"), icon=":material/close:")
@@ -227,7 +232,8 @@ def _late(kept: Kept, call: OpenCall) -> Reply | None:
     if isinstance(schema, dict) and schema:
         return _by_form(kept, call, schema)
     text = editor(kept, "response_late", "Late result (JSON)", '{"status": "done"}', fewest=6)
-    value, ready = json_of(text, "The result")
+    with place():
+        value, ready = json_of(text, "The result")
     clicked = accept(kept, "Send the result")
     return Reply(call_id=call.call_id, response=value) if clicked and ready else None
 
@@ -238,9 +244,10 @@ _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
 def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None:
     tried = was_clicked(kept, "accept")
     result = schema_form(kept, "answer", schema, tried=tried)
-    misfit_list(result.misfits)
-    if tried and result.problems:
-        not_ready("The answer is not complete yet.")
+    with place():
+        misfit_list(result.misfits)
+        if tried and result.problems:
+            not_ready("The answer is not complete yet.")
     clicked = accept(kept, "Send the answer")
     return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
 

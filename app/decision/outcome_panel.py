@@ -15,6 +15,7 @@ from app.decision.tool_answer import (
     ToolInputs,
     seen_of,
 )
+from app.forms.common_panel import place
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
 from app.forms.widget_store import Kept
@@ -42,6 +43,12 @@ def response_inputs(inputs: ToolInputs, *, tried: bool) -> None:
         st.caption("Response", width="content")
         st.space("stretch")
         choice(kept, "style", "How to write the response", inputs.styles)
+    with place():
+        _response_in_style(inputs, tried=tried)
+
+
+def _response_in_style(inputs: ToolInputs, *, tried: bool) -> None:
+    kept = inputs.kept
     match inputs.style:
         case "Both":
             with st.container(horizontal=True, gap="small", key="both_sides"):
@@ -84,8 +91,9 @@ def _json(inputs: ToolInputs) -> None:
 
 
 def _form(inputs: ToolInputs, *, tried: bool) -> None:
-    if not inputs.form.shows_text:
-        st.caption("The text is no JSON now: the form shows what it said before.")
+    with place():
+        if not inputs.form.shows_text:
+            st.caption("The text is no JSON now: the form shows what it said before.")
     inputs.form.draw(tried=tried or inputs.form.is_last, misfits=inputs.misfits(), live=True)
 
 

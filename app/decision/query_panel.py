@@ -11,7 +11,7 @@ from app.decision.decision_commands import AnswerYourself, Complete, GoOn, Submi
 from app.decision.failed_turn import FailedStep
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready
-from app.forms.common_panel import pane, pane_head, problem
+from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import JsonTextError, parse_object, show_json
@@ -59,9 +59,10 @@ def query(
     else:
         chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
     with pane("decision"):
-        _before(view)
-        asked: Asked | None = _yourself(failed) or complete(view)
-        asked = held_message(view) or asked
+        with place():
+            _before(view)
+            asked: Asked | None = _yourself(failed) or complete(view)
+            asked = held_message(view) or asked
         kept = Kept(drafts, "query", str(len(view.session.turns)))
         if schema is not None:
             _expected(schema)
@@ -87,9 +88,10 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
     text = text_of(held)
     pane_head("Query", ("Held message",), "query_held")
     with pane("decision"):
-        _before(view)
-        asked: Asked | None = complete(view)
-        asked = held_message(view) or asked
+        with place():
+            _before(view)
+            asked: Asked | None = complete(view)
+            asked = held_message(view) or asked
         about = str(len(view.session.turns)), canonical(held)
         kept = Kept(drafts, "held", *about)
         another = bool(kept.value("another", initial=False))
@@ -160,9 +162,10 @@ def _expected(schema: JsonObject) -> None:
 def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
     tried = bool(st.session_state.get("query_send"))
     result = schema_form(kept, "query_form", schema, tried=tried)
-    misfit_list(result.misfits if tried else ())
-    if tried and result.problems:
-        not_ready("The query is not complete yet.")
+    with place():
+        misfit_list(result.misfits if tried else ())
+        if tried and result.problems:
+            not_ready("The query is not complete yet.")
     if not _send(is_first=True) or result.problems:
         return None
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))

@@ -7,6 +7,7 @@ import streamlit as st
 from app.decision.ready_answers import against_draft, bring_back, choose, preview, set_aside_now
 from app.decision.request_panel import misfit_list, was_clicked
 from app.decision.tool_answer import ToolInputs
+from app.forms.common_panel import place
 from app.forms.safe_labels import literal
 from simulator.environment.drafts.candidates import Candidate
 
@@ -44,14 +45,14 @@ def ready_answers(inputs: ToolInputs) -> bool:
             )
     held = inputs.offer()
     with st.container(gap=None, key="ready_answers"):
-        for place, candidate in enumerate(offered, start=1):
-            _line(inputs, candidate, place, is_held=candidate == held)
-    return any(was_clicked(kept, f"give_{_key(one, place)}") for place, one in enumerate(offered, start=1))
+        for number, candidate in enumerate(offered, start=1):
+            _line(inputs, candidate, number, is_held=candidate == held)
+    return any(was_clicked(kept, f"give_{_key(one, number)}") for number, one in enumerate(offered, start=1))
 
 
-def _key(candidate: Candidate, place: int) -> str:
+def _key(candidate: Candidate, number: int) -> str:
     """Name a ready answer; there may be several outcomes of a tool's code."""
-    return f"outcome_{place}" if candidate.label == "outcome" else candidate.label
+    return f"outcome_{number}" if candidate.label == "outcome" else candidate.label
 
 
 _HELP = (
@@ -60,22 +61,22 @@ _HELP = (
 )
 
 
-def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool) -> None:
-    kept, label = inputs.kept, _key(candidate, place)
+def _line(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: bool) -> None:
+    kept, label = inputs.kept, _key(candidate, number)
     shown = "shown" if is_held else "other"
     with st.container(
-        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"ready_{shown}_{label}", wrap=False
+        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"ready_line_{label}", wrap=False
     ):
         st.button(
             _NAMES[candidate.label],
             key=kept.key(f"choose_{label}"),
             type="tertiary",
-            shortcut=str(place),
+            shortcut=str(number),
             on_click=choose,
             args=(inputs, candidate),
             width=94,
         )
-        with st.container(gap=None, key=f"ready_words_{label}"):
+        with st.container(gap=None, key=f"ready_words_{shown}_{label}"):
             expected = inputs.request.candidates[0]
             st.text(
                 literal(preview(candidate, None if candidate is expected else expected.value)), wrap=False
@@ -85,13 +86,14 @@ def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool
             "Give",
             key=kept.key(f"give_{label}"),
             type="tertiary",
-            shortcut=f"Shift+{place}",
+            shortcut=f"Shift+{number}",
             on_click=choose,
             args=(inputs, candidate),
             help="Give this answer at once",
         )
-    if is_held:
-        misfit_list(candidate.problems)
+    with place():
+        if is_held:
+            misfit_list(candidate.problems)
 
 
 def _source(candidate: Candidate) -> str:

@@ -61,7 +61,7 @@ def choice(
 def heading(name: str, *badges: tuple[str, str, str]) -> DeltaGenerator:
     """Name what is asked: a tool, an agent; each badge is a safe text, an icon and a colour. Give the line for more."""
     line = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision_heading")
-    with line:
+    with line.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content"):
         st.badge(safe_label(name), color="primary")
         for text, icon, color in badges:
             st.badge(text, icon=icon or None, color=color)  # type: ignore[arg-type] # one of its colours

@@ -29,7 +29,7 @@ from app.decision.request_panel import (
     was_clicked,
 )
 from app.decision.tool_answer import NotReadyError, ToolInputs
-from app.forms.common_panel import block
+from app.forms.common_panel import block, place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import Kept
@@ -74,14 +74,19 @@ def tool_decision(
     lost = inputs.begin()
     if lost is not None:
         set_aside(inputs, lost)
-    other = _asked(inputs, around)
-    at_once = ready_answers(inputs)
-    settings = around.settings
-    asked = draft_source(inputs, settings)
-    draft_difference(inputs)
+    with place():
+        other = _asked(inputs, around)
+    with place():
+        at_once = ready_answers(inputs)
+    with place():
+        asked = draft_source(inputs, around.settings)
+    with place():
+        draft_difference(inputs)
     tried = was_clicked(kept, "accept") or at_once
-    _inputs(inputs, tried=tried)
-    insists = _contradictions(inputs, around, history, tried=tried)
+    with place():
+        _inputs(inputs, tried=tried)
+    with place():
+        insists = _contradictions(inputs, around, history, tried=tried)
     clicked, real = _buttons(inputs)
     if real:
         return RunReal(key=inputs.request.key)
@@ -100,8 +105,9 @@ def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
             exception_inputs(inputs)
         case "Later":
             later_words()
-    if inputs.mode != "Response":
-        say_unready(inputs.outcome, always=True, tried=tried)
+    with place():
+        if inputs.mode != "Response":
+            say_unready(inputs.outcome, always=True, tried=tried)
     state_inputs(inputs)
     say_unready(inputs.state_delta, always=True, tried=tried)
 
@@ -111,7 +117,6 @@ def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:
     request = inputs.request
     line = heading(request.tool_name, *_badges(inputs))
     with line:
-        st.space("stretch")
         changed = from_now_on(inputs.kept, request.tool_name, around)
     if request.may_have_run:
         may_have_run("tool")
@@ -262,10 +267,10 @@ def contradictions(
         count = "a contradiction" if len(found) == 1 else f"{len(found)} contradictions"
         words = f"Not given: it holds {count}" if is_held else f"This answer holds {count}"
         st.badge(words, icon=":material/error:", color="red" if is_held else "orange")
-        for place, each in enumerate(found[:_MOST]):
+        for number, each in enumerate(found[:_MOST]):
             st.text(literal(each.what))
             if each.earlier is not None:
-                _earlier(kept, place, each, history)
+                _earlier(kept, number, each, history)
         if len(found) > _MOST:
             st.caption(f"and {len(found) - _MOST} more")
         if is_held:
@@ -276,7 +281,7 @@ def contradictions(
     return insists
 
 
-def _earlier(kept: Kept, place: int, found: Contradiction, history: Sequence[HistoryEntry]) -> None:
+def _earlier(kept: Kept, number: int, found: Contradiction, history: Sequence[HistoryEntry]) -> None:
     """Show the earlier step itself; one that is no answer of a tool is only named in the sentence."""
     earlier = found.earlier
     steps = [entry for entry in history if earlier is not None and entry.fact == earlier.fact]
@@ -285,7 +290,7 @@ def _earlier(kept: Kept, place: int, found: Contradiction, history: Sequence[His
     with st.expander(
         f"See {safe_label(earlier.words())}",
         type="compact",
-        key=kept.key(f"earlier_{place}"),
+        key=kept.key(f"earlier_{number}"),
         icon=":material/history:",
     ):
         for shown in blocks(steps[0])[:2]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import streamlit as st
 
 from app.export.export_case import Exportable, ExportForm, TraceForm, Written, outline
-from app.forms.common_panel import pane, pane_head, problem
+from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
 from app.forms.widget_store import Kept
@@ -425,13 +425,15 @@ def _outline(result: Exportable) -> None:
 
 
 def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
-    _checks(shown)
-    if shown.of_scenario and shown.result is not None:
-        st.info(
-            "The scenario is frozen: the case holds what was said, word by word, and `adk eval` says it again without a model "
-            "for the user.",
-            icon=":material/ac_unit:",
-        )
+    with place():
+        _checks(shown)
+    with place():
+        if shown.of_scenario and shown.result is not None:
+            st.info(
+                "The scenario is frozen: the case holds what was said, word by word, and `adk eval` says it again without a model "
+                "for the user.",
+                icon=":material/ac_unit:",
+            )
     st.segmented_control(
         "Steps are kept as",
         list(_FORMS),
@@ -448,7 +450,8 @@ def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool)
             key=kept.widget("export_path", chosen.path),
             help="Created where it is not there yet; other cases in it stay as they are",
         )
-        if is_among_data(chosen.path):
+    with place():
+        if may_write and is_among_data(chosen.path):
             st.caption(
                 "The eval sets of the demo agents are kept among your data. Any other path works as well."
             )

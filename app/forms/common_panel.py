@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,6 +14,9 @@ PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""
 
 SHOWN_REPORTS = 3
+
+Gap: TypeAlias = Literal["xxsmall", "xsmall", "small"]
+"""How far apart things stand."""
 
 Option = TypeVar("Option", bound=str)
 
@@ -74,6 +77,15 @@ def pane(name: str, *, autoscroll: bool = False) -> DeltaGenerator:
     return st.container(
         border=True, height=PANE_HEIGHT, key=f"pane_{name}", gap="xsmall", autoscroll=autoscroll
     )
+
+
+def place(gap: Gap = "xsmall") -> DeltaGenerator:
+    """Return a place for what is there at times only, or is of several parts.
+
+    What stands below keeps its number in the page. Else it is made anew when something comes or goes above it, as when
+    a field is left by pressing a button: the button that is let go is then another one, and the click is lost.
+    """
+    return st.container(gap=gap)
 
 
 def badge(shown: Badge) -> None:

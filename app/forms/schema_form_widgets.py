@@ -11,6 +11,7 @@ from functools import lru_cache
 import streamlit as st
 from pydantic import JsonValue
 
+from app.forms.common_panel import place
 from app.forms.field_widgets import FieldDrawer, Place, problem_line
 from app.forms.form_raw import Raw, blank, fill
 from app.forms.form_reading import FieldProblem, Path, Reading, read
@@ -196,10 +197,12 @@ def schema_form(
         key = kept.widget(form.name, form.initial_text())
         st.text_area("JSON", key=key, height="content", on_change="ignore")
         result = _from_text(kept.value(form.name, form.initial_text()), schema)
-        if result.problems:
-            problem_line(result.problems[0].message)
+        with place():
+            if result.problems:
+                problem_line(result.problems[0].message)
     else:
-        form.draw(tried=tried)
+        with place():
+            form.draw(tried=tried)
         result = form.result()
     key = kept.widget(switch, initial=False)
     st.toggle("Edit as JSON", key=key, on_change=_switch, args=(form, kept, switch))

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from app.agents.interpreter_panel import ChoosePython, PythonChoice, interpreter
 from app.agents.processes_panel import RestartProcess, agent_processes_panel
-from app.forms.common_panel import problem
+from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
@@ -169,8 +169,9 @@ def _own_agents() -> None:
 
 
 def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartCommand | None:
-    _about(chosen, choice)
-    _examples(chosen)
+    with place("small"):
+        _about(chosen, choice)
+        _examples(chosen)
     query = st.text_area(
         "What shall the agent be asked?",
         key=QUERY_KEY,
@@ -179,8 +180,9 @@ def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartComman
         on_change="ignore",
     )
     more = _settings()
-    if failed:
-        problem("The session was not opened.", failed)
+    with place():
+        if failed:
+            problem("The session was not opened.", failed)
     if not st.button(
         "Start session",
         key="start_session",
@@ -224,10 +226,10 @@ def _examples(chosen: AgentEntry) -> None:
         return
     with st.container(gap="xxsmall", key="examples"):
         st.caption("Try one of these")
-        for place, example in enumerate(chosen.example_queries):
+        for number, example in enumerate(chosen.example_queries):
             st.button(
                 safe_label(example, 90),
-                key=f"example_{place}_{slug(chosen.name)}",
+                key=f"example_{number}_{slug(chosen.name)}",
                 type="tertiary",
                 icon=":material/lightbulb:",
                 on_click=_use_example,
@@ -316,9 +318,10 @@ def agent_list(
     key = "agent_list_long" if is_long else "agent_list"
     with st.container(gap="xsmall", height=height, key=key, border=False):
         for entry in entries:
-            clicked = _card(entry, is_chosen=entry.name == chosen, pythons=pythons) or clicked
-            if entry.name in slow:
-                clicked = _slow(entry) or clicked
+            with place():
+                clicked = _card(entry, is_chosen=entry.name == chosen, pythons=pythons) or clicked
+                if entry.name in slow:
+                    clicked = _slow(entry) or clicked
     return clicked
 
 

@@ -39,6 +39,9 @@ _AFTER_WHAT_WAS_DONE = """async () => {
 }"""
 """Answers when the page has done what its last key or click sets going, and what it sent for that has been heard here."""
 
+_HAS_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Answers when the page has drawn what it has heard."""
+
 _STANDS_STILL = """async (part) => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   const where = () => JSON.stringify(part.getBoundingClientRect());
@@ -174,7 +177,7 @@ class Studio:
         self.keyed(f"choose_{name}").wait_for()
         self.rest()
         if not chosen.count():
-            self.keyed(f"choose_{name}").get_by_role("button").click()
+            self.press(self.keyed(f"choose_{name}").get_by_role("button"))
         expect(chosen).to_be_visible()
         self.rest()
         return self
@@ -241,9 +244,21 @@ class Studio:
         return self
 
     def press(self, button: Locator) -> None:
-        """Click a button once it stands still."""
+        """Click a button once it stands still, as slowly as a person does.
+
+        Between pressing and letting go the page hears what leaving a field has changed: a button that is made anew
+        then takes no click.
+        """
         button.evaluate(_STANDS_STILL)
-        button.click()
+        button.hover()
+        self.page.mouse.down()
+        self.heard()
+        self.page.evaluate(_HAS_DRAWN)
+        self.page.mouse.up()
+
+    def click(self, key: str) -> None:
+        """Press the button whose key begins like this."""
+        self.press(self.button(key))
 
     def act(self, button: Locator) -> None:
         """Click what brings the session on, and wait for what comes next."""
@@ -329,7 +344,7 @@ class Studio:
 
     def add_error_rule(self, tool: str, code: int, message: str) -> None:
         """Write an injection rule: each call of the tool fails."""
-        self.button("rule_add").click()
+        self.click("rule_add")
         self.rest()
         self.like("tool_rule").get_by_role("combobox").click()
         self.page.get_by_role("option", name=tool, exact=True).click()
@@ -342,10 +357,10 @@ class Studio:
             field.fill(text)
             field.press("Tab")
             self.rest()
-        self.button("rule_save").click()
+        self.click("rule_save")
         expect(self.like("rule_on_")).to_be_visible()
         self.rest()
-        self.button("environment_back").click()
+        self.click("environment_back")
         self.keyed("session_header").wait_for()
         self.rest()
 
@@ -354,7 +369,7 @@ class Studio:
     def export_to(self, path: Path | None = None, eval_id: str | None = None) -> Path:
         """Write the golden trace, by default to its agent's own eval set; return the file, back in the session."""
         self.rest()
-        self.button("open_export").click()
+        self.click("open_export")
         self.keyed("head_export_ways").wait_for()
         self.rest()
         for key, text in (("export_path_", path), ("export_eval_id_", eval_id)):
@@ -363,10 +378,10 @@ class Studio:
                 field.fill(str(text))
                 field.press("Enter")
                 self.rest()
-        self.button("export_write").click()
+        self.click("export_write")
         written = first_code(self.keyed("export_done"))
         self.rest()
-        self.button("export_back").click()
+        self.click("export_back")
         self.keyed("session_header").wait_for()
         self.rest()
         return Path(written)

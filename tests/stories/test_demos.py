@@ -73,7 +73,7 @@ def _author_a_cancellation(studio: Studio, path: Path) -> None:
 
 
 def _author_an_injected_fault(studio: Studio, path: Path) -> None:
-    studio.button("new_session").click()
+    studio.click("new_session")
     studio.pick_agent("order_desk").start()
     studio.add_error_rule("find_order", 503, "The shop's system is down.")
     studio.ask("Where is order A-1002?")
@@ -146,7 +146,7 @@ def test_the_expense_approver(studio: Studio, tmp_path: Path) -> None:
 
 
 def _author_by_form(studio: Studio, path: Path) -> None:
-    studio.button("new_session").click()
+    studio.click("new_session")
     studio.pick_agent("expense_approver").start(EXPENSES)
     lines = [
         {"line": number, "finding": "ok", "allowed_amount": amount, "explanation": ""}

@@ -45,16 +45,16 @@ def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
     line.fill("order.total >= 0")
     line.press("Enter")
     expect(studio.keyed("invariant_new_row")).to_contain_text("Holds for 1")
-    studio.button("invariant_add").click()
+    studio.click("invariant_add")
     expect(studio.keyed("invariant_row_0")).to_contain_text("Holds for 1")
 
     studio.rest()
-    studio.button("environment_back").click()
+    studio.click("environment_back")
     studio.wait_for_pause("find_order")
     draft = studio.draft()
     assert {name: draft[name] for name in ORDER} == {**ORDER, "status": "shipped"}
     studio.like("response_").get_by_role("textbox").fill(json.dumps({**ORDER, "total": -5}))
-    studio.button("accept_").click()
+    studio.click("accept_")
     expect(studio.page.get_by_text("breaks 'order.total >= 0'").first).to_be_visible()
     studio.rest()
     studio.like("response_").get_by_role("textbox").fill(json.dumps({**ORDER, "status": "shipped"}))
@@ -76,10 +76,10 @@ def test_the_graph_shows_and_a_declared_tool_joins(studio: Studio) -> None:
     studio.like("tool_name").get_by_role("textbox").fill("track_parcel")
     studio.choose("parameters_style", "JSON schema")
     studio.like("parameters_json").get_by_role("textbox").fill(json.dumps(PARCEL))
-    studio.button("declared_save").click()
+    studio.click("declared_save")
     expect(studio.keyed("declared_track_parcel")).to_contain_text("parcel_id")
     studio.rest()
-    studio.button("environment_back").click()
+    studio.click("environment_back")
     studio.wait_for_pause("find_order").accept_draft()
     studio.wait_for_status("Completed")
     studio.choose("context_view", "Model")
@@ -91,7 +91,7 @@ def test_the_graph_shows_and_a_declared_tool_joins(studio: Studio) -> None:
 
 def _open(studio: Studio, tab: str) -> None:
     studio.rest()
-    studio.button("open_environment").click()
+    studio.click("open_environment")
     studio.keyed("environment_tab").wait_for()
     studio.choose("environment_tab", tab)
 
@@ -103,7 +103,7 @@ def _give_data(studio: Studio) -> None:
     text.press("Control+Enter")
     expect(studio.page.get_by_text("Preview: 2 tables")).to_be_visible()
     studio.rest()
-    studio.button("data_give").click()
+    studio.click("data_give")
     expect(studio.page.get_by_text("In force: 2 tables")).to_be_visible()
 
 

@@ -113,7 +113,7 @@ def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: 
     assert json.loads(_downloaded(studio, "set_download", tmp_path))["eval_cases"]
     studio.press(studio.button("new_session"))
     studio.pick_agent("order_desk").start("Where is order A-1002?")
-    studio.keyed(f"kept_menu_{studio.session_id}").get_by_role("button").first.click()
+    studio.press(studio.keyed(f"kept_menu_{studio.session_id}").get_by_role("button").first)
     kept = json.loads(_downloaded(studio, f"download_{studio.session_id}", tmp_path))
     assert "Where is order A-1002?" in json.dumps(kept)
 
@@ -121,7 +121,7 @@ def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: 
 def _downloaded(studio: Studio, key: str, folder: Path) -> str:
     studio.rest()
     with studio.page.expect_download() as begun:
-        studio.button(key).click()
+        studio.click(key)
     begun.value.save_as(folder / key)
     return (folder / key).read_text(encoding="utf-8")
 

@@ -35,7 +35,7 @@ def exporting(studio: Studio) -> Studio:
     studio.pick_agent("order_desk").start(QUERY)
     studio.wait_for_pause("find_order").write_response(ORDER)
     studio.wait_for_status("Completed")
-    studio.button("open_export").click()
+    studio.click("open_export")
     studio.keyed("head_export_ways").wait_for()
     studio.rest()
     return studio
@@ -52,7 +52,7 @@ def name_case(studio: Studio, path: Path, eval_id: str) -> None:
 
 def write(studio: Studio) -> dict[str, Any]:
     """Take the first way, and read the file that the page names."""
-    studio.button("export_write").click()
+    studio.click("export_write")
     written = first_code(studio.keyed("export_done"))
     studio.rest()
     return _object(Path(written.strip()).read_text(encoding="utf-8"))
@@ -61,7 +61,7 @@ def write(studio: Studio) -> dict[str, Any]:
 def download(studio: Studio, folder: Path) -> tuple[str, dict[str, Any]]:
     """Take the second way; return the name that the browser would save under, and what it saves."""
     with studio.page.expect_download() as begun:
-        studio.button("export_download").click()
+        studio.click("export_download")
     begun.value.save_as(folder / "downloaded.json")
     studio.rest()
     return begun.value.suggested_filename, _object((folder / "downloaded.json").read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ def copy(studio: Studio) -> dict[str, Any]:
     studio.keyed("export_copy").get_by_test_id("stPopoverButton").click()
     shown = studio.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
     shown.hover()
-    shown.get_by_role("button").click()
+    studio.press(shown.get_by_role("button"))
     studio.page.wait_for_function("async () => await navigator.clipboard.readText() !== 'nothing yet'")
     copied = studio.page.evaluate("navigator.clipboard.readText()")
     studio.page.keyboard.press("Escape")

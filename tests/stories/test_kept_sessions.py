@@ -49,5 +49,5 @@ def test_a_killed_server_comes_back_with_everything(context: BrowserContext, tmp
         other.accept_draft()
         again.wait_for_status("Completed")
         assert sum("find_order returned" in step for step in again.steps) == 1
-        again.button("new_session").click()
+        again.click("new_session")
         expect(again.page.get_by_role("button", name="Please cancel order")).to_be_visible()

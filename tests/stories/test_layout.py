@@ -36,7 +36,7 @@ _TOO_WIDE = """() => {
         if (new Set(buttons.map(top)).size > 1) outside.push(`wrapped: ${line.innerText}`);
     }
     for (const text of document.querySelectorAll('[class*="st-key-ready_words_"] > :first-child')) {
-        const whole = text.closest('[class*="st-key-ready_shown_"], [class*="st-key-ready_other_"]');
+        const whole = text.closest('[class*="st-key-ready_line_"]');
         const share = text.getBoundingClientRect().width / whole.getBoundingClientRect().width;
         if (share < 0.9) outside.push(`ready answer with a share of ${share}: ${text.innerText}`);
     }
@@ -93,9 +93,9 @@ def test_nothing_is_cut_off(
     _check_rules(studio)
     _environment_fits(studio)
     studio.settle()
-    studio.button("accept_all").click()
+    studio.click("accept_all")
     studio.wait_for_status("Completed")
-    studio.button("open_export").click()
+    studio.click("open_export")
     studio.keyed("head_export_ways").wait_for()
     studio.rest()
     assert _outside(studio) == []
@@ -124,7 +124,7 @@ def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served, 
     expect(studio.like("agent_unread_")).to_have_count(0)
     studio.unfold("script_start")
     studio.keyed("start_script").get_by_role("textbox").fill(_ENDS_EARLY)
-    studio.button("play_script").click()
+    studio.click("play_script")
     expect(studio.keyed("script_strip")).to_contain_text("Script ended early")
     studio.wait_for_pause("find_order")
     for key in ("session_header", "script_strip"):
@@ -154,24 +154,24 @@ def _players_fit(studio: Studio) -> None:
 
 def _check_rules(studio: Studio) -> None:
     """Look at the page of the rules: what is beside their list, and the editor with conditions in a group."""
-    studio.button("open_environment").click()
+    studio.click("open_environment")
     studio.keyed("environment_head").wait_for()
     for side in ("Try it", "Sets and files", "Fault library"):
         studio.choose("rules_side", side)
         assert _outside(studio) == [], side
-    studio.button("fault_add_").click()
+    studio.click("fault_add_")
     studio.keyed("head_rule_editor").wait_for()
     studio.rest()
-    studio.like("c0-add_group_rule").get_by_role("button").click()
+    studio.press(studio.like("c0-add_group_rule").get_by_role("button"))
     studio.rest()
     assert _outside(studio) == [], "editor"
-    studio.button("rule_save").click()
+    studio.click("rule_save")
     studio.keyed("rule_unsaved").wait_for()
     studio.rest()
     assert _outside(studio) == [], "editor with a mistake"
-    studio.button("rule_cancel").click()
+    studio.click("rule_cancel")
     studio.rest()
-    studio.button("environment_back").click()
+    studio.click("environment_back")
     studio.keyed("session_header").wait_for()
     studio.rest()
     assert _outside(studio) == [], "session with a rule"
@@ -179,7 +179,7 @@ def _check_rules(studio: Studio) -> None:
 
 def _environment_fits(studio: Studio) -> None:
     """Look at the other parts of the environment's page."""
-    studio.button("open_environment").click()
+    studio.click("open_environment")
     studio.keyed("environment_tab").wait_for()
     for key, view in (
         ("environment_tab", "World"),
@@ -191,7 +191,7 @@ def _environment_fits(studio: Studio) -> None:
     ):
         studio.choose(key, view)
         assert _outside(studio) == [], view
-    studio.button("environment_back").click()
+    studio.click("environment_back")
     studio.keyed("pane_timeline").wait_for()
 
 

@@ -64,8 +64,8 @@ def _played(context: BrowserContext, served: Served) -> Studio:
 def _shared(tab: Studio) -> str:
     """Share the session on the screen, and return its link."""
     session_id = tab.session_id
-    tab.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
-    tab.button(f"share_{session_id}").click()
+    tab.press(tab.keyed(f"kept_menu_{session_id}").get_by_role("button").first)
+    tab.click(f"share_{session_id}")
     return first_code(tab.keyed(f"shared_{session_id}"))
 
 
@@ -120,7 +120,7 @@ def test_on_a_machine_of_ones_own_every_browser_has_its_sessions(people: People,
     """Nothing is configured: another browser, or one whose cookies are gone, finds them all in its list."""
     session_id = _played(people.anne, server).session_id
     other = Studio(people.ben, server.url).open()
-    other.keyed(f"recent_{session_id}").get_by_role("button").click()
+    other.press(other.keyed(f"recent_{session_id}").get_by_role("button"))
     expect(other.keyed("decision_heading")).to_contain_text("find_order")
     other.rest()
     assert other.session_id == session_id
@@ -167,7 +167,7 @@ def test_a_shared_session_is_watched_and_left_alone(people: People, among_many: 
         "another_way_",
     ):
         expect(ben.like(forbidden)).to_have_count(0)
-    ben.button("copy_shared").click()
+    ben.click("copy_shared")
     ben.wait_for_pause("cancel_order")
     expect(ben.page).to_have_url(re.compile(r"\?session="))
     assert ben.session_id != session_id
@@ -177,8 +177,8 @@ def test_a_shared_session_is_watched_and_left_alone(people: People, among_many: 
     assert anne.steps == steps
     ben.open(link)
     expect(ben.header).to_contain_text("Read-only")
-    anne.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
-    anne.button(f"unshare_{session_id}").click()
+    anne.press(anne.keyed(f"kept_menu_{session_id}").get_by_role("button").first)
+    anne.click(f"unshare_{session_id}")
     expect(ben.page.get_by_text("Nothing is shared under this link")).to_be_visible()
     expect(ben.page.get_by_text("find_order returned")).to_have_count(0)
     assert not ben.troubles
@@ -189,7 +189,7 @@ def _log_in(tab: Studio, address: str | None = None) -> None:
     expect(tab.page.get_by_text("Log in to see your sessions")).to_be_visible()
     expect(tab.like("recent_line_")).to_have_count(0)
     expect(tab.keyed("start_session")).to_have_count(0)
-    tab.button("log_in_default").click()
+    tab.click("log_in_default")
     tab.keyed("person").wait_for()
     tab.rest()
 
@@ -219,7 +219,7 @@ def test_who_logs_in_has_their_sessions_in_any_browser(people: People, tmp_path:
             expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
             expect(ben.like("recent_line_")).to_have_count(0)
             people.ben.add_cookies([{"name": "who", "value": "anne", "url": provider.url}])
-            ben.button("log_out").click()
+            ben.click("log_out")
             expect(ben.page.get_by_text("Log in to see your sessions")).to_be_visible()
             _log_in(ben, f"{served.url}/?session={session_id}")
             ben.wait_for_pause("find_order")

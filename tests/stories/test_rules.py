@@ -19,17 +19,17 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
     """
     studio.pick_agent("order_desk").start("Where is order A-1001?")
     studio.wait_for_pause("find_order")
-    studio.button("open_environment").click()
+    studio.click("open_environment")
     _add_fault(studio, "prompt injection")
     _narrow_to(studio, "A-1002")
     tried = studio.keyed("rule_trials")
     expect(tried).to_contain_text("would not")
     expect(tried).to_contain_text("A-1001")
-    studio.button("rule_save").click()
+    studio.click("rule_save")
     expect(studio.keyed("head_rules_side")).to_be_visible()
     expect(studio.keyed("pane_rules")).to_contain_text('order_id is "A-1002"')
     studio.rest()
-    studio.button("environment_answer").click()
+    studio.click("environment_answer")
     studio.wait_for_pause("find_order").accept_draft()
     studio.wait_for_status("Completed")
 
@@ -63,7 +63,7 @@ def _add_fault(studio: Studio, words: str) -> None:
     expect(studio.like("fault_http_400")).to_have_count(0)
     expect(card).to_contain_text("Hostile text")
     studio.rest()
-    card.get_by_role("button", name="Add").click()
+    studio.press(card.get_by_role("button", name="Add"))
     expect(studio.keyed("head_rule_editor")).to_contain_text("Edit hostile_")
     studio.rest()
 
@@ -82,7 +82,7 @@ def _last_answer(studio: Studio) -> Locator:
 
 def _narrow_to(studio: Studio, order: str) -> None:
     """Add a condition on the order's id."""
-    studio.like("c0-add_rule").get_by_role("button").click()
+    studio.press(studio.like("c0-add_rule").get_by_role("button"))
     studio.rest()
     for name, words in (("path", "order_id"), ("value", order)):
         field = studio.like(f"c1-{name}_rule").get_by_role("combobox")

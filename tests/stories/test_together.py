@@ -40,7 +40,7 @@ def _lag(first: Studio, second: Studio, word: str, button: str) -> float:
     first.rest()
     for tab in (first, second):
         tab.page.evaluate(_WAIT, word)
-    first.like(button).get_by_role("button").last.click()
+    first.press(first.like(button).get_by_role("button").last)
     lag = _arrival(second) - _arrival(first)
     first.wait_for_pause(word)
     second.wait_for_pause(word)

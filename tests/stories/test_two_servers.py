@@ -89,7 +89,7 @@ def test_a_session_is_taken_over_and_comes_back_when_its_server_is_killed(
         second.open(_moved(first, there))
         expect(second.keyed("elsewhere")).to_contain_text("Played on another server")
         expect(second.page.get_by_label("All steps of the session").first).to_be_visible()
-        second.button("take_over").click()
+        second.click("take_over")
         second.wait_for_pause("plant")
         expect(first.keyed("elsewhere")).to_contain_text("It was taken over there.")
         second.run_real()

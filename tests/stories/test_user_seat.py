@@ -36,7 +36,7 @@ def _play_the_user(studio: Studio) -> None:
     _fill(studio, "starting_prompt_", "Hello there.")
     _fill(studio, "conversation_plan_", "Talk until you had three answers.")
     _fill(studio, "model_user", "talker-1")
-    studio.button("seat_user_sit").click()
+    studio.click("seat_user_sit")
 
 
 def test_a_held_scenario_is_accepted_changed_taken_over_and_given_back(
@@ -49,7 +49,7 @@ def test_a_held_scenario_is_accepted_changed_taken_over_and_given_back(
     studio.page.keyboard.press("ControlOrMeta+Enter")  # a blind key sends nothing that others may pay for
     studio.rest()
     expect(_query(studio)).to_have_value("Hello there.")
-    studio.button("query_send").click()
+    studio.click("query_send")
     expect(_query(studio)).to_have_value("Message number 2.")
     studio.rest()
 
@@ -57,21 +57,21 @@ def test_a_held_scenario_is_accepted_changed_taken_over_and_given_back(
     studio.rest()
     expect(_query(studio)).to_have_value("Message number 2.")
     _fill(studio, "query_text", "Message number 2, changed.")
-    studio.button("query_send").click()
+    studio.click("query_send")
     expect(_query(studio)).to_have_value("Message number 3.")
     studio.rest()
 
-    studio.button("user_take_over").click()
+    studio.click("user_take_over")
     expect(_query(studio)).to_have_value("")
     studio.rest()
     _fill(studio, "query_text", "I speak for myself.")
-    studio.button("query_send").click()
+    studio.click("query_send")
     expect(studio.decision).to_contain_text("You said: I speak for myself.")
     studio.rest()
 
     studio.choose("context_view", "Seats")
     _sit(studio, "A scenario")
-    studio.button("seat_user_sit").click()
+    studio.click("seat_user_sit")
     expect(studio.keyed("user_speaks")).to_contain_text("Finished")
     expect(studio.keyed("user_speaks")).to_contain_text("17 of 20 messages left")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -108,6 +108,13 @@ class Deciding:
         ]
         return [str(one.key) for group in groups for one in group]
 
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """Return by key where each thing that can be used stands: its number in each container around it.
+
+        The browser makes a thing anew whose number changes, and a click that was begun on it is lost.
+        """
+        return dict(_places(self.tab.main, ()))
+
     def shown(self) -> str:
         """Return every text on the page that is no label."""
         groups: list[Iterable[Any]] = [self.tab.text, self.tab.code, self.tab.error, self.tab.caption]
@@ -122,6 +129,14 @@ class Deciding:
         found = [one for one in group if _is(one, name)]
         assert found, f"nothing is called {name}: {self.names()}"
         return found[0]
+
+
+def _places(block: Any, above: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for number, child in block.children.items():
+        if hasattr(child, "children"):
+            yield from _places(child, (*above, number))
+        elif getattr(child, "key", None):
+            yield str(child.key), (*above, number)
 
 
 def _is(widget: Any, name: str) -> bool:

@@ -322,3 +322,20 @@ def test_words_from_outside_are_shown_as_they_are() -> None:
         assert "<b>" not in marked
         assert any(HOSTILE in text.value for text in page.tab.text)
         assert any(HOSTILE in code.value for code in page.tab.code)
+
+
+@pytest.mark.parametrize("text", ['{"order_id": "A-2", "total": 3.5}', '{"order_id": 7}', "no JSON", ""])
+def test_what_can_be_used_keeps_its_place_when_an_editor_is_left(text: str) -> None:
+    """Pressing a button leaves the editor, and what that changes above must not make the button anew under the mouse."""
+    with asked_for(call("find_order", order_id="A-1"), call("echo", word="b")) as simulation:
+        pane = Deciding(simulation)
+        before = pane.places()
+        assert {name.partition("_")[0] for name in before} >= {"accept", "reset", "real", "response", "give"}
+        after = pane.type("response_", text).run().sound().places()
+        moved = {
+            key: (before[key], after[key])
+            for key in before.keys() & after.keys()
+            if before[key] != after[key]
+        }
+        assert not moved
+        assert any(key.startswith("accept_") for key in after)
