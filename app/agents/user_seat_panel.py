@@ -126,7 +126,7 @@ def _scenario(kept: Kept, scene: SessionContext) -> Command | None:
     loaded_scenarios(kept)
     form = scenario_form(kept, begins)
     hold, sit = _ready(kept, scene)
-    # Below the button: what comes when the field of the model is left must not move the button from under the mouse.
+    # Below the button: what appears when the model's field is left must not move the button while it is pressed.
     with place():
         _say_unreachable(form.model)
         save_scenario(form)

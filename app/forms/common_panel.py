@@ -80,10 +80,10 @@ def pane(name: str, *, autoscroll: bool = False) -> DeltaGenerator:
 
 
 def place(gap: Gap = "xsmall") -> DeltaGenerator:
-    """Return a place for what is there at times only, or is of several parts.
+    """Return a container for parts that come and go, so that nothing below them changes its position in the page.
 
-    What stands below keeps its number in the page. Else it is made anew when something comes or goes above it, as when
-    a field is left by pressing a button: the button that is let go is then another one, and the click is lost.
+    Streamlit replaces a button whose position changes. Pressing a button leaves the field that is edited, which redraws the
+    page: a button that is replaced between press and release gets no click.
     """
     return st.container(gap=gap)
 
