@@ -53,14 +53,14 @@ def _come_last() -> None:
     from simulator.kernel.kernel_processes import let_endless_come_last  # noqa: PLC0415 - as below
 
     for agent in let_endless_come_last():
-        _LOG.info("The process of %s computes without end; from now on all others come first", agent)
+        _LOG.info("The process of %s uses the CPU without a pause, and now runs after all others", agent)
 
 
 def _end_idle() -> None:
     from simulator.kernel.kernel_processes import end_idle  # noqa: PLC0415 - the server listens before this is imported
 
     for agent in end_idle():
-        _LOG.info("The process of %s was ended: nobody used it", agent)
+        _LOG.info("The process of %s was unused and has been stopped", agent)
 
 
 def _get_ready() -> None:
@@ -112,4 +112,4 @@ async def _simulations() -> AsyncIterator[None]:
         try:
             await asyncio.to_thread(close_store)
         except ValueError:  # a StoreError
-            _LOG.exception("Something was not kept")
+            _LOG.exception("Some data was not stored")

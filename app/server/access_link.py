@@ -25,7 +25,7 @@ COOKIE = "golden_trace_local"
 """Holds the pass of who has opened the link; the server's port follows, as browsers send a cookie to every port of a host."""
 
 _BYTES = 32
-_SPENT = "This link is not valid: each one works once, until the server ends. The terminal of the server shows a new one.\n"
+_SPENT = "This link is not valid. Each link works once, until the server stops. The server's terminal shows a new one.\n"
 
 Tell: TypeAlias = Callable[[str], None]
 
@@ -43,8 +43,8 @@ class AccessLink:
         self._url, self._cookie, self._tell = url, f"{COOKIE}_{port}", tell
         self._pass = secrets.token_urlsafe(_BYTES)
         self._renew(
-            "If the page does not show your sessions (through a proxy, or a port that is forwarded to another name), open this link. "
-            "It works once:"
+            "If the page does not show your sessions (behind a proxy, or with a port forwarded to another name), "
+            "open this link. It works once:"
         )
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class AccessLink:
         """Take a token in; False where it is not the one in the link, or was used before."""
         if not self.is_open or not _same(token, self._token):
             return False
-        self._renew("The link was used. For another browser, open this one:")
+        self._renew("The link was used. To use another browser, open this one:")
         return True
 
     def cookie(self, *, is_secure: bool) -> str:

@@ -91,7 +91,7 @@ class Offered:
         with self._lock:
             page = self._pages.get(page_id)
         if page is None or not page.may_look():
-            raise PermissionError("the page may not be seen any more")
+            raise PermissionError("the page is no longer accessible")
         address = make()
         with self._lock:
             file = _file_id(address)

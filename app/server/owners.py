@@ -56,21 +56,20 @@ _OF_PROXIES = frozenset(
 _FORWARDED = ("x-forwarded", "x-original-")
 _OWN_PAGE = frozenset({"same-origin", "none"})
 _NO_COOKIE = (
-    "This browser sent no id, so its sessions cannot be told from those of others. Allow cookies for this page, and "
-    "load it again."
+    "This browser sent no ID, so the studio cannot tell its sessions from those of others. Allow cookies "
+    "for this page, and reload it."
 )
 _ANOTHER_PAGE = (
-    "This page was loaded from {origin}, and asks {host}: a page of another address sees nothing here. If a proxy is in between, let it "
-    "pass on the Host header as it came, or name the address in `server.corsAllowedOrigins`."
+    "This page was loaded from {origin}, but sends requests to {host}. Pages of other addresses have no "
+    "access. If a proxy is in between, make it forward the Host header unchanged, or add the address to "
+    "`server.corsAllowedOrigins`."
 )
 _ANOTHER_NAME = (
-    "This server serves this machine alone, and was asked as {host}. If it is reached through a proxy or under another name, name that "
-    f"in `server.corsAllowedOrigins`, set {PEOPLE_VARIABLE}, or open the link that the server has printed at its start."
+    "This server accepts requests from this machine only, but the request was for {host}. If you use a proxy or another name, add that "
+    f"name to `server.corsAllowedOrigins`, set {PEOPLE_VARIABLE}, or open the link that the server printed at startup."
 )
-_NO_LOGIN = f"{PEOPLE_VARIABLE} is `login`, and no login is configured: `.streamlit/secrets.toml` has no [auth] section."
-_NO_SUBJECT = (
-    "The identity provider did not say who you are: its token names no issuer (iss) or no subject (sub)."
-)
+_NO_LOGIN = f"{PEOPLE_VARIABLE} is `login`, but no login is configured: `.streamlit/secrets.toml` has no [auth] section."
+_NO_SUBJECT = "The identity provider did not identify you: its token has no issuer (iss) or no subject (sub)."
 
 
 class NobodyError(ValueError):
@@ -122,7 +121,7 @@ def chosen_people(environ: Mapping[str, str]) -> People | None:
             found: People = known
             return found
     if said:
-        raise NobodyError(f"{PEOPLE_VARIABLE} is {said!r}; it can be {', '.join(get_args(People))}.")
+        raise NobodyError(f"{PEOPLE_VARIABLE} is {said!r}. Allowed values: {', '.join(get_args(People))}.")
     return None
 
 
@@ -139,8 +138,8 @@ def visitor_of(arrival: Arrival, chosen: People | None) -> Visitor:
     if arrival.user is not None:
         if chosen not in {None, "login"}:
             raise NobodyError(
-                f"{PEOPLE_VARIABLE} is `{chosen}`, and a login is configured in `.streamlit/secrets.toml`: "
-                "take one of them away."
+                f"{PEOPLE_VARIABLE} is `{chosen}`, but a login is configured in `.streamlit/secrets.toml`. Remove one "
+                "of them."
             )
         return _logged_in(arrival.user)
     if chosen == "login":
@@ -207,7 +206,7 @@ def _check_name(arrival: Arrival) -> None:
 
 def _logged_in(user: Mapping[str, Any]) -> Visitor:
     if user.get("is_logged_in") is not True:
-        raise NotLoggedInError("Log in to see your sessions, and to begin one.")
+        raise NotLoggedInError("Log in to see your sessions and to start new ones.")
     issuer, subject = user.get("iss"), user.get("sub")
     if not (isinstance(issuer, str) and issuer and isinstance(subject, str) and subject):
         raise NobodyError(_NO_SUBJECT)
