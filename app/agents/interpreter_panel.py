@@ -39,13 +39,13 @@ def interpreter(entry: AgentEntry, choice: PythonChoice) -> ChoosePython | None:
         return None
     with body:
         if choice.used:
-            st.caption("Chosen here:" if choice.is_chosen else "Used now:")
+            st.caption("Selected:" if choice.is_chosen else "In use:")
             st.code(literal(choice.used), language=None, wrap_lines=True)
         wanted = st.text_input(
-            "Use another Python",
+            "Another Python",
             key=f"python_path_{name}",
-            placeholder="Path of a Python or an environment",
-            help="The agent then runs with that Python, its packages and its google-adk. The choice is kept on this machine.",
+            placeholder="Path to a Python or a virtual environment",
+            help="The agent then runs with this Python, its packages and its google-adk. The choice is saved on this machine.",
         )
         if choice.failed:
             st.error("This Python cannot be used.")
@@ -54,7 +54,7 @@ def interpreter(entry: AgentEntry, choice: PythonChoice) -> ChoosePython | None:
             if st.button("Use this Python", key=f"python_use_{name}", disabled=not wanted):
                 return ChoosePython(name=entry.name, python=wanted or "")
             if choice.is_chosen and st.button(
-                "Use the project's own", key=f"python_own_{name}", type="tertiary"
+                "Use project Python", key=f"python_own_{name}", type="tertiary"
             ):
                 return ChoosePython(name=entry.name)
     return None

@@ -28,11 +28,13 @@ def agent_processes_panel(processes: Callable[[], Sequence[AgentProcess]]) -> Re
     with body:
         found = processes()
         st.caption(
-            f"Each agent runs in a process of its own. One that nobody uses for {IDLE_SECONDS / 60:.0f} minutes ends, and earlier where memory is short; "
-            "its sessions go on in a new one at their next step."
+            f"Each agent runs in its own process. A process that is unused for {IDLE_SECONDS / 60:.0f} minutes "
+            "stops, or earlier if memory is low. Its sessions continue in a new process at their next step."
         )
         if not found:
-            st.caption("None runs now. One starts when an agent is loaded, or a session needs it.")
+            st.caption(
+                "No processes running. One starts when an agent is loaded, or when a session needs it."
+            )
             return None
         return next((asked for one in found if (asked := _row(one)) is not None), None)
 
@@ -43,11 +45,11 @@ def _row(one: AgentProcess) -> RestartProcess | None:
             st.markdown(f"**{safe_label(one.agent)}**", width="content")
             st.space("stretch")
             clicked = st.button(
-                "Restart with the new code" if one.new_code else "Restart",
+                "Restart with new code" if one.new_code else "Restart",
                 type="primary" if one.new_code else "secondary",
                 key=f"restart_process_{one.key}",
                 icon=":material/restart_alt:",
-                help="Starts the process anew with the agent's code as it is now. Its sessions go on there; no model and no tool is asked again.",
+                help="Restarts the process with the agent's current code. Its sessions continue there. No model or tool runs again.",
             )
         if one.new_code:
             st.caption("The agent's files have changed since it was loaded.")
@@ -61,9 +63,9 @@ def _row(one: AgentProcess) -> RestartProcess | None:
 
 def _doing(one: AgentProcess) -> str:
     if one.busy:
-        return "At work"
+        return "Busy"
     minutes = int(one.idle // 60)
-    return "Waits" if not minutes else f"Waits for {minutes} min"
+    return "Idle" if not minutes else f"Idle for {minutes} min"
 
 
 def _sessions(number: int) -> str:

@@ -31,7 +31,7 @@ class AddScenario(Command):
             ValueError: There is no path, it is no scenario, or the file cannot take it.
         """
         if not self.path:
-            raise ValueError("There is no file to write to; give the path of an eval-set file.")
+            raise ValueError("No file to write to. Enter the path of an eval set file.")
         session = simulation.session
         case = evalset.scenario_case(
             self.scenario,
@@ -42,5 +42,5 @@ class AddScenario(Command):
         )
         writer = evalset.EvalSetWriter(self.path, session.agent_name)
         added = evalset.add_scenario(writer, case)
-        what = "held it already" if added.written is None else "holds it now"
-        page_state.put("scenario_added", f"{writer.path} {what}, as {added.eval_id}")
+        what = "already there" if added.written is None else "added"
+        page_state.put("scenario_added", f"{writer.path}: {what} as {added.eval_id}")

@@ -32,13 +32,13 @@ from app.session.user_form import (
 from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer
 
-_SEAT = "Let it speak"
+_SEAT = "Play the user"
 
 
 def user_seat(scene: SessionContext) -> Command | None:
     """Draw the seat; return what was asked for."""
     seat = scene.view.user.seat
-    st.caption("Who speaks for the user")
+    st.caption("User messages come from")
     # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
     choice = Kept(scene.drafts, "user", f"{seat.player} {seat.changes}")
     chosen: UserPlayer = st.selectbox(
@@ -65,7 +65,7 @@ def user_seat(scene: SessionContext) -> Command | None:
 def _take_over(scene: SessionContext) -> Command | None:
     if scene.view.user.seat.player == "person":
         return None
-    taken = st.button("Take over for good", key="seat_user_sit", icon=":material/front_hand:")
+    taken = st.button("Take over", key="seat_user_sit", icon=":material/front_hand:")
     return SeatUser(player="person") if taken else None
 
 
@@ -74,7 +74,7 @@ def _ready(kept: Kept, scene: SessionContext) -> tuple[bool, bool]:
     hold = st.toggle(
         "Hold each message",
         key=kept.widget("hold", scene.view.user.seat.hold),
-        help="You accept, change or replace it; else it goes out by itself, until the end or a failure",
+        help="You accept, edit or replace each message. Otherwise, messages are sent automatically until the end or a failure",
     )
     return hold, st.button(_SEAT, key="seat_user_sit", type="primary", icon=":material/record_voice_over:")
 
@@ -84,7 +84,7 @@ def _script(kept: Kept, scene: SessionContext) -> Command | None:
     text = st.text_area(
         "Messages",
         key=kept.widget("script", script_text(seat.script) if seat.player == "script" else ""),
-        placeholder="One message on each line, or a JSON list",
+        placeholder="One message per line, or a JSON list",
         height=140,
     )
     hold, sit = _ready(kept, scene)
@@ -93,12 +93,12 @@ def _script(kept: Kept, scene: SessionContext) -> Command | None:
     try:
         return SeatUser(player="script", script=script_of(text or ""), hold=hold)
     except FormError as error:
-        problem("The script cannot speak yet.", str(error))
+        problem("The script is incomplete.", str(error))
         return None
 
 
 def _recording(kept: Kept, scene: SessionContext) -> Command | None:
-    st.caption("What the user said in a case of an eval set")
+    st.caption("User messages of an eval case")
     upload(kept, "set", "Eval set", ["json"])
     text = st.text_area("Eval set (JSON)", key=kept.widget("set", ""), height=100)
     if not (text or "").strip():
@@ -106,7 +106,7 @@ def _recording(kept: Kept, scene: SessionContext) -> Command | None:
     try:
         turns = evalset.user_turns(text or "")
     except evalset.ScenarioError as error:
-        problem("This cannot be read yet.", str(error))
+        problem("This eval set cannot be read.", str(error))
         return None
     names = list(turns)
     first = kept.value("case")
@@ -138,7 +138,7 @@ def _scenario(kept: Kept, scene: SessionContext) -> Command | None:
             return AddScenario(scenario=form.scenario(), path=add)
         return SeatUser(player="scenario", scenario=form.scenario(), config=form.config(), hold=hold)
     except FormError as error:
-        problem("The scenario is not complete yet.", str(error))
+        problem("The scenario is incomplete.", str(error))
         return None
 
 
@@ -149,17 +149,17 @@ def _add_to_set(kept: Kept, scene: SessionContext) -> str:
         key=kept.widget("set_path", str(default_destination(scene.live.owner, scene.live.config))),
     )
     clicked = st.button(
-        "Add to an eval set as a scenario case",
+        "Add to eval set as scenario case",
         key="scenario_add",
         icon=":material/playlist_add:",
-        help="As `adk eval_set add_eval_case` does, with this session's user and first state as the session input",
+        help="Does the same as `adk eval_set add_eval_case`. This session's user and initial state become the session input",
     )
     done = page_state.get("scenario_added")
     if done and not clicked:
-        st.success("The eval set has the scenario.", icon=":material/check_circle:")
+        st.success("The scenario is in the eval set.", icon=":material/check_circle:")
         st.text(literal(str(done)))
     if clicked and not (path or "").strip():
-        problem("The scenario was not added.", "Give the path of an eval-set file.")
+        problem("The scenario was not added.", "Enter the path of an eval set file.")
     return (path or "").strip() if clicked else ""
 
 
@@ -171,11 +171,11 @@ _PROMPTS = ("starting_prompt", "conversation_plan", "persona", "own_persona")
 
 def loaded_scenarios(kept: Kept) -> None:
     """Draw the way to load a scenario file; a click on one of its scenarios fills the form in."""
-    with st.expander("Load a scenario file", type="compact", key="scenario_load"):
+    with st.expander("Load scenario file", type="compact", key="scenario_load"):
         upload(kept, "file", "Scenario file", ["json"])
         text = str(kept.value("file") or "")
         if not text.strip():
-            st.caption("As ADK's commands take it, with a list of scenarios")
+            st.caption("In the format of ADK's commands, with a list of scenarios")
             return
         try:
             found = evalset.read_scenarios(text)
@@ -203,18 +203,18 @@ def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
         "Starting prompt",
         key=kept.widget("starting_prompt", begins.starting_prompt),
         height=70,
-        placeholder="What the user says first, word by word",
+        placeholder="The first user message, word for word",
     )
     plan = st.text_area(
         "Plan",
         key=kept.widget("conversation_plan", begins.conversation_plan),
         height=120,
-        placeholder="What the user is after, step by step",
+        placeholder="What the user wants to achieve, step by step",
     )
     with place():
         persona, own = _persona(kept, begins)
     model, limit = _model(kept, begins)
-    with st.expander("More about the model", type="compact", key="scenario_more"):
+    with st.expander("Model options", type="compact", key="scenario_more"):
         return ScenarioForm(
             starting_prompt=prompt or "",
             conversation_plan=plan or "",
@@ -228,17 +228,17 @@ def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
 
 def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
     model = st.text_input(
-        "Model of the user",
+        "User model",
         key=kept.widget("model", begins.model),
         placeholder="gemini-2.5-flash",
-        help="Any model that ADK can reach. Without one, the starting prompt goes out and then you are asked.",
+        help="Any model that ADK can reach. Without one, the starting prompt is sent, and then you are asked.",
     )
     limit = st.number_input(
-        "Most messages",
+        "Message limit",
         key=kept.widget("limit", begins.limit),
         min_value=-1,
         step=1,
-        help="The starting prompt counts; -1 is no limit",
+        help="Includes the starting prompt. -1 means no limit",
     )
     return model or "", int(limit)
 
@@ -261,7 +261,7 @@ def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:
     instructions = st.text_area(
         "Custom instructions",
         key=kept.widget("custom_instructions", begins.custom_instructions),
-        help="Jinja, with {{ stop_signal }}, {{ conversation_plan }} and {{ conversation_history }}",
+        help="A Jinja template with {{ stop_signal }}, {{ conversation_plan }} and {{ conversation_history }}",
         height=100,
     )
     calls = st.toggle(
@@ -278,7 +278,7 @@ def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:
 def _persona(kept: Kept, begins: ScenarioForm) -> tuple[str, str]:
     # Importing ADK's evaluation takes a second: not before a scenario is written.
     known: dict[str, str] = importlib.import_module("simulator.runtime.adk.user_simulator").personas()
-    names = {NO_PERSONA: "None", **{each: each for each in known}, OWN_PERSONA: "My own (JSON)"}
+    names = {NO_PERSONA: "None", **{each: each for each in known}, OWN_PERSONA: "Custom (JSON)"}
     persona = st.selectbox(
         "Persona", list(names), format_func=names.__getitem__, key=kept.widget("persona", begins.persona)
     )
@@ -300,12 +300,12 @@ def save_scenario(form: ScenarioForm) -> None:
     try:
         text = evalset.scenarios_text([form.scenario()])
     except (FormError, evalset.ScenarioError) as error:
-        st.caption("It can be saved as a file once it is complete.")
+        st.caption("Complete the scenario to save it as a file.")
         if form.starting_prompt.strip() and form.conversation_plan.strip():
             st.text(literal(str(error)))
         return
     st.download_button(
-        "Save as a scenario file",
+        "Save as scenario file",
         data=text,
         file_name="scenarios.json",
         mime="application/json",

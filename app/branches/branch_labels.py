@@ -127,7 +127,7 @@ def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
 
 def held(side: Side) -> str:
     """Write what one side of a comparison has at a place, in one line."""
-    return show_json(side.value) if isinstance(side, Held) else "not there"
+    return show_json(side.value) if isinstance(side, Held) else "missing"
 
 
 def _short(name: str, said: str) -> str:

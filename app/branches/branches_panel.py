@@ -46,8 +46,8 @@ _VIEWS = ("Tree", "Compare")
 _VIEW_KEY = "branches_view"
 _HERE = Badge(text="you are here", color="blue", icon=":material/location_on:")
 _ONE_WAY = (
-    "This session went one way so far. Undo a step, or open one in the timeline and click **From here, another way**, "
-    "then answer it differently: both ways are kept, and stand here as branches that you can walk and compare."
+    "No branches yet. Undo a step, or open one in the timeline and click **Branch from here**. Then "
+    "answer it differently. Both ways are kept as branches, and you can view and compare them here."
 )
 
 
@@ -78,10 +78,10 @@ def _picture(journal: Journal) -> None:
         st.graphviz_chart(
             tree_dot(drawn, journal, palette),
             width="content",
-            alt="The branches of the session; the list below says the same in words",
+            alt="The branches of the session, which are also in the list below",
         )
     if hidden:
-        st.caption(f"{hidden} older branches are left out of the picture; all of them are in the list.")
+        st.caption(f"{hidden} older branches are not in the picture. The list has all of them.")
 
 
 def _listed(found: tuple[Branch, ...], scene: SessionContext) -> GoTo | None:
@@ -128,19 +128,19 @@ def _ways(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
             key=f"branch_compare_{branch.number}",
             type="tertiary",
             icon=":material/compare_arrows:",
-            help="Set it beside the branch that you are on",
+            help="Compare with the current branch",
             on_click=_compare,
             args=(scene.session.session_id, here, branch.number),
         )
     is_end = branch.tip == scene.view.head
     if not scene.live.read_only and st.button(
-        "Go to its end" if branch.is_current else "Go there",
+        "Go to end" if branch.is_current else "Go to branch",
         key=f"branch_go_{branch.number}",
         icon=":material/arrow_forward:",
         disabled=is_end,
-        help="You are at its end"
+        help="You are at the end"
         if is_end
-        else "Go on from its end; nothing is deleted, and no model is asked",
+        else "Continue from its end. Nothing is deleted, and no model runs",
     ):
         return GoTo(fact=branch.tip)
     return None
@@ -154,9 +154,9 @@ def _compare(session_id: str, here: int, number: int) -> None:
 
 def _where(branch: Branch, journal: Journal) -> str:
     if branch.is_current:
-        ahead = f"Goes on for {branch_labels.steps(branch.steps)} after where you are" if branch.steps else ""
+        ahead = f"{branch_labels.steps(branch.steps)} after your position" if branch.steps else ""
         return " \u00b7 ".join(filter(None, (ahead, branch_labels.at(branch))))
-    own = f"{branch_labels.steps(branch.steps)} of its own"
+    own = f"{branch_labels.steps(branch.steps)} long"
     return f"{branch_labels.forks(journal, branch.fork)} \u00b7 {own} \u00b7 {branch_labels.at(branch)}"
 
 
@@ -217,13 +217,13 @@ def _compared(journal: Journal, found: Mapping[int, Branch], session_id: str) ->
     shared = shared_entries(ours, theirs)
     rows = compared(ours, theirs)
     changed = sum(row.kind != "same" for row in rows)
-    st.caption(f"Both begin with the same {steps(shared)}. {_counted(changed)} after that.")
+    st.caption(f"Both begin with the same {steps(shared)}. After that, {_counted(changed)}.")
     names = tool_names(ours), tool_names(theirs)
     _rows(rows, names)
 
 
 def _counted(changed: int) -> str:
-    return f"{changed} row{' differs' if changed == 1 else 's differ'}" if changed else "Nothing differs"
+    return f"{changed} row{' differs' if changed == 1 else 's differ'}" if changed else "nothing differs"
 
 
 def _chosen(
@@ -233,7 +233,7 @@ def _chosen(
     if st.session_state.get(key) not in found:
         st.session_state[key] = default
     chosen: int = st.selectbox(
-        f"The branch on the {side}",
+        f"Branch on the {side}",
         list(found),
         format_func=lambda number: option(found[number]),
         key=key,
@@ -255,7 +255,7 @@ def _rows(rows: Sequence[ComparedRow], names: tuple[Mapping[str, str], Mapping[s
             drawn += len(members)
         place += len(members)
         if drawn > MOST_ROWS:
-            st.caption(f"Only the first {MOST_ROWS} rows that differ are drawn.")
+            st.caption(f"Only the first {MOST_ROWS} rows that differ are shown.")
             return
 
 
@@ -263,7 +263,7 @@ def _folded(
     rows: Sequence[ComparedRow], place: int, names: tuple[Mapping[str, str], Mapping[str, str]]
 ) -> None:
     """Draw a line that stands for rows that are the same; they are drawn while it is open."""
-    words = "step is the same" if len(rows) == 1 else "steps are the same"
+    words = "identical step" if len(rows) == 1 else "identical steps"
     folded = st.expander(
         f"{len(rows)} {words}", icon=":material/drag_handle:", key=f"same_rows_{place}", on_change="rerun"
     )
@@ -274,7 +274,7 @@ def _folded(
         for number, row in enumerate(rows[:MOST_ROWS], place):
             _row(row, number, names)
         if len(rows) > MOST_ROWS:
-            st.caption(f"Only the first {MOST_ROWS} of them are drawn.")
+            st.caption(f"Only the first {MOST_ROWS} are shown.")
 
 
 def _row(row: ComparedRow, place: int, names: tuple[Mapping[str, str], Mapping[str, str]]) -> None:
@@ -319,7 +319,7 @@ def _places(row: ComparedRow, side: Literal["left", "right"]) -> str:
     differing = [one for one in row.differences if not (_of_two_sorts(row) and _is_missing(one, side))]
     lines = [f"{place.path}: {_value(getattr(place, side))}" for place in differing[:MOST_PLACES]]
     more = len(differing) - MOST_PLACES
-    return "\n".join((*lines, *((f"and {more} more places",) if more > 0 else ())))
+    return "\n".join((*lines, *((f"and {more} more",) if more > 0 else ())))
 
 
 def _of_two_sorts(row: ComparedRow) -> bool:

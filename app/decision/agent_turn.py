@@ -13,7 +13,7 @@ from app.forms.widget_store import DraftStore, Kept
 from simulator.base.json_values import JsonObject, canonical
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
-Kind: TypeAlias = Literal["Say", "Final", "Call tools", "Transfer", "JSON"]
+Kind: TypeAlias = Literal["Reply", "Final", "Call tools", "Transfer", "JSON"]
 
 TRANSFER = "transfer_to_agent"
 FINAL_TOOL = "set_model_response"
@@ -38,7 +38,7 @@ class TurnInputs:
         """Which kinds of turn this agent can make."""
         kinds: list[Kind] = []
         if self.request.response_schema is None:
-            kinds.append("Say")
+            kinds.append("Reply")
         if self.final_schema is not None:
             kinds.append("Final")
         if self.tools:
@@ -120,7 +120,7 @@ class TurnInputs:
         self.kept.put("kind", kind)
         if kind == "Call tools":
             self._seed_calls(parts)
-        elif kind in {"Say", "Final"}:
+        elif kind in {"Reply", "Final"}:
             self.kept.put("say", _text_of(parts))
         self.kept.put("response_parts", write_json([dict(part) for part in parts]))
 
@@ -148,12 +148,14 @@ class TurnInputs:
 
     def _kind_of(self, parts: Sequence[JsonObject]) -> Kind:
         names = [_name_of(part) for part in parts]
-        if "Final" in self.kinds and (names == [FINAL_TOOL] or (not any(names) and "Say" not in self.kinds)):
+        if "Final" in self.kinds and (
+            names == [FINAL_TOOL] or (not any(names) and "Reply" not in self.kinds)
+        ):
             return "Final"
         plain = all(set(part) <= {"text", "function_call"} for part in parts)
         if plain and any(names) and "Call tools" in self.kinds and not {TRANSFER, FINAL_TOOL} & set(names):
             return "Call tools"
-        return "Say" if plain and not any(names) and "Say" in self.kinds else "JSON"
+        return "Reply" if plain and not any(names) and "Reply" in self.kinds else "JSON"
 
     def _seed_calls(self, parts: Sequence[JsonObject]) -> None:
         calls = [call for part in parts if isinstance(call := part.get("function_call"), dict)]

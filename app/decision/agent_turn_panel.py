@@ -51,7 +51,7 @@ def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) ->
     _last_message(inputs)
     if request.failure is not None:
         st.error(
-            "The agent's own model failed. Make the turn yourself, or ask it once more.",
+            "The agent's model failed. Write the turn yourself, or ask the model again.",
             icon=":material/error:",
         )
         st.code(literal(request.failure), language=None, wrap_lines=True)
@@ -66,17 +66,17 @@ def _last_message(inputs: TurnInputs) -> None:
     if not contents:
         return
     parts = contents[-1].get("parts")
-    with st.expander("What it answers", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
+    with st.expander("Last message", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
         draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
 
 
 def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
     kept, parts = inputs.kept, inputs.proposed
-    st.caption("The agent's own model proposes")
+    st.caption("Proposed by the agent's model")
     with st.container(border=True, gap="xsmall"):
         draw_parts(parts)
         if not parts:
-            st.caption("Nothing: its answer holds no text and no call.")
+            st.caption("Empty: no text and no calls.")
     real = _real_tools(parts, around)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
         accepted = bool(parts) and accept(kept, "Accept", "accept_proposal", shortcut=not real)
@@ -86,7 +86,7 @@ def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
             "Reject",
             key=kept.key("write"),
             icon=":material/block:",
-            help="Write another turn in its place",
+            help="Write another turn instead",
             on_click=inputs.write_another,
         )
         again = _own_model(inputs, around, "Ask again")
@@ -103,12 +103,12 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Comman
         parts = turn_form(inputs, tried=tried)
     real = _real_tools(parts or (), around)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
-        sent = accept(kept, "Make this turn", shortcut=not real)
+        sent = accept(kept, "Send", shortcut=not real)
         if held:
             st.button(
-                "Back to the proposal", key=kept.key("back"), type="tertiary", on_click=inputs.show_proposal
+                "Back to proposal", key=kept.key("back"), type="tertiary", on_click=inputs.show_proposal
             )
-        own = _own_model(inputs, around, "Ask the model again" if held else "Let the model answer")
+        own = _own_model(inputs, around, "Ask the model again" if held else "Ask the model")
     _say_what_holds_it(inputs, around, real)
     if own:
         return RunReal(key=inputs.request.key)
@@ -127,10 +127,12 @@ def _real_tools(parts: Sequence[JsonObject], around: Surroundings) -> list[str]:
 def _say_what_holds_it(inputs: TurnInputs, around: Surroundings, real: list[str]) -> None:
     """Say why keys do not send a turn, and why its model cannot be asked; the words come from outside."""
     if real:
-        st.caption("These tools really run when you send this turn, so only a click sends it:")
+        st.caption(
+            "These tools run for real when you send this turn. Only a click sends it, not the keyboard:"
+        )
         st.text(literal(", ".join(real)))
     if reason := around.without_model.get(inputs.request.agent):
-        st.caption("The agent's own model cannot be asked:")
+        st.caption("The agent's model is not available:")
         st.text(literal(reason))
 
 
@@ -141,7 +143,7 @@ def _own_model(inputs: TurnInputs, around: Surroundings, label: str) -> bool:
         type="tertiary",
         icon=":material/smart_toy:",
         disabled=inputs.request.agent in around.without_model,
-        help="The agent's own model takes this one turn; the next ones stay with whoever plays the agent",
+        help="The agent's model makes this turn only. Later turns stay with the current player.",
     )
 
 
@@ -176,7 +178,7 @@ def turn_form(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
         choice(inputs.kept, "kind", "Kind of turn", inputs.kinds)
     kind = inputs.kind
     match kind:
-        case "Say":
+        case "Reply":
             return _say(inputs, tried=tried)
         case "Final":
             return _final(inputs, tried=tried)
@@ -191,38 +193,36 @@ def turn_form(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
 
 
 def _say(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
-    text = editor(
-        inputs.kept, "say", "What the agent says; with no call beside it, this ends its turn", fewest=6
-    )
+    text = editor(inputs.kept, "say", "Agent reply (ends the turn)", fewest=6)
     if text.strip():
         return ({"text": text},)
     if tried:
-        not_ready("There is nothing to say yet; write a text first.")
+        not_ready("Nothing to send yet. Write a reply first.")
     return None
 
 
 def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
-    st.caption("The final answer, as the agent's output schema wants it")
+    st.caption("Final response, in the agent's output schema")
     name = "final_edited" if inputs.is_editing else "final"
     result = schema_form(inputs.kept, name, inputs.final_schema or {}, inputs.final_seed(), tried=tried)
     misfit_list(result.misfits)
     if not result.problems:
         return inputs.final_parts(result.value)
     if tried:
-        not_ready("The final answer is not complete yet. Each field that needs something says what.")
+        not_ready("The final response is incomplete. Each field with a problem shows it.")
     return None
 
 
 def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
-    with st.expander("Say something before the calls", type="compact", key=inputs.kept.key("before_fold")):
+    with st.expander("Add text before the calls", type="compact", key=inputs.kept.key("before_fold")):
         before = editor(inputs.kept, "before", "Text before the calls", fewest=3, bare=True)
     drawn = [_call(inputs, number, row, tried=tried) for number, row in enumerate(inputs.rows)]
     st.button(
-        "Add a call" if drawn else "Add the first call",
+        "Add call",
         key=inputs.kept.key("add_call"),
         icon=":material/add:",
         type="tertiary",
-        help="All calls of one turn are made at once",
+        help="All calls of a turn are made at once",
         on_click=inputs.add_row,
     )
     calls = [call for call in drawn if call is not None]
@@ -231,9 +231,9 @@ def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
         return (*said, *calls)
     if tried:
         not_ready(
-            "A call is not complete yet: choose its tool, and fill in what it asks for."
+            "A call is incomplete. Choose its tool and fill in its arguments."
             if drawn
-            else "There is no call yet; add one first."
+            else "No calls yet. Add one first."
         )
     return None
 
@@ -251,7 +251,7 @@ def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObje
                 index=None,
                 format_func=literal,
                 key=kept.widget(f"tool{row}", first),
-                placeholder="Choose a tool, or write a name",
+                placeholder="Choose a tool or type a name",
                 accept_new_options=True,
             )
             st.button(
@@ -268,9 +268,9 @@ def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObje
 def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonObject | None:
     tool, seed = inputs.tools.get(name), inputs.seed(row)
     if tool is None:
-        st.caption("The agent has no tool of this name; the framework will answer that there is none.")
+        st.caption("The agent has no tool with this name. ADK will respond that it does not exist.")
     else:
-        details("What the tool says of itself", tool.description)
+        details("Tool description", tool.description)
     result = schema_form(
         inputs.kept,
         f"args{row}_{slug(name)}",
@@ -282,14 +282,14 @@ def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonO
     if result.problems:
         return None
     if not isinstance(result.value, dict):
-        not_ready("The arguments of a call are a JSON object.")
+        not_ready("The arguments must be a JSON object.")
         return None
     return {"function_call": {"name": name, "args": result.value}}
 
 
 def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     target = st.selectbox(
-        "Hand over to",
+        "Transfer to",
         inputs.request.transfer_targets,
         index=None,
         format_func=literal,
@@ -300,7 +300,7 @@ def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
     if target:
         return ({"function_call": {"name": TRANSFER, "args": {"agent_name": target}}},)
     if tried:
-        not_ready("Choose the agent first.")
+        not_ready("Choose an agent first.")
     return None
 
 
@@ -308,14 +308,14 @@ def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
     text = editor(
         inputs.kept,
         "response_parts",
-        "Parts of the turn, as google-genai writes them (JSON)",
+        "Parts of the turn (google-genai JSON)",
         _PARTS_EXAMPLE,
         fewest=8,
     )
     try:
         return tuple(_objects(parse_json(text)))
     except JsonTextError as error:
-        not_ready(f"The parts are not JSON yet. {error}")
+        not_ready(f"The parts are not valid JSON. {error}")
     except TypeError as error:
         not_ready(str(error))
     return None
@@ -323,7 +323,7 @@ def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
 
 def _objects(value: object) -> Iterator[JsonObject]:
     if not isinstance(value, list) or not value or not all(isinstance(part, dict) for part in value):
-        raise TypeError('The parts are a JSON list of objects, for example [{"text": "Hello"}].')
+        raise TypeError('The parts must be a JSON list of objects, for example [{"text": "Hello"}].')
     yield from value
 
 
@@ -348,7 +348,7 @@ def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
             st.text(literal(tool.description))
             st.code(write_json(dict(tool.parameters)), language="json", wrap_lines=True)
     if request.response_schema is not None:
-        st.caption("The final answer must fit")
+        st.caption("Schema of the final response")
         st.code(write_json(dict(request.response_schema)), language="json", wrap_lines=True)
     if request.other_config:
         st.caption("Other settings")

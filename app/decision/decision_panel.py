@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 import streamlit as st
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 
 _FEWEST_FOR_ALL = 2
-_ONE = "1 waits for you; you may also go on asking"
+_ONE = "1 call waiting; you can also send a message"
 
 
 def decision_panel(
@@ -72,7 +73,7 @@ def decision_panel(
             decided: Command | None = running(view, alone=not line)
         if not line:
             if not (view.running or view.busy):
-                st.caption("Nothing waits for you.")
+                st.caption("Nothing is waiting for you.")
             return decided
         with place():
             decided = came_back(view) or decided
@@ -80,7 +81,7 @@ def decision_panel(
         chosen = queue.chosen.thing
         with place():
             if queue.is_line:
-                decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
+                decided = _line_head(view, drafts, [each.thing for each in line if each.thing]) or decided
                 queue.draw()
         return _draw(view, drafts, head, chosen, around) or decided
 
@@ -113,20 +114,26 @@ def _draw(
             assert_never(thing)
 
 
-def _line_head(view: SimulationView, drafts: DraftStore, count: int) -> AnswerTools | None:
+def _line_head(view: SimulationView, drafts: DraftStore, things: Sequence[Thing]) -> AnswerTools | None:
     """Draw the head of the line, with the way to answer all its tool calls at once."""
     requests = [request for request in view.pending if isinstance(request, ToolRequest)]
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
-        st.caption(f"{count} wait for you, in any order" if count > 1 else _ONE, width="content")
+        st.caption(_counted(things) if len(things) > 1 else _ONE, width="content")
         st.space("stretch")
         clicked = len(requests) >= _FEWEST_FOR_ALL and st.button(
             f"Accept all {len(requests)} drafts",
             key="accept_all",
             type="tertiary",
             icon=":material/done_all:",
-            help="Each call is answered with what stands in its editor: its draft, or what you made of it",
+            help="Each call gets the response in its editor: its draft, or your edits",
         )
     return _all_drafts(requests, drafts) if clicked else None
+
+
+def _counted(things: Sequence[Thing]) -> str:
+    """Say how many things wait: calls, or turns of agents among them."""
+    calls = "calls " if all(isinstance(thing, (ToolRequest, OpenCall)) for thing in things) else ""
+    return f"{len(things)} {calls}waiting; answer in any order"
 
 
 def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
@@ -136,7 +143,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
         try:
             answer = tool_inputs(drafts, request).answer()
         except NotReadyError as error:
-            not_ready(f"Call {number} in the line can't be sent, so none was. {error}")
+            not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None
         answers.append(AnswerTool(key=request.key, answer=answer))
     return AnswerTools(answers=tuple(answers))
@@ -154,11 +161,13 @@ def came_back(view: SimulationView) -> GoOn | None:
         border=True, horizontal=True, vertical_alignment="center", gap="small", key="came_back"
     ):
         with st.container(width="stretch", gap=None):
-            st.badge("You came back to here", icon=":material/history:", color="blue")
+            st.badge("You returned to this step", icon=":material/history:", color="blue")
             st.text(
-                literal(f"{', '.join(names)} would answer. Answer another way, or let it go on as it was.")
+                literal(
+                    f"Would be answered by: {', '.join(names)}. Answer differently, or continue as before."
+                )
             )
-        asked = st.button("Go on", key="go_on", icon=":material/play_arrow:")
+        asked = st.button("Continue", key="go_on", icon=":material/play_arrow:")
     return GoOn() if asked else None
 
 
@@ -167,7 +176,7 @@ def came_back(view: SimulationView) -> GoOn | None:
 
 _TALL = 240
 _MANY_LINES = 11
-_WARNING = "The code runs in the agent's own code executor, with all that it does to the world."
+_WARNING = "The code runs in the agent's code executor, with all its side effects."
 
 
 def code_decision(kept: Kept, request: CodeRequest) -> Command | None:
@@ -177,10 +186,10 @@ def code_decision(kept: Kept, request: CodeRequest) -> Command | None:
         may_have_run("code")
     tall = request.code.count("\n") >= _MANY_LINES
     st.code(literal(request.code), language="python", wrap_lines=True, height=_TALL if tall else "content")
-    printed = editor(kept, "response_stdout", "What it prints (stdout)", fewest=5)
+    printed = editor(kept, "response_stdout", "Output (stdout)", fewest=5)
     errors = editor(kept, "response_stderr", "Errors (stderr)", fewest=2)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
-        clicked = accept(kept, "Answer")
+        clicked = accept(kept, "Send output")
         real = run_for_real(kept, "code", _WARNING)
     if real:
         return RunReal(key=request.key)
@@ -199,7 +208,7 @@ def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
     original = _object(call.arguments, "originalFunctionCall")
     asked = _object(call.arguments, "toolConfirmation")
     heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
-    st.text(literal(str(asked.get("hint") or "May this tool run?")))
+    st.text(literal(str(asked.get("hint") or "Allow this tool to run?")))
     arguments(original.get("args"))
     with place():
         payload, ready = _payload(kept, asked.get("payload"))
@@ -215,12 +224,12 @@ def _payload(kept: Kept, wanted: JsonValue) -> tuple[JsonValue, bool]:
     """Draw the editor for what the tool wants to know beside yes or no, if it does."""
     if wanted is None:
         return None, True
-    text = editor(kept, "response_payload", "What the tool wants to know (JSON)", write_json(wanted))
+    text = editor(kept, "response_payload", "Payload for the tool (JSON)", write_json(wanted))
     return json_of(text, "The payload")
 
 
 def _late(kept: Kept, call: OpenCall) -> Reply | None:
-    badge = ("has answered once", "", "gray") if call.answered else ("waits for its result", "", "orange")
+    badge = ("answered once", "", "gray") if call.answered else ("waiting for its result", "", "orange")
     heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
     schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
     message = call.arguments.get("message")
@@ -234,7 +243,7 @@ def _late(kept: Kept, call: OpenCall) -> Reply | None:
     text = editor(kept, "response_late", "Late result (JSON)", '{"status": "done"}', fewest=6)
     with place():
         value, ready = json_of(text, "The result")
-    clicked = accept(kept, "Send the result")
+    clicked = accept(kept, "Send result")
     return Reply(call_id=call.call_id, response=value) if clicked and ready else None
 
 
@@ -247,8 +256,8 @@ def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None
     with place():
         misfit_list(result.misfits)
         if tried and result.problems:
-            not_ready("The answer is not complete yet.")
-    clicked = accept(kept, "Send the answer")
+            not_ready("The reply is incomplete.")
+    clicked = accept(kept, "Send reply")
     return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
 
 
@@ -257,16 +266,17 @@ def another_query(kept: Kept, session: SimulationSession) -> SubmitQuery | None:
     final = session.history[-1] if session.history else None
     if session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
         st.success(
-            "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
+            "The agent has replied. Export the trace, or send another message.",
+            icon=":material/check_circle:",
         )
         st.text(literal(final.content))
     else:
-        st.caption("What is open stays open; the agent hears your query first.")
-    text = editor(kept, "again_text", "Query", fewest=5)
+        st.caption("Open calls stay open. The agent gets your message first.")
+    text = editor(kept, "again_text", "Message", fewest=5)
     if accept(kept, "Send"):
         if text.strip():
             return SubmitQuery(message=text)
-        not_ready("There is nothing to send yet; write a query first.")
+        not_ready("Nothing to send yet. Write a message first.")
     return None
 
 

@@ -38,7 +38,7 @@ def draft_source(
     asked = _at_work(inputs) if request.drafting else _offline_or_made(inputs, settings)
     if request.draft_problem:
         with st.container(horizontal=True, gap="xsmall", key="draft_problem"):
-            st.badge("No draft by the model", icon=":material/warning:", color="orange")
+            st.badge("No model draft", icon=":material/warning:", color="orange")
             st.text(literal(request.draft_problem))
     if inputs.newer_draft:
         _newer(inputs)
@@ -60,7 +60,7 @@ def _is_first_time(inputs: ToolInputs) -> bool:
 
 def _at_work(inputs: ToolInputs) -> StopDrafting | None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="drafting"):
-        st.badge("Model at work", icon=":material/progress_activity:", color="blue")
+        st.badge("Model is drafting", icon=":material/progress_activity:", color="blue")
         st.text(literal(inputs.request.drafting))
         st.space("stretch")
         stop = st.button(
@@ -102,34 +102,34 @@ def _offline_or_made(
 
 def _draw_button(inputs: ToolInputs) -> bool:
     return st.button(
-        "Another one",
+        "New draft",
         key=inputs.kept.key("draw_again"),
         icon=":material/casino:",
         type="tertiary",
-        help="Draw anew what is drawn in this draft, such as names and numbers. Undo brings this one back",
+        help="Redraw the random values of this draft, such as names and numbers. Undo restores this draft",
     )
 
 
 def _ask_button(inputs: ToolInputs, model: str, *, again: bool) -> bool:
     return st.button(
-        f"{'Ask again' if again else 'Ask'} {safe_label(model, _LABEL)}",
+        f"Ask {safe_label(model, _LABEL)}{' again' if again else ''}",
         key=inputs.kept.key("ask_model"),
         icon=":material/auto_awesome:",
         type="tertiary",
-        help="Let the environment's model draft an answer; you can answer meanwhile",
+        help="The environment model drafts a response. You can answer before it is done.",
     )
 
 
 def _newer(inputs: ToolInputs) -> None:
     """Offer a draft that has become another one since somebody began to type."""
     with st.container(border=True, gap="xsmall", key="newer_draft"):
-        st.badge("The draft has changed since you began to write", icon=":material/difference:", color="blue")
+        st.badge("The draft has changed since you started typing", icon=":material/difference:", color="blue")
         found = newer_against_typed(inputs)
-        st.caption("What is yours has a plus, what the draft says now a minus.")
+        st.caption("Lines with + are yours, lines with - are the new draft.")
         difference_lines(found.text, is_cut=found.is_cut)
         with st.container(horizontal=True, gap="xsmall"):
             kept = inputs.kept
-            st.button("Take the new draft", key=kept.key("take_draft"), on_click=take_draft, args=(inputs,))
+            st.button("Use new draft", key=kept.key("take_draft"), on_click=take_draft, args=(inputs,))
             st.button(
                 "Keep mine",
                 key=kept.key("keep_mine"),
@@ -166,11 +166,11 @@ def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             asks = _ask(inputs, settings.simulation_model)
             st.button(
-                "Paste an example",
+                "Paste example",
                 key=inputs.kept.key("paste_example"),
                 icon=":material/content_paste:",
                 type="tertiary",
-                help="Paste a response of this tool: it becomes the draft, and the shape of later drafts",
+                help="Paste a response of this tool. It becomes the draft, and later drafts follow its structure.",
                 on_click=_open_or_close,
                 args=(inputs.kept,),
             )
@@ -183,7 +183,7 @@ def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
 def drawn_places(blanks: Sequence[Blank]) -> None:
     """Draw the places of a draft whose values were drawn: no source says what they are."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="draft_drawn"):
-        st.caption("Drawn, with no source:", width="content")
+        st.caption("Random values:", width="content")
         _places(blanks, ":material/casino:", "gray")
 
 
@@ -211,7 +211,9 @@ def _ask(inputs: ToolInputs, model: str) -> bool:
         icon=":material/auto_awesome:",
         type="tertiary",
         disabled=not model,
-        help="The environment's model drafts a response; you can answer meanwhile" if model else NO_MODEL,
+        help="The environment model drafts a response. You can answer before it is done."
+        if model
+        else NO_MODEL,
     )
 
 
@@ -219,7 +221,7 @@ def _paste(inputs: ToolInputs, settings: EnvironmentSettings) -> ChangeSettings 
     """Draw the field for an example; return the change that it asks for."""
     kept, request = inputs.kept, inputs.request
     text = st.text_area(
-        "Example of a response (JSON or plain text)",
+        "Example response (JSON or plain text)",
         key=kept.widget("example_text", ""),
         height=110,
         placeholder='{"status": "done"}',
@@ -230,10 +232,10 @@ def _paste(inputs: ToolInputs, settings: EnvironmentSettings) -> ChangeSettings 
     try:
         example = read_example(text or "", request.response_schema)
     except JsonTextError as error:
-        not_ready(f"The example is not JSON. {error}")
+        not_ready(f"The example is not valid JSON. {error}")
         return None
     if example.misfits:
-        not_ready("The example does not fit the output schema of the tool.")
+        not_ready("The example does not match the tool's output schema.")
         misfit_list(example.misfits)
         return None
     kept.put(_OPEN, value=False)

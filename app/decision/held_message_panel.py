@@ -40,14 +40,14 @@ def held_message(view: SimulationView) -> GoOn | SeatUser | None:
             st.text(literal(view.user.words))
         with st.container(horizontal=True, gap="xsmall"):
             goes_on = view.user.may_go_on and st.button(
-                "Let it speak", key="user_go_on", icon=":material/play_arrow:"
+                "Continue", key="user_go_on", icon=":material/play_arrow:"
             )
             takes = st.button(
-                "Take over for good",
+                "Take over",
                 key="user_take_over",
                 type="tertiary",
                 icon=":material/front_hand:",
-                help="You speak for the user from now on; under Seats it can be given back",
+                help="You play the user from now on. You can change this under Seats.",
             )
     if goes_on:
         return GoOn()
@@ -58,7 +58,7 @@ def held_to_read(view: SimulationView) -> bool:
     """Draw the same for somebody who may only look, with the message that waits; False where there is nothing to see."""
     seat = view.user.seat
     if seat.ended:
-        st.success("The conversation is over.", icon=":material/task_alt:")
+        st.success("The conversation has ended.", icon=":material/task_alt:")
         return True
     if seat.player == "person":
         return False
@@ -74,7 +74,7 @@ def held_to_read(view: SimulationView) -> bool:
         held = view.user.held
         if held is not None:
             said = text_of(held)
-            st.caption("What the user would say next")
+            st.caption("Next user message")
             if said is None:
                 st.code(show_json(held), language="json", wrap_lines=True)
             else:

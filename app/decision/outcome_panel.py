@@ -25,7 +25,7 @@ from simulator.facts import Failed, Raised, RaisedError, Returned
 LOOK_AGAIN_SECONDS = 1.0
 """How often a preview is drawn anew: what is typed changes it, without a rerun of the page."""
 
-_FOLLOWS = " (as soon as you leave a field, with what you typed)"
+_FOLLOWS = " (updates when you leave a field)"
 
 _ERRORS = (
     ("404", "Not found"),
@@ -65,7 +65,7 @@ def _response_in_style(inputs: ToolInputs, *, tried: bool) -> None:
         case "Form":
             _form(inputs, tried=tried)
         case "Text":
-            editor(kept, "response_text", 'Text; the agent sees it as {"result": "..."}', fewest=6)
+            editor(kept, "response_text", 'Text (the agent sees {"result": "..."})', fewest=6)
     if inputs.style != "Both":
         _wrong(inputs, tried=tried)
 
@@ -93,14 +93,14 @@ def _json(inputs: ToolInputs) -> None:
 def _form(inputs: ToolInputs, *, tried: bool) -> None:
     with place():
         if not inputs.form.shows_text:
-            st.caption("The text is no JSON now: the form shows what it said before.")
+            st.caption("Invalid JSON. The form shows the last valid version.")
     inputs.form.draw(tried=tried or inputs.form.is_last, misfits=inputs.misfits(), live=True)
 
 
 def error_inputs(inputs: ToolInputs) -> None:
     """Draw an error's code and message, with common ones to choose from."""
     kept = inputs.kept
-    st.caption("The tool answers with an error, as data: the agent goes on and can react.")
+    st.caption("The tool returns an error as data. The agent continues and can react to it.")
     with st.container(horizontal=True, gap="xsmall"):
         for code, message in _ERRORS:
             st.button(
@@ -115,9 +115,9 @@ def error_inputs(inputs: ToolInputs) -> None:
     right.text_input("Message", key=kept.widget("error_message", FIRST_MESSAGE), on_change="ignore")
     if inputs.error_shape is not None:
         st.toggle(
-            "As this tool words its errors",
+            "Use this tool's error format",
             key=kept.widget("error_own", initial=True),
-            help="In the shape of the tool's own errors; else just a code and a message",
+            help="Otherwise the error has only a code and a message",
         )
     _live_preview(inputs)
 
@@ -131,7 +131,7 @@ def exception_inputs(inputs: ToolInputs) -> None:
     """Draw an exception's type and message."""
     kept = inputs.kept
     st.caption(
-        "The tool raises. An error handler of the agent may answer in its place; without one the turn ends."
+        "The tool raises an exception. An error handler of the agent can respond instead. Without one, the turn ends."
     )
     known = str(kept.value("exception_type", FIRST_EXCEPTION) or "")
     options = _EXCEPTIONS if known in _EXCEPTIONS or not known else (known, *_EXCEPTIONS)
@@ -149,9 +149,9 @@ def exception_inputs(inputs: ToolInputs) -> None:
 def later_words() -> None:
     """Say what the agent will see of a call that is answered later."""
     st.caption(
-        "The tool keeps working. For now the agent sees no response to this call: its turn goes on with the "
-        "responses to the other calls beside it, and ends where there are none. The late result is given here "
-        "once the turn has ended, and the agent sees it in a turn of its own."
+        "The tool keeps working. For now, the agent gets no response to this call. Its turn continues with "
+        "the responses to its other calls, or ends if there are none. You enter the late result here after "
+        "the turn has ended. The agent gets it in a separate turn."
     )
 
 
@@ -192,12 +192,12 @@ def state_inputs(inputs: ToolInputs) -> None:
         changed = len(inputs.state_delta())
         words = "State changes" + (f" :blue-badge[{changed}]" if changed else "")
     except NotReadyError:
-        words = "State changes :red-badge[not JSON]"
+        words = "State changes :red-badge[invalid JSON]"
     with st.expander(words, type="compact", key=kept.key("state_fold")):
         editor(
             kept,
             "state_delta",
-            "What the call writes into the session's state (JSON object)",
+            "Changes to the session state (JSON object)",
             placeholder='{"last_order": "A-1"}',
             fewest=3,
         )

@@ -55,9 +55,9 @@ def query(
     if held is not None:
         return _held(view, drafts, held)
     if schema is None:
-        chosen = pane_head("Query", FORMS, "query_form")
+        chosen = pane_head("Message", FORMS, "query_form")
     else:
-        chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
+        chosen = pane_head("Message", FORMS_BY_SCHEMA, "query_form_by_schema")
     with pane("decision"):
         with place():
             _before(view)
@@ -86,7 +86,7 @@ def _typed_for_the_turn_before(view: SimulationView, drafts: Drafts) -> str:
 def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | None:
     """Draw a message that waits for a person, in an editor of its own."""
     text = text_of(held)
-    pane_head("Query", ("Held message",), "query_held")
+    pane_head("Message", ("Held message",), "query_held")
     with pane("decision"):
         with place():
             _before(view)
@@ -96,7 +96,7 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
         kept = Kept(drafts, "held", *about)
         another = bool(kept.value("another", initial=False))
         st.button(
-            "Back to the held message" if another else "Write another",
+            "Back to held message" if another else "Write another",
             key="held_another",
             type="tertiary",
             on_click=lambda: kept.put("another", not another),
@@ -111,7 +111,7 @@ def _interrupted(view: SimulationView) -> None:
     """Say why a turn that has not ended does not go on, as where the agent's process ends again and again."""
     st.markdown("**Query**")
     with pane("decision"):
-        problem("The turn cannot go on. Undo a step, or stop the turn.", " ".join(view.problems))
+        problem("The turn cannot continue. Undo a step, or stop the turn.", " ".join(view.problems))
 
 
 def _before(view: SimulationView) -> None:
@@ -120,21 +120,20 @@ def _before(view: SimulationView) -> None:
     last = session.turns[-1] if session.turns else None
     final = session.history[-1] if session.history else None
     if last is None:
-        st.markdown("**What shall the agent be asked?**")
-        st.caption(
-            "Then you play its world: each tool call waits here for your answer, with a draft to start from."
-        )
+        st.markdown("**First user message**")
+        st.caption("Then each tool call waits here for your response, with a draft to start from.")
     elif session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
         st.success(
-            "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
+            "The agent has replied. Export the trace, or send another message.",
+            icon=":material/check_circle:",
         )
         st.text(literal(final.content))
     elif last.stopped:
-        st.info("You stopped the turn. Ask again, or undo a step to go on from there.")
+        st.info("You stopped the turn. Send another message, or undo a step to continue from there.")
     elif last.error is not None:
         problem("The turn ended with an error.", f"{last.error.short_type}: {last.error.message}")
     elif session.state is SessionState.AWAITING_QUERY:
-        st.info("The agent ended this turn without an answer.", icon=":material/info:")
+        st.info("The agent ended this turn without a reply.", icon=":material/info:")
 
 
 def _yourself(failed: FailedStep | None) -> AnswerYourself | None:
@@ -145,16 +144,14 @@ def _yourself(failed: FailedStep | None) -> AnswerYourself | None:
         "Undo and answer yourself",
         key="answer_yourself",
         icon=":material/undo:",
-        help="Go back to where it was asked, and give the answer. You keep this seat until you hand it on.",
+        help="Go back to this step and answer it yourself. You keep the seat until you change it.",
     )
     return AnswerYourself(before=failed.before, seat=failed.seat, target=failed.target) if clicked else None
 
 
 def _expected(schema: JsonObject) -> None:
     """Say what the agent expects; the schema comes from outside."""
-    st.caption(
-        "This agent has an input schema: it expects a JSON object that fits, as the text of the message"
-    )
+    st.caption("This agent has an input schema. The message must be a JSON object that matches it.")
     body = st.expander("Input schema", type="compact")
     body.code(show_json(schema), language="json", wrap_lines=True)
 
@@ -165,7 +162,7 @@ def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
     with place():
         misfit_list(result.misfits if tried else ())
         if tried and result.problems:
-            not_ready("The query is not complete yet.")
+            not_ready("The message is incomplete.")
     if not _send(is_first=True) or result.problems:
         return None
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
@@ -173,7 +170,7 @@ def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
 
 def _text(kept: Kept, before: str, *, is_first: bool, of_held: bool = False) -> SubmitQuery | None:
     text = st.text_area(
-        "What the user would say" if of_held else "Query" if is_first else "Next query",
+        "User message" if of_held else "Message" if is_first else "Next message",
         key=kept.widget("query_text", before),
         placeholder="Write what a user would say.",
         height=140,
@@ -182,13 +179,13 @@ def _text(kept: Kept, before: str, *, is_first: bool, of_held: bool = False) -> 
     if not _send(is_first=is_first, of_held=of_held):
         return None
     if not (text or "").strip():
-        problem("There is nothing to send yet; write a query first.")
+        problem("Nothing to send yet. Write a message first.")
         return None
     return SubmitQuery(message=text or "")
 
 
 def _json(kept: Kept, held: JsonObject | None = None) -> SubmitQuery | None:
-    st.caption("A whole message as google-genai's Content, for files or several parts")
+    st.caption("A full message as google-genai `Content`, for files or several parts")
     text = st.text_area(
         "Message (JSON)",
         key=kept.widget("query_json", show_json(held) if held else '{"parts": [{"text": ""}]}'),
@@ -223,30 +220,30 @@ def complete(view: SimulationView) -> Complete | None:
     if view.session.state is not SessionState.COMPLETED:
         return None
     ended = st.button(
-        "Complete",
+        "End conversation",
         key="complete",
         icon=":material/task_alt:",
-        help="Say that the conversation is over: nobody speaks for the user any more. You can go back on it.",
+        help="No more user messages are sent. You can reopen the conversation.",
     )
     return Complete(over=True) if ended else None
 
 
 def over(view: SimulationView) -> Complete | None:
     """Draw what stands where the user would speak, when the conversation is over."""
-    pane_head("Query", ("Over",), "query_over")
+    pane_head("Message", ("Ended",), "query_over")
     with pane("decision"):
         turns = len(view.session.turns)
         st.success(
-            f"The conversation is over, after {turns} turn{'' if turns == 1 else 's'}. Export the trace.",
+            f"The conversation ended after {turns} turn{'' if turns == 1 else 's'}. Export the trace.",
             icon=":material/task_alt:",
         )
         final = view.session.history[-1]
         if isinstance(final, FinalResponse):
             st.text(literal(final.content))
         again = st.button(
-            "Go on after all",
+            "Reopen conversation",
             key="go_on_after_all",
             icon=":material/chat:",
-            help="The user speaks again, whoever sits there",
+            help="Continues the conversation with the same players",
         )
     return Complete(over=False) if again else None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_PILLS = 6
 """More than these stand in a list to choose from."""
 
-_WHICH = "Which of them to decide"
+_WHICH = "Waiting decisions"
 _NAME = 24
 _LONGEST = 40
 
@@ -55,7 +55,9 @@ def waiting(view: SimulationView) -> tuple[Waiting, ...]:
     ]
     unanswered = sum(not call.answered for call in view.session.open_calls)
     query = (
-        [Waiting(key="query", words="Ask something else" if unanswered else "Next query")] if calls else []
+        [Waiting(key="query", words="Send another message" if unanswered else "Next message")]
+        if calls
+        else []
     )
     return (*calls[:unanswered], *query, *calls[unanswered:])
 
@@ -155,5 +157,7 @@ def _open_words(call: OpenCall) -> str:
         original = call.arguments.get("originalFunctionCall")
         return f"Confirm {original.get('name')}" if isinstance(original, dict) else "Confirm a call"
     return (
-        f"Late result of {call.tool_name}" if not call.tool_name.startswith("adk_") else "The agent asks you"
+        f"Late result of {call.tool_name}"
+        if not call.tool_name.startswith("adk_")
+        else "Question from the agent"
     )

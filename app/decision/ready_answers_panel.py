@@ -32,11 +32,11 @@ def ready_answers(inputs: ToolInputs) -> bool:
         return False
     kept = inputs.kept
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="ready_head"):
-        st.caption("Ready answers", width="content", help=_HELP)
+        st.caption("Candidates", width="content", help=_HELP)
         st.space("stretch")
         if set_aside_now(inputs) is not None:
             st.button(
-                "Bring back what you typed",
+                "Restore your text",
                 key=kept.key("bring_back"),
                 type="tertiary",
                 icon=":material/restore:",
@@ -56,8 +56,8 @@ def _key(candidate: Candidate, number: int) -> str:
 
 
 _HELP = (
-    "A number puts the answer into the editor, Shift with the number gives it at once. "
-    "The keys work while no input has the cursor."
+    "Press a number to put a candidate into the editor. Press Shift and the number to send it at once. "
+    "The keys work only when no input has focus."
 )
 
 
@@ -83,13 +83,13 @@ def _line(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
             )
             st.text(literal(_source(candidate)), wrap=False)
         st.button(
-            "Give",
+            "Use",
             key=kept.key(f"give_{label}"),
             type="tertiary",
             shortcut=f"Shift+{number}",
             on_click=choose,
             args=(inputs, candidate),
-            help="Give this answer at once",
+            help="Send this candidate at once",
         )
     with place():
         if is_held:
@@ -109,7 +109,7 @@ def draft_difference(inputs: ToolInputs) -> None:
     if not found.text and not found.is_cut:
         return
     is_offer = inputs.mode == "Response" and inputs.offer() is not None
-    words = f"Against the draft: :green-badge[+{found.added}] :red-badge[\u2212{found.removed}]"
+    words = f"Changes to the draft: :green-badge[+{found.added}] :red-badge[\u2212{found.removed}]"
     key = inputs.kept.key(f"diff_{'offer' if is_offer else 'typed'}")
     with st.expander(words, type="compact", key=key, expanded=is_offer):
         difference_lines(found.text, is_cut=found.is_cut)

@@ -71,7 +71,7 @@ def heading(name: str, *badges: tuple[str, str, str]) -> DeltaGenerator:
 def arguments(value: JsonValue, title: str = "Arguments") -> None:
     """Show the arguments of a call, as far as they are not too long to leave room for the answer."""
     if not value:
-        st.caption("Called without arguments")
+        st.caption("No arguments")
         return
     st.caption(title)
     text = show_json(value)
@@ -123,7 +123,7 @@ def json_of(text: str, what: str) -> tuple[JsonValue, bool]:
     try:
         return parse_json(text), True
     except JsonTextError as error:
-        not_ready(f"{what} is not JSON yet. {error}")
+        not_ready(f"{what} is not valid JSON. {error}")
         return None, False
 
 
@@ -173,14 +173,14 @@ def run_for_real(kept: Kept, what: str, warning: str) -> bool:
     """Draw the way to let the real thing answer, behind a second click; True when it was asked for."""
     with st.popover(f"Run real {what}", icon=":material/bolt:", key=kept.key("real_menu")):
         st.caption(warning)
-        return st.button(f"Run the real {what} now", key=kept.key("real"), icon=":material/bolt:")
+        return st.button(f"Run real {what} now", key=kept.key("real"), icon=":material/bolt:")
 
 
 def may_have_run(what: str) -> None:
     """Warn that the real thing ran before: its answer never arrived, or the step was taken back."""
     st.warning(
-        f"The real {what} has been started for this once before. Its answer is not part of this session: it never "
-        "arrived, or the step was undone. Undoing a step does not undo what was really done. Look there "
-        "first; run it again only if doing so twice is harmless.",
+        f"The real {what} was already started once for this step. Its response is not part of this session: "
+        "it never arrived, or the step was undone. Undo does not revert real side effects. Check there "
+        "first. Run it again only if running it twice is harmless.",
         icon=":material/history:",
     )

@@ -159,7 +159,7 @@ class ToolInputs:
         try:
             return parse_object(self.kept.value("state_delta", "") or "")
         except JsonTextError as error:
-            raise NotReadyError(f"The state changes are not JSON yet. {error}") from error
+            raise NotReadyError(f"The state changes are not valid JSON. {error}") from error
 
     def misfits(self) -> tuple[Problem, ...]:
         """Say where the response breaks the tool's schema; nothing where there is no response or no schema."""
@@ -192,11 +192,11 @@ class ToolInputs:
             return str(self.kept.value("response_text", "") or "")
         is_form = style == "Form" or (style == "Both" and self.form.is_last)
         if is_form and self.form.shows_text and self.form.result().problems:
-            raise NotReadyError("The form is not complete. Each field that needs something says what.")
+            raise NotReadyError("The form is incomplete. Each field with a problem shows it.")
         try:
             return parse_json(self.text)
         except JsonTextError as error:
-            raise NotReadyError(f"The response is not JSON yet. {error}") from error
+            raise NotReadyError(f"The response is not valid JSON. {error}") from error
 
     def _failed(self) -> Outcome:
         code = str(self.kept.value("error_code", FIRST_CODE) or "").strip()
@@ -223,7 +223,7 @@ class ToolInputs:
     def _raised(self) -> Outcome:
         name = str(self.kept.value("exception_type", FIRST_EXCEPTION) or "").strip()
         if not re.fullmatch(r"([A-Za-z_][\w.]*:)?[A-Za-z_][\w.]*", name):
-            raise NotReadyError("An exception needs its type: a name such as TimeoutError, or module:Name.")
+            raise NotReadyError("An exception needs a type: a name such as TimeoutError, or module:Name.")
         return raised(name, str(self.kept.value("exception_message", "") or "")).outcome
 
     # ------------------------------------------------------------ where it comes from

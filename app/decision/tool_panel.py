@@ -46,15 +46,14 @@ from simulator.session.history import HistoryEntry
 
 _HELD = "held"
 _WARNING = (
-    "The tool's own code runs, with these arguments and with whatever it does to the world. "
-    "The other calls stay with you."
+    "The tool's code runs with these arguments and all its side effects. You still answer the other calls."
 )
 _OFF_SCHEMA = ("off schema", ":material/warning:", "orange")
 _ON_SCHEMA = ("schema ok", ":material/check:", "green")
 _GUESS = ("guess", ":material/help:", "orange")
 _LABELS = {
     "Response": "Accept",
-    "Error": "Answer with this error",
+    "Error": "Return this error",
     "Exception": "Raise this exception",
     "Later": "Answer later",
 }
@@ -185,7 +184,7 @@ def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
             "Reset",
             key=kept.key("reset"),
             type="tertiary",
-            help="Go back to the draft as it was offered",
+            help="Go back to the original draft",
             on_click=_reset,
             args=(kept,),
         )
@@ -213,7 +212,7 @@ def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat 
     """Draw the choice, its body only while it is open; return the change of seats. This call moves along, too."""
     now = around.seats.of_tool(tool_name)
     body = st.popover(
-        f"From now on: {PLAYERS[now].short}",
+        f"Answered by: {PLAYERS[now].short}",
         icon=":material/switch_account:",
         key=kept.key("players"),
         on_change="rerun",
@@ -226,7 +225,7 @@ def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat 
 
 def _players(kept: Kept, tool_name: str, now: ToolPlayer, around: Surroundings) -> ChangeSeat | None:
     chosen: ChangeSeat | None = None
-    st.caption(f"Who answers {safe_label(tool_name, _NAME)} from now on, this call too")
+    st.caption(f"Calls to {safe_label(tool_name, _NAME)}, including this one, are answered by")
     for player, words in PLAYERS.items():
         missing = lacks(player, tool_name, around.settings.simulation_model, around.recorded)
         with st.container(gap=None, key=f"player_{player}"):
@@ -264,8 +263,8 @@ def contradictions(
         return False
     insists = False
     with st.container(border=True, gap="xsmall", key="contradictions"):
-        count = "a contradiction" if len(found) == 1 else f"{len(found)} contradictions"
-        words = f"Not given: it holds {count}" if is_held else f"This answer holds {count}"
+        count = "1 contradiction" if len(found) == 1 else f"{len(found)} contradictions"
+        words = f"Not sent: {count}" if is_held else f"This response has {count}"
         st.badge(words, icon=":material/error:", color="red" if is_held else "orange")
         for number, each in enumerate(found[:_MOST]):
             st.text(literal(each.what))
@@ -274,10 +273,8 @@ def contradictions(
         if len(found) > _MOST:
             st.caption(f"and {len(found) - _MOST} more")
         if is_held:
-            st.caption("Change the answer, or give it as it is: it will be marked in the world.")
-            insists = st.button(
-                "Give it all the same", key=kept.key("insist"), icon=":material/priority_high:"
-            )
+            st.caption("Change the response, or send it anyway. It is then flagged in the world.")
+            insists = st.button("Send anyway", key=kept.key("insist"), icon=":material/priority_high:")
     return insists
 
 
@@ -309,23 +306,23 @@ def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
     is_auto = around.seats.of_tool(request.tool_name) == "auto"
     if (request.note or is_auto) and not request.would_answer:
         with st.container(border=True, gap=None, key="why_mine"):
-            words = "Auto stopped here for you" if is_auto else "Why this call is yours"
+            words = "Auto stopped here" if is_auto else "Why you are asked"
             st.badge(words, icon=":material/pan_tool:", color="orange")
-            st.text(literal(request.note or "A rule, or what is open here, needs a person."))
+            st.text(literal(request.note or "A rule or missing information needs a person."))
             if is_auto:
-                st.caption("Once you have answered, it goes on by itself.")
+                st.caption("Auto continues after your response.")
     for label in request.modifiers:
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             st.badge(safe_label(label), icon=":material/tune:", color="violet")
-            st.caption("will delay, change or lose whatever you answer", width="content")
+            st.caption("will delay, change or drop your response", width="content")
 
 
 def what_else(inputs: ToolInputs, around: Surroundings) -> None:
     """Draw what the tool says of itself, why no rule answered, and the recorded call that is nearest."""
     request = inputs.request
-    details("What the tool says of itself", request.description)
+    details("Tool description", request.description)
     reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
-    details("Why no rule answered, nearest first", reasons)
+    details("Rules that did not match", reasons)
     found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
     if found:
         _nearest(inputs, found[0], is_open=around.seats.of_tool(request.tool_name) == "recorded")
@@ -333,16 +330,16 @@ def what_else(inputs: ToolInputs, around: Surroundings) -> None:
 
 def _nearest(inputs: ToolInputs, near: Near, *, is_open: bool) -> None:
     with st.expander(
-        "Nearest recorded call", type="compact", key=inputs.kept.key("nearest"), expanded=is_open
+        "Closest recorded call", type="compact", key=inputs.kept.key("nearest"), expanded=is_open
     ):
         st.text(literal(near.call.place))
         for words in near.differs[:_MOST_DIFFERENCES]:
             st.text(literal(words))
         if not near.differs:
-            st.caption("It was called with the same arguments.")
+            st.caption("Same arguments.")
         st.code(literal(show_json(near.call.response)), language="json", wrap_lines=True)
         st.button(
-            "Put its answer into the editor",
+            "Copy response to editor",
             key=inputs.kept.key("take_recorded"),
             on_click=put_value,
             args=(inputs, near.call.response),

@@ -50,7 +50,7 @@ def page_head(name: str, session: str, shown: Badge, key: str, *, back_help: str
         badge(shown)
         st.space("stretch")
         return st.button(
-            "Back to the session",
+            "Back to session",
             key=f"{key}_back",
             type="tertiary",
             icon=":material/arrow_back:",
@@ -110,13 +110,13 @@ def reports(texts: Sequence[str]) -> None:
         return
     with st.container(border=True, gap="xsmall", key="reports"):
         st.warning(
-            "A part of the agent reported a problem in this turn.",
+            "A component of the agent reported a problem in this turn.",
             icon=":material/warning:",
         )
         for text in list(reversed(texts))[:SHOWN_REPORTS]:
             st.code(literal(text), language=None, wrap_lines=True)
         if len(texts) > SHOWN_REPORTS:
-            st.caption("All of them are in the notes above.")
+            st.caption("The notes above list all of them.")
 
 
 def problem(title: str, detail: str = "") -> None:

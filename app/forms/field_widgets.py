@@ -280,7 +280,7 @@ class FieldDrawer:
             st.toggle(
                 place.label,
                 key=self._kept.widget(name, held.given),
-                help=_help(member.field) or "Not required; switched off, it is left out",
+                help=_help(member.field) or "Optional. If off, the field is left out",
             )
             if given:
                 with st.container(border=isinstance(held.raw, RawObject)):
@@ -292,7 +292,7 @@ class FieldDrawer:
 def problem_line(text: str) -> None:
     """Show what is wrong with an input, as plain text."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        st.badge("Mend", icon=":material/error:", color="red")
+        st.badge("Fix", icon=":material/error:", color="red")
         st.text(literal(text))
 
 

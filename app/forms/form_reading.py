@@ -93,7 +93,7 @@ def _read(  # noqa: C901 - one arm for each kind of input
 def _read_text(field: Field, text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
     if isinstance(field, TextField) and not is_format(field, text):
         example = "2025-12-31" if field.format == "date" else "2025-12-31T09:30:00Z"
-        problems.append(FieldProblem(path=path, message=f"a {field.format} is needed, for example {example}"))
+        problems.append(FieldProblem(path=path, message=f"enter a {field.format}, for example {example}"))
         return
     yield text
 
@@ -104,7 +104,7 @@ def _read_number(
     whole = isinstance(field, NumberField) and field.is_integer
     if number is None or (whole and number != int(number)):
         wanted = "a whole number" if whole else "a number"
-        problems.append(FieldProblem(path=path, message=f"{wanted} is needed"))
+        problems.append(FieldProblem(path=path, message=f"enter {wanted}"))
         return
     yield int(number) if whole else number
 
@@ -151,7 +151,7 @@ def _read_members(
     for name, value in others.items():
         if name in names:
             problems.append(
-                FieldProblem(path=(*path, name), message="stands twice: here and in the other fields")
+                FieldProblem(path=(*path, name), message="is set twice: here and in the other fields")
             )
         else:
             yield name, value

@@ -87,7 +87,7 @@ class SchemaForm:
         place = Place(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
         FieldDrawer(self.kept, notes, live=live).draw(self._field, self._seed(), place)
         if not self._field_has_inputs():
-            st.caption("There is nothing to fill in.")
+            st.caption("No fields to fill in.")
 
     @property
     def is_last(self) -> bool:

@@ -40,11 +40,11 @@ def parse_json(text: str) -> JsonValue:
         JsonTextError: The text is no JSON; the error says where.
     """
     if not text.strip():
-        raise JsonTextError('there is nothing here; write a JSON value, for example {} or "done"', 1, 1)
+        raise JsonTextError('this is empty; enter a JSON value, for example {} or "done"', 1, 1)
     try:
         value: JsonValue = json.loads(
             text,
-            parse_constant=lambda word: _refuse(text, word, "JSON has no such number"),
+            parse_constant=lambda word: _refuse(text, word, "JSON cannot represent NaN or Infinity"),
             parse_float=lambda word: _finite(text, word),
             object_pairs_hook=lambda pairs: _each_key_once(text, pairs),
         )
@@ -64,7 +64,7 @@ def _placed(text: str) -> JsonTextError:
         json_text.read_json(text, constants=True)
     except json_text.JsonTextError as error:
         return JsonTextError(error.reason, error.line, error.column)
-    return JsonTextError("it cannot be read", 1, 1)
+    return JsonTextError("this JSON cannot be read", 1, 1)
 
 
 def parse_object(text: str) -> dict[str, JsonValue]:
@@ -77,7 +77,7 @@ def parse_object(text: str) -> dict[str, JsonValue]:
         return {}
     value = parse_json(text)
     if not isinstance(value, dict):
-        raise JsonTextError('a JSON object is needed here, for example {"name": "value"}', 1, 1)
+        raise JsonTextError('expected a JSON object, for example {"name": "value"}', 1, 1)
     return value
 
 
@@ -108,7 +108,7 @@ def _escaped(text: str) -> str:
 def _each_key_once(text: str, pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        message = "this key stands twice in one object; only one of the two values would count"
+        message = "duplicate key in an object; only one of the two values would be used"
         raise JsonTextError(message, *json_text.line_and_column(text, _second_key(text)))
     return value
 
@@ -140,15 +140,15 @@ def _second_key(text: str) -> int:
 def _reworded(error: json.JSONDecodeError) -> str:
     rest = error.doc[error.pos :].lstrip()
     if rest.startswith("'"):
-        return "JSON writes texts in double quotes"
+        return "JSON strings need double quotes"
     if re.match(r"(True|False|None)\b", rest):
-        return "JSON writes true, false and null in small letters"
+        return "JSON needs true, false and null in lowercase"
     if error.msg == "Extra data":
-        return "something follows after the end of the value"
+        return "unexpected text after the end of the value"
     if error.pos == 0 and error.msg == "Expecting value":
-        return "this is no JSON value; a text stands in double quotes"
+        return "this is not a JSON value; a string needs double quotes"
     if error.msg == "Expecting value":
-        return "a value is expected here: a text in double quotes, a number, true, false, null, [ or {"
+        return "expected a value: a string in double quotes, a number, true, false, null, [ or {"
     return error.msg[:1].lower() + error.msg[1:]
 
 
@@ -166,4 +166,4 @@ def _refuse_half_characters(value: JsonValue) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise JsonTextError("an escape stands for half a character (a lone surrogate)", 1, 1) from error
+        raise JsonTextError("an escape is half a character (a lone surrogate)", 1, 1) from error

@@ -20,7 +20,7 @@ def typed_path(text: str) -> Path:
     try:
         return Path(text.strip()).expanduser().absolute()
     except (RuntimeError, OSError) as error:  # there is no such user, or no folder where this process stands
-        raise ValueError(f"{_short(text)} is no path of a file: {error}") from error
+        raise ValueError(f"{_short(text)} is not a valid file path: {error}") from error
 
 
 def upload_name(name: str, otherwise: str) -> str:
@@ -35,19 +35,19 @@ def upload_name(name: str, otherwise: str) -> str:
 
 def _check(text: str, what: str) -> None:
     if "\x00" in text:
-        raise ValueError(f"The {what} {_short(text)} holds a null character; rename the file.")
+        raise ValueError(f"The {what} {_short(text)} contains a null character. Rename the file.")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        reason = "holds half of a surrogate pair, which is no character"
-        raise ValueError(f"The {what} {_short(text)} {reason}; rename the file.") from None
+        reason = "contains half of a surrogate pair, which is not a character"
+        raise ValueError(f"The {what} {_short(text)} {reason}. Rename the file.") from None
     longest = max((len(part.encode()) for part in text.replace("\\", "/").split("/")), default=0)
     if longest > _LONGEST_NAME:
         raise ValueError(
-            f"The {what} {_short(text)} has a name of {longest} bytes; {_LONGEST_NAME} are the most. Rename the file."
+            f"The {what} {_short(text)} has a name of {longest} bytes. The limit is {_LONGEST_NAME} bytes. Rename the file."
         )
     if size > _LONGEST_PATH:
-        raise ValueError(f"The {what} {_short(text)} has {size} bytes; {_LONGEST_PATH} are the most.")
+        raise ValueError(f"The {what} {_short(text)} has {size} bytes. The limit is {_LONGEST_PATH} bytes.")
 
 
 def _short(text: str) -> str:

@@ -25,7 +25,7 @@ def upload(kept: Kept, into: str, label: str, types: Sequence[str], *, name_into
 
     uploaded: Any = st.file_uploader(label, type=list(types), key=key, on_change=take)
     if uploaded is not None and decoded(uploaded.getvalue()) is None:
-        problem("This file cannot be read.", "It is no text in UTF-8.")
+        problem("This file cannot be read.", "It is not UTF-8 text.")
 
 
 def decoded(content: bytes) -> str | None:

@@ -75,7 +75,7 @@ def acknowledge() -> None:
             del known[key]
     st.session_state[SEEN_KEY] = str(_count())
     with st.container(key="unseen"):
-        st.text_input("Changes of the page that have arrived", key=SEEN_KEY, label_visibility="collapsed")
+        st.text_input("Page changes received", key=SEEN_KEY, label_visibility="collapsed")
 
 
 def _count() -> int:

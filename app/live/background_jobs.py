@@ -101,7 +101,7 @@ class Job(Generic[Result]):
         except ValueError as error:  # what the work refuses, in words for a person
             self._problem = str(error) or type(error).__name__
         except Exception as error:  # noqa: BLE001 - agents' own code may raise anything: it is shown and kept
-            _LOG.exception("A work on an eval set failed")
+            _LOG.exception("A job on an eval set failed")
             self._problem = f"{type(error).__name__}: {error}"
 
     def _report(self, progress: Progress) -> None:

@@ -60,8 +60,8 @@ def check_place(path: str, owner: str, config: SimulatedAgentConfig) -> None:
     try:
         wanted = typed_path(path).resolve()
     except (RuntimeError, OSError) as error:  # no such user, or a loop of links
-        raise ValueError(f"{path!r} is no path of a file: {error}") from error
+        raise ValueError(f"{path!r} is not a valid file path: {error}") from error
     if wanted.suffix != ".json" or not wanted.is_relative_to(folder):
         raise ValueError(
-            f"Several people use this server, so eval sets are written into the agent's folder, as .json files: {folder}"
+            f"This server has several users, so eval sets can only be written to the agent's folder, as .json files: {folder}"
         )

@@ -46,9 +46,9 @@ class Attendant:
             except (
                 ValueError
             ) as error:  # a StoreError: the pages say what cannot be stored; it is tried again
-                _LOG.debug("The store does not answer: %s", error)
+                _LOG.debug("The store does not respond: %s", error)
             except Exception:  # noqa: BLE001 - the thread goes on for the other sessions; the error is in the log
-                _LOG.exception("Looking after the sessions failed")
+                _LOG.exception("Renewing the session leases failed")
 
     def look(self) -> None:
         """Look once how all sessions stand.
@@ -83,7 +83,7 @@ class Attendant:
         if standing.token is None:  # lost with a database that was put back, say
             journal.claim()
         elif standing.token != journal.token:
-            _LOG.info("Session %r is played elsewhere now: %s", live.session_id, standing.where)
+            _LOG.info("Session %r now runs elsewhere: %s", live.session_id, standing.where)
             FOLLOWED.follow(live.session_id, live.owner, journal, standing.where, taken=True)
             registry().close(live.session_id)
         elif standing.place.head == journal.place.head or journal.has_unwritten:

@@ -98,7 +98,7 @@ class LiveSession:
         try:
             self.simulation.journal.release()
         except ValueError:  # a StoreError: the lease ends by itself
-            _LOG.warning("Session %r was not let go of", self.session_id, exc_info=True)
+            _LOG.warning("Session %r was not released", self.session_id, exc_info=True)
 
 
 def title(session: SimulationSession) -> str:
@@ -133,7 +133,7 @@ class Registry:
             resting.close()
         else:
             raise RegistryFullError(
-                "this server keeps no further session open at the moment; close one in the list of sessions, or try again later"
+                "this server has reached its limit of open sessions; close one in the list of sessions, or try again later"
             )
 
     def add(
@@ -154,7 +154,7 @@ class Registry:
         self.check_room()
         with self._lock:
             if session_id in self._sessions:
-                raise ValueError(f"session {session_id!r} is live already")
+                raise ValueError(f"session {session_id!r} is already live")
             live = LiveSession(
                 session_id, simulation, config, directory, order=next(self._order), owner=owner
             )

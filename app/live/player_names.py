@@ -10,8 +10,8 @@ from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 
 AGENT_PLAYERS: dict[AgentPlayer, str] = {
-    "model": "Its own model",
-    "held": "Its model, held for approval",
+    "model": "Its model",
+    "held": "Its model, you approve",
     "person": "You",
 }
 assert set(AGENT_PLAYERS) == set(get_args(AgentPlayer))  # noqa: S101 - a new player must get a name here
@@ -26,41 +26,43 @@ class PlayerWords(Value):
 
 
 PLAYERS: dict[ToolPlayer, PlayerWords] = {
-    "person": PlayerWords(name="You", short="You", does="Each call waits for your answer, with drafts."),
+    "person": PlayerWords(name="You", short="You", does="Each call waits for your response, with drafts."),
     "auto": PlayerWords(
-        name="By itself, until it needs you",
-        short="By itself",
-        does="A recording, the model or a draft answers; a rule that asks, a contradiction or a mere guess stops it for you.",
+        name="Automatic, asks when unsure",
+        short="Auto",
+        does="A recording, the model or a draft responds. You are asked if a rule says so, on a contradiction, or if there is only a guess.",
     ),
     "offline": PlayerWords(
-        name="Drafts, without a model", short="Drafts", does="Each call gets its offline draft at once."
+        name="Generated draft",
+        short="Generator",
+        does="Each call gets its generated draft at once, without a model.",
     ),
     "model": PlayerWords(
-        name="A model makes up answers",
+        name="Model",
         short="Model",
-        does="The environment's model makes each answer; where it fails, the offline draft stands.",
+        does="The environment model writes each response. If it fails, the generated draft is used.",
     ),
     "recorded": PlayerWords(
-        name="Recorded answers",
-        short="Recorded",
-        does="The same call gets its recorded answer; any other call waits for you.",
+        name="Recording",
+        short="Recording",
+        does="The same call gets its recorded response. Any other call waits for you.",
     ),
     "real": PlayerWords(
-        name="The real tool",
+        name="Real tool",
         short="Real",
-        does="The tool's own code runs at each call, with its side effects.",
+        does="The tool's code runs on each call, with its side effects.",
     ),
     "refuse": PlayerWords(
-        name="Nobody: refused",
+        name="Refuse the call",
         short="Refuse",
-        does="Each call is answered with an error: not available here.",
+        does="Each call fails with the error that the tool is not available here.",
     ),
 }
 assert set(PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - a new player must get a name here
 
-NO_MODEL = "No model is set yet: choose one under Environment, Sources."
-NOTHING_RECORDED = "Nothing is recorded of it yet: give a recording under Environment, Sources."
-NO_RECORDING = "Nothing is recorded yet: give a recording under Environment, Sources."
+NO_MODEL = "No model is set. Choose one under Environment > Sources."
+NOTHING_RECORDED = "No recorded calls of this tool. Add a recording under Environment > Sources."
+NO_RECORDING = "No recordings yet. Add one under Environment > Sources."
 
 
 def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[RecordedCall]) -> str:
@@ -81,7 +83,7 @@ def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[Rec
 
 def not_possible(player: ToolPlayer, missing: str) -> str:
     """Say that a player cannot sit down, and what it lacks."""
-    return f"{PLAYERS[player].name}: not possible. {missing}"
+    return f"{PLAYERS[player].name} is not available. {missing}"
 
 
 def not_at_first(player: ToolPlayer) -> str:
@@ -91,7 +93,5 @@ def not_at_first(player: ToolPlayer) -> str:
     """
     missing = lacks(player, EVERY, model="", recorded=())
     return (
-        f"{not_possible(player, missing)} Start with another one, and change the seat then."
-        if missing
-        else ""
+        f"{not_possible(player, missing)} Start with another player, and change it then." if missing else ""
     )

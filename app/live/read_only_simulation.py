@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 GONE = -1
 """The version of a session that may not be looked at any more."""
 
-_GONE = "This session is not shared with you any more."
-_REFUSED = "This session is shared with you to read: nothing was changed. Make a copy to go on with it."
+_GONE = "This session is no longer shared with you."
+_REFUSED = "This session is shared with you read-only. Nothing was changed. Make a copy to continue it."
 
 
 class ReadOnlyError(ValueError):

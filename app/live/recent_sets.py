@@ -60,7 +60,7 @@ def remember_set(owner: str, path: Path, agent: str = "") -> None:
             text = json.dumps(kept.model_dump(), indent=2, ensure_ascii=False)
             write_whole(file, [text.encode()])
     except (OSError, LockTimeoutError, ValueError) as error:
-        _LOG.warning("The eval set %s is not remembered: %s", path, error)
+        _LOG.warning("The eval set %s was not added to the recent sets: %s", path, error)
 
 
 def _file_of(owner: str) -> Path:

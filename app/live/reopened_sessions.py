@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from simulator.store import JournalStore, SessionRecord, StoredJournal
 
 _CHANGED = (
-    "The agent has changed since this session began: {changes}. What has happened stays as it was; what comes next is "
-    "played with the agent as it is now."
+    "The agent has changed since this session began: {changes}. Past steps stay as they were. New steps "
+    "use the agent as it is now."
 )
 _MOST_CHANGES = 6
 """How many changes of an agent are named; of more, the number."""
-_RENAMED = (
-    "The agent {old} is called {new} now. This session goes on with it under the name that it began with."
+_RENAMED = "The agent {old} is now called {new}. This session continues with it under its old name."
+_FITS = (
+    "The agent {name} declares the same tools. If this is the same agent under a new name, continue with it."
 )
-_FITS = "The agent {name} declares the same tools. If it was renamed, continue with it."
-_SEVERAL_FIT = "Several agents declare the same tools ({names}), so which one it is cannot be told."
+_SEVERAL_FIT = "Several agents declare the same tools ({names}). It is unclear which one to use."
 _NONE_FITS = "No other agent declares the same tools."
-_DAMAGED = "A part of this session cannot be read, and what followed it is not shown: "
+_DAMAGED = "Part of this session cannot be read. The steps after it are not shown: "
 
 
 class NotReopenedError(ValueError):

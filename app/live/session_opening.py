@@ -29,7 +29,7 @@ from simulator.session import Seats
 if TYPE_CHECKING:
     from simulator.store import JournalStore
 
-_UNFIT = "Query: it does not fit the input that the agent expects. Without a query the session opens on a form for it."
+_UNFIT = "First user message: it does not match the agent's input schema. Leave it empty to open the session with a form for it."
 
 AgentChoice: TypeAlias = AgentPlayer | Literal["auto"]
 """Who makes the agents' turns; `auto`: each agent's own model where it can be asked, else the person."""
@@ -81,13 +81,13 @@ def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
         StartFormError: The user id is empty, the state is no JSON object, or who shall answer the tools lacks something.
     """
     if not form.user_id.strip():
-        raise StartFormError("User id: it cannot be empty; ADK keeps sessions by user.")
+        raise StartFormError("User ID: it must not be empty. ADK keeps sessions by user.")
     try:
         initial_state = parse_object(form.initial_state)
     except JsonTextError as error:
         raise StartFormError(f"Initial state: {error}") from error
     if missing := not_at_first(form.tool_player):
-        raise StartFormError(f"Who answers the tools: {missing}")
+        raise StartFormError(f"Tool calls are answered by: {missing}")
     return StartSettings(
         user_id=form.user_id.strip(),
         seed=form.seed.strip() or None,

@@ -21,7 +21,9 @@ STORE_VARIABLE = "GOLDEN_TRACE_STORE"
 """Names the database: a path of a file, a URL of SQLite or PostgreSQL, or `none` for no store at all."""
 
 _NONE = "none"
-NOTHING_KEPT = f"{STORE_VARIABLE}=none: sessions and typed text are in memory only and end with the server."
+NOTHING_KEPT = (
+    f"{STORE_VARIABLE}=none: sessions and typed text are kept in memory only. They end with the server."
+)
 
 PATIENCE_SECONDS = 2.0
 """How long a click waits for a database that is locked or says nothing."""
@@ -96,10 +98,10 @@ def opened(environ: Mapping[str, str]) -> StoreOfServer:
     try:
         return StoreOfServer(JournalStore.open(named or default_path(environ), patience=PATIENCE_SECONDS))
     except StoreError as error:
-        _LOG.exception("Sessions are not kept")
+        _LOG.exception("Sessions are not stored")
         return StoreOfServer(problem=str(error))
     except Exception as error:  # noqa: BLE001 - else every page would try again, and wait for good
-        _LOG.exception("Sessions are not kept")
+        _LOG.exception("Sessions are not stored")
         return StoreOfServer(problem=f"{type(error).__name__}: {error}")
 
 

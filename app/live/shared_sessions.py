@@ -83,7 +83,7 @@ def copied(token: str, owner: str) -> str:
 
     record, store = shared_record(token), server_store().store
     if record is None or store is None:
-        raise UnknownSessionError("nothing is shared under this link any more")
+        raise UnknownSessionError("this link is no longer shared")
     live = registry().get(record.session_id)
     if live is not None:
         live.simulation.journal.keep(_KEEP_SECONDS)

@@ -41,7 +41,7 @@ def what_waits_to_be_stored(simulation: LiveSimulation, view: SimulationView) ->
     store, first = store_if_open().store, simulation.journal.first_unstored
     drafts = store is not None and store.has_unwritten_drafts and store.trouble is not None
     facts = "" if first is None else _steps(first, view)
-    return " and ".join([*([facts] if facts else []), *(["what was typed last"] if drafts else [])])
+    return " and ".join([*([facts] if facts else []), *(["your last input"] if drafts else [])])
 
 
 def _steps(first: int, view: SimulationView) -> str:

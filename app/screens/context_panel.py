@@ -59,10 +59,10 @@ def context(scene: SessionContext) -> Command | Show | None:
 
 def _state(view: SimulationView) -> None:
     session = view.session
-    st.caption("What the session's state holds, as of the last turn that ended")
-    _json(dict(session.current_state), empty="The state is empty. Tools and agents may write to it.")
+    st.caption("Session state after the last turn that ended")
+    _json(dict(session.current_state), empty="The state is empty. Tools and agents can write to it.")
     if session.initial_state:
-        st.caption("What it held at the start")
+        st.caption("Initial state")
         _json(dict(session.initial_state), empty="")
     _artifacts([artifact for turn in session.turns for artifact in turn.artifacts])
 
@@ -77,7 +77,7 @@ def _artifacts(saved: Sequence[SavedArtifact]) -> None:
                 for artifact in saved
             ],
             hide_index=True,
-            alt="Artifacts that were saved in this session",
+            alt="Artifacts saved in this session",
         )
 
 
@@ -99,9 +99,9 @@ def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
     request = next((each for each in view.pending if isinstance(each, ModelRequest)), None)
     request = request or simulation.model_view()
     if request is None:
-        st.caption("Once the agent is asked for a turn, you see here exactly what its model sees.")
+        st.caption("Nothing to show yet. On the agent's turn, you see here exactly what its model sees.")
         return
-    st.caption("What the model of this agent was shown last")
+    st.caption("Last request to this agent's model")
     st.text(literal(f"{request.agent} \u00b7 {request.model_name}"))
     model_sees(request, "context")
 
@@ -113,9 +113,9 @@ def seats(
     view: SimulationView, directory: AgentDirectory, around: Surroundings = NOTHING_AROUND
 ) -> Command | None:
     """Draw the seats; return the change that was chosen. `around` says who can play."""
-    st.caption("Who makes the turns of each agent")
+    st.caption("Agent responses come from")
     asked = _agents(view, directory)
-    st.caption("Who answers the calls of each tool, where no rule did")
+    st.caption("Tool calls are answered by (if no rule answers)")
     return _tools(view, directory, around) or asked
 
 
@@ -145,18 +145,18 @@ def _tools(view: SimulationView, directory: AgentDirectory, around: Surroundings
         now = tool_player(directory, view.session, name)
         names = {**{player: words.name for player, words in PLAYERS.items()}}
         if name in agents:
-            names["real"] = "Its own agent"
+            names["real"] = "Its agent"
         key = f"seat_tool_{slug(name)}"
         page_state.follow(key, now)
         chosen = st.selectbox(
-            "All other tools, and code" if name == EVERY else safe_label(name),
+            "All other tools and code" if name == EVERY else safe_label(name),
             list(PLAYERS),
             format_func=names.__getitem__,
             key=key,
         )
         missing = lacks(chosen, name, around.settings.simulation_model, around.recorded)
         if name in agents and now == "real":
-            st.caption("Its agent runs, and asks its own model and tools.")
+            st.caption("Its agent runs with its own model and tools.")
         else:
             _about(now, chosen, missing)
         if chosen != now and not missing and _is_sure(view, name, key, chosen):
@@ -169,7 +169,7 @@ def _about(now: ToolPlayer, chosen: ToolPlayer, missing: str) -> None:
     if missing and chosen != now:
         st.warning(not_possible(chosen, missing), icon=":material/event_seat:")
     elif now == "real":
-        st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
+        st.warning("Each call runs the real tool, with its side effects.", icon=":material/bolt:")
     elif now != "person":
         st.caption(missing or PLAYERS[now].does)
 
@@ -179,12 +179,12 @@ def _is_sure(view: SimulationView, target: str, key: str, chosen: ToolPlayer) ->
     waiting = _run_at_once(view, target) if chosen == "real" else 0
     if not waiting:
         return True
-    calls = "1 call that waits" if waiting == 1 else f"{waiting} calls that wait"
+    calls = "1 waiting call" if waiting == 1 else f"{waiting} waiting calls"
     with st.container(border=True, gap="xsmall", key=f"sure_{key}"):
         st.warning(f"{calls} will run for real now, with all side effects.", icon=":material/bolt:")
         with st.container(horizontal=True, gap="xsmall"):
             sure = st.button("Run for real", key=f"sure_yes_{key}", icon=":material/bolt:")
-            st.button("Leave it", key=f"sure_no_{key}", type="tertiary", on_click=page_state.forget_followed)
+            st.button("Cancel", key=f"sure_no_{key}", type="tertiary", on_click=page_state.forget_followed)
     return sure
 
 
@@ -210,8 +210,8 @@ def injections(scene: SessionContext) -> Command | Show | None:
     asked: Command | Show | None = _ways(scene)
     if not scene.session.rules:
         st.caption(
-            "No rules yet. A rule speaks before whoever answers the calls of a tool: it fails them, delays them, "
-            "changes what they answer. It can be switched while the session runs, and counts from the next call on."
+            "No rules yet. Rules run before a tool is answered. They can fail, delay or change its response. You "
+            "can switch them during a session. Changes apply from the next call."
         )
     for call in scene.waiting_calls():
         _reasons(call, scene.session.rules)
@@ -239,7 +239,7 @@ def _rule(rule: InjectionRule, fired: int) -> Command | Show | None:
             asked: Command | Show | None = switch(rule, 22)
             st.space("stretch")
             if fired:
-                st.badge(f"{fired}\u00d7", color="red", help="How often it fired in this session")
+                st.badge(f"{fired}\u00d7", color="red", help="Times fired in this session")
             if st.button(
                 ":material/edit:",
                 key=f"rule_edit_{name}",
@@ -257,8 +257,8 @@ def _reasons(call: ToolRequest, rules: tuple[InjectionRule, ...]) -> None:
     if not misses:
         return
     with st.container(border=True, gap="xxsmall", key=f"misses_{slug(call.key)}"):
-        st.caption(f"Why no rule answered {safe_label(call.tool_name, 32)}, nearest first")
+        st.caption(f"Rules that did not match {safe_label(call.tool_name, 32)}")
         for miss in misses[:_MOST_REASONS]:
             st.text(literal(f"{miss.rule_id}: {miss.reason}"))
         if len(misses) > _MOST_REASONS:
-            st.caption(f"and {len(misses) - _MOST_REASONS} more, listed beside the call")
+            st.caption(f"and {len(misses) - _MOST_REASONS} more, listed with the call")

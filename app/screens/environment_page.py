@@ -43,7 +43,7 @@ def environment(scene: SessionContext) -> Command | Show | None:
         title(scene.session),
         status(scene.view),
         "environment",
-        back_help="Everything here is kept",
+        back_help="Everything here is saved",
     )
     asked: Command | Show | None = Show(view=None) if back else None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
@@ -62,21 +62,23 @@ def _waiting(scene: SessionContext) -> bool:
     if not words:
         return False
     st.markdown(f":material/hourglass_top: {words}", width="content")
-    return st.button("Go there", key="environment_answer", icon=":material/arrow_forward:", type="tertiary")
+    return st.button(
+        "Go to session", key="environment_answer", icon=":material/arrow_forward:", type="tertiary"
+    )
 
 
 def _waiting_words(scene: SessionContext) -> str:
     pending = scene.view.pending
     if pending:
         more = f", and {len(pending) - 1} more" if len(pending) > 1 else ""
-        return f"{_asks(pending[0])} waits for you in the session{more}"
-    return "The agent asks you something in the session" if waits_for_reply(scene.session) else ""
+        return f"{_asks(pending[0])} is waiting for you in the session{more}"
+    return "The agent is waiting for your reply in the session" if waits_for_reply(scene.session) else ""
 
 
 def _asks(request: Request) -> str:
     match request:
         case ToolRequest():
-            return f"A call of **{safe_label(request.tool_name, 32)}**"
+            return f"A call to **{safe_label(request.tool_name, 32)}**"
         case ModelRequest():
             return f"The turn of **{safe_label(request.agent, 32)}**"
         case CodeRequest():

@@ -100,7 +100,7 @@ def _both(scene: SetContext) -> Sequence[Conflict] | None:
     try:
         return conflicts(scene.work, open_set(scene.path))
     except ValueError as error:  # an EvalSetError: the file is gone, or is no eval set at the moment
-        problem("The file cannot be read at the moment.", str(error))
+        problem("The file could not be read.", str(error))
         return None
 
 
@@ -218,7 +218,7 @@ def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one a
         case PlayCase():
             page_state.go_to(play_case(asked, scene.work, scene.owner).session_id)
         case CloseSet() | OpenSet() | UploadSet() | ImportFile():
-            raise ValueError(f"{asked.kind} is not for a set that is open")
+            raise ValueError(f"{asked.kind} does not apply to an open eval set")
         case never:
             assert_never(never)
 
@@ -250,9 +250,9 @@ def _sentences(saved: Saved) -> list[str]:
     """Return what a save did, beside the eval set itself."""
     found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
     if saved.beside:
-        found.append(f"What is recorded beside it was changed with it: {saved.beside}")
+        found.append(f"The recorded tool responses were updated, too: {saved.beside}")
     if saved.trouble:
-        found.append(f"What is recorded beside it could not be changed: {saved.trouble}")
+        found.append(f"The recorded tool responses could not be updated: {saved.trouble}")
     if saved.converted_copy:
-        found.append(f"The text in ADK's old form is kept as {saved.converted_copy}")
+        found.append(f"The original in ADK's old format is kept as {saved.converted_copy}")
     return found

@@ -100,7 +100,7 @@ def _built(
     if live.built is not None and live.built[0] == about:
         return live.built[1], None
     try:
-        with st.spinner("Building the case, and reading it back with ADK's own loader"):
+        with st.spinner("Building the case and checking it with ADK's loader"):
             facts = [fact for _, fact in live.simulation.journal.path(view.head)]
             result = exportable(view.session, chosen.form, chosen.eval_id, facts, live.config)
     except ValueError as error:  # a GoldenTraceError, or a number that JSON has no word for

@@ -12,7 +12,7 @@ from app.forms.safe_labels import safe_label
 from app.forms.widget_store import slug
 from app.server.owners import NobodyError, NotLoggedInError
 
-_NO_LIBRARY = "The library behind the login is missing here: pip install 'streamlit[auth]'"
+_NO_LIBRARY = "Login needs a library that is not installed here: pip install 'streamlit[auth]'"
 
 
 def gate(reason: NobodyError, providers: Sequence[str], *, is_logged_in: bool) -> None:
@@ -30,14 +30,14 @@ def gate(reason: NobodyError, providers: Sequence[str], *, is_logged_in: bool) -
         if isinstance(reason, NotLoggedInError):
             _ways_in(str(reason), providers)
         else:
-            problem("Nobody can use the studio like this.", str(reason))
+            problem("No access to the studio.", str(reason))
             if is_logged_in and st.button("Log out", key="log_out", icon=":material/logout:"):
                 st.logout()
 
 
 def _ways_in(words: str, providers: Sequence[str]) -> None:
     if find_spec("authlib") is None:
-        problem("Nobody can log in.", _NO_LIBRARY)
+        problem("Login is not available.", _NO_LIBRARY)
         return
     st.markdown(words)
     for name in providers:

@@ -10,9 +10,9 @@ def new_code() -> bool:
     with st.container(key="new_code", border=True, horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("The agent's files have changed since it was loaded.", width="content")
         return st.button(
-            "Restart with the new code",
+            "Restart with new code",
             key="restart_with_new_code",
             icon=":material/restart_alt:",
-            help="Starts the agent's process anew, for all sessions in it. No model and no tool is asked again. "
-            "If the new code does something else than what happened so far, the session says where.",
+            help="Restarts the agent's process for all its sessions. No model or tool runs again. If the new code "
+            "behaves differently from the recorded steps, the session shows where.",
         )

@@ -13,14 +13,14 @@ from app.session.session_context import SessionContext
 from app.session.user_form import USER_PLAYERS
 from simulator.facts import EVERY
 
-_A_PERSON = "A person"
+_A_PERSON = "Person"
 
 
 def rules_to_read(scene: SessionContext) -> None:
     """Draw the rules in their order, with how often each fired."""
     rules = scene.session.rules
     if not rules:
-        st.caption("There are no rules.")
+        st.caption("No rules.")
     fired = times_fired(scene.session)
     for rule in rules:
         with st.container(border=True, gap="xxsmall", key=f"rule_{slug(rule.rule_id)}"):
@@ -29,20 +29,20 @@ def rules_to_read(scene: SessionContext) -> None:
                 if not rule.enabled:
                     st.badge("off", color="gray", icon=":material/toggle_off:")
                 if count := fired.get(rule.rule_id, 0):
-                    st.badge(f"{count}\u00d7", color="red", help="How often it fired in this session")
+                    st.badge(f"{count}\u00d7", color="red", help="Times fired in this session")
             st.text(literal(rule_line(rule)))
 
 
 def seats_to_read(scene: SessionContext) -> None:
     """Draw who plays."""
     seats, user = scene.session.seats, scene.view.user.seat.player
-    st.caption("Who speaks for the user")
+    st.caption("User messages come from")
     st.text(literal(_A_PERSON if user == "person" else USER_PLAYERS[user]))
-    st.caption("Who makes the turns of each agent")
+    st.caption("Agent responses come from")
     for name in scene.agents() or (EVERY,):
         player = seats.of_agent(name)
         st.text(literal(f"{_named(name)}: {_A_PERSON if player == 'person' else AGENT_PLAYERS[player]}"))
-    st.caption("Who answers the calls of each tool, where no rule did")
+    st.caption("Tool calls are answered by (if no rule answers)")
     for name in (EVERY, *scene.tools()):
         of_tool = seats.of_tool(name)
         st.text(literal(f"{_named(name)}: {_A_PERSON if of_tool == 'person' else PLAYERS[of_tool].name}"))

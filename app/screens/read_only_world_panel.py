@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import WorldTable, WorldView
 
 
-_PARTS = ("Things", "Connections", "Rules", "Recordings", "Tools")
+_PARTS = ("Entities", "Connections", "Rules", "Recordings", "Tools")
 
 
 def world_to_read(scene: SessionContext) -> bool:
@@ -38,7 +38,7 @@ def world_to_read(scene: SessionContext) -> bool:
         chosen = views("Part of the world", _PARTS, "world_to_read_part")
     with st.container(key="shape_to_read", gap="small"):
         match chosen:
-            case "Things":
+            case "Entities":
                 _things(scene, scene.known)
             case "Connections":
                 _connections(scene, scene.known)
@@ -55,14 +55,14 @@ def _things(scene: SessionContext, world: WorldView) -> None:
     lines = flag_lines(world.flags, scene.session.history)
     if lines:
         with st.container(border=True, gap="xxsmall", key="world_flags"):
-            st.markdown(":material/flag: **Answers that contradict what was known**")
+            st.markdown(":material/flag: **Responses that contradict the world**")
             for line in lines:
                 st.text(literal(line))
     if not world.tables:
-        st.caption("The environment knows of nothing yet.")
+        st.caption("No entities yet. They come from tool responses.")
     for place, table in enumerate(world.tables):
         st.markdown(f"**{safe_label(table.name)}** \u00b7 {len(table.ids)}")
-        look_at(_rows(table), f"world_to_read_{place}", f"The things of a kind: {table.name}")
+        look_at(_rows(table), f"world_to_read_{place}", f"Entities: {table.name}")
         if table.gone:
             st.text(literal(f"Gone: {', '.join(table.gone)}"))
 
@@ -85,12 +85,12 @@ def _text(value: JsonValue) -> str:
 
 def _connections(scene: SessionContext, world: WorldView) -> None:
     if not world.tools and not world.connections.roles:
-        st.caption("No tool of this agent is known yet.")
+        st.caption("No tools of this agent are known yet.")
         return
     connections_graph(world)
     rows = rows_of(world.connections, scene.live.simulation.environment.now.analysed_by)
     shown = [row.model_dump(mode="json") for row in rows]
-    look_at(shown, "connections_to_read", "The connections of the tools")
+    look_at(shown, "connections_to_read", "Connections between tools")
 
 
 # What the answers of a session's environment are drawn from, to read: recordings, and what is set for its tools.
@@ -103,14 +103,14 @@ def recordings_to_read(scene: SessionContext) -> None:
     """Draw each recording with its calls."""
     given = scene.live.simulation.environment.now.recordings
     if not given:
-        st.caption("No recording was given.")
+        st.caption("No recordings.")
     for name, calls in given.items():
         with st.container(border=True, gap="xsmall", key=f"recording_{slug(name)}"):
             st.text(literal(name))
             st.text(literal(f"{counted(calls)}: {tools_line(calls)}"))
-            look_at(call_rows(calls[:_SHOWN_CALLS]), f"recording_calls_{slug(name)}", f"The calls of {name}")
+            look_at(call_rows(calls[:_SHOWN_CALLS]), f"recording_calls_{slug(name)}", f"Calls of {name}")
             if len(calls) > _SHOWN_CALLS:
-                st.caption(f"The first {_SHOWN_CALLS} of them")
+                st.caption(f"Only the first {_SHOWN_CALLS} calls are shown.")
 
 
 def tools_to_read(scene: SessionContext) -> None:
@@ -118,7 +118,7 @@ def tools_to_read(scene: SessionContext) -> None:
     now = scene.live.simulation.environment.now
     _model(now.settings)
     if not (now.settings.tools or now.declared):
-        st.caption("Nothing is set for a tool, and none is only declared.")
+        st.caption("No tool settings and no declared tools.")
     for tool in now.settings.tools.values():
         _settings(tool)
     for declared in now.declared:
@@ -126,15 +126,15 @@ def tools_to_read(scene: SessionContext) -> None:
 
 
 def _model(settings: EnvironmentSettings) -> None:
-    st.caption("The model of the environment")
+    st.caption("Environment model")
     if not settings.simulation_model:
-        st.text("None: drafts are made offline.")
+        st.text("None. Drafts are generated offline.")
         return
     st.text(literal(settings.simulation_model))
     if settings.drafts_by_model:
-        st.caption("It is asked for a draft of each call that waits for a person.")
+        st.caption("It drafts a response to each call that waits for a person.")
     if settings.source_to_model:
-        st.caption("It is sent the source code of the tool, with secrets masked.")
+        st.caption("It receives the tool's source code, with secrets masked.")
 
 
 def _settings(tool: ToolSettings) -> None:
@@ -143,9 +143,9 @@ def _settings(tool: ToolSettings) -> None:
         if tool.share_state_id:
             st.text(literal(f"Shared state: {tool.share_state_id}"))
         if tool.initial_state_description:
-            st.text(literal(f"Begins with: {tool.initial_state_description}"))
+            st.text(literal(f"Initial state: {tool.initial_state_description}"))
         if tool.output_schema is not None:
-            st.caption("Its answers are held to this schema")
+            st.caption("Responses must match this schema")
             st.code(literal(show_json(tool.output_schema)), language="json", wrap_lines=True)
 
 
@@ -153,10 +153,10 @@ def _declared(tool: DeclaredTool) -> None:
     with st.container(border=True, gap="xsmall", key=f"tool_declared_{slug(tool.name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.badge(safe_label(tool.name), icon=":material/build:", color="primary")
-            st.badge("only declared", color="gray")
+            st.badge("declared only", color="gray")
         st.text(literal(parameters_line(tool)))
         if tool.description:
             st.text(literal(tool.description))
         if tool.output_schema is not None:
-            st.caption("What it answers")
+            st.caption("Output schema")
             st.code(literal(show_json(tool.output_schema)), language="json", wrap_lines=True)

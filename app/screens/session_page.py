@@ -64,11 +64,11 @@ if TYPE_CHECKING:
 
 COLUMNS = (1.05, 1.6, 0.95)
 _STYLES = Path(__file__).parents[1] / "styles.css"
-_UNCHANGED = "That did not work; nothing was changed."
-_UNSURE = "That did not work. The timeline says what has happened."
-_UNFIT = "The message was not sent, because it does not fit the input that the agent expects."
-_IN_PART = "Not every call was answered."
-_ELSEWHERE = "This session was played on elsewhere meanwhile. You see it as it is there; what you did is kept as a branch."
+_UNCHANGED = "That did not work. Nothing was changed."
+_UNSURE = "That did not work. The timeline shows what happened."
+_UNFIT = "The message was not sent. It does not match the agent's input schema."
+_IN_PART = "Some calls were not answered."
+_ELSEWHERE = "This session was continued on another server. You see its current state. Your own changes are kept as a branch."
 _LOG = logging.getLogger(__name__)
 
 
@@ -130,7 +130,7 @@ def _bring_back(session_id: str) -> None:
     agent = str(page_state.get("continue_with") or "")
     page_state.put("continue_with", None)
     try:
-        with st.spinner("Bringing the session back"):
+        with st.spinner("Restoring the session"):
             live = reopened(session_id, owner, by_force=take_over, agent=agent)
     except NotReopenedError as error:
         clicked = unopened(session_id, str(error), error.journal, error.renamed_to)
@@ -340,7 +340,7 @@ def _of_its_keeping(live: LiveSession, view: SimulationView) -> None:
     """Say what a person should know of how the session is kept; some of it comes from the database."""
     if live.word:
         with st.container(key="brought_back", border=True, gap=None):
-            st.badge("Brought back", icon=":material/history:", color="blue")
+            st.badge("Restored", icon=":material/history:", color="blue")
             st.text(literal(live.word))
     store = store_if_open().store
     trouble = live.simulation.journal.trouble or (store.trouble if store is not None else None)
@@ -350,8 +350,8 @@ def _of_its_keeping(live: LiveSession, view: SimulationView) -> None:
         live.had_trouble = True
         waits = what_waits_to_be_stored(live.simulation, view)
         problem(
-            f"Not everything is stored yet{f': {waits}' if waits else ''}. You can go on. It is stored in order as soon as "
-            "the database answers; until then it is lost if the studio ends.",
+            f"Not everything is stored yet{f': {waits}' if waits else ''}. You can continue. The rest is stored "
+            "in order as soon as the database responds. If the studio ends before that, it is lost.",
             trouble,
         )
 
@@ -363,6 +363,6 @@ def _notes(view: SimulationView) -> None:
         problem(str(page_state.get("changed") or _UNCHANGED), str(failed))
     if view.divergence is not None:
         problem(
-            "The agent no longer does what was recorded. Undo steps until it fits, or begin a new session.",
+            "The agent no longer does what was recorded. Undo steps until it matches, or start a new session.",
             view.divergence.sentence(),
         )

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 READ_ONLY = Badge(text="Read-only", color="violet", icon=":material/visibility:")
-_SHARED = "Somebody shares this session with you. You see it as it goes on, and can change nothing in it."
-_NOT_HERE = (
-    "Its owner does not have it open on this server at the moment. What has happened is in the timeline."
-)
-_NOTHING = "Nothing is asked at the moment. Its owner may go on."
+_SHARED = "Shared with you, read-only."
+_NOT_HERE = "Its owner does not have it open on this server. The timeline shows what happened."
+_NOTHING = "Nothing is waiting. The owner can continue."
 
 
 class CopyShared(Value):
@@ -75,7 +73,7 @@ def _ways(view: SimulationView, *, has_branches: bool) -> Show | CopyShared | No
         "Make a copy",
         key="copy_shared",
         icon=":material/content_copy:",
-        help="A session of yours with all that has happened in this one; you go on with it as you like",
+        help="Creates your own session with the full history of this one. You can continue it.",
     ):
         asked = CopyShared()
     return asked
@@ -86,7 +84,7 @@ def what_waits(view: SimulationView, *, is_played: bool) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_decision"
     ):
-        st.markdown("**What its owner is asked**", width="content")
+        st.markdown("**Waiting for the owner**", width="content")
     with pane("decision"):
         asked = [call for call in view.session.open_calls if not call.answered]
         running(view, alone=not view.pending and not asked, may_stop=False)
@@ -96,7 +94,7 @@ def what_waits(view: SimulationView, *, is_played: bool) -> None:
         for call in asked:
             with st.container(border=True, gap="xsmall", key=f"asked_{call.call_id}"):
                 st.badge(safe_label(call.tool_name), color="primary")
-                st.caption("The user is asked to answer this call.")
+                st.caption("This call is waiting for the user's reply.")
                 arguments(call.arguments)
         if not (view.pending or asked or view.running or view.busy):
             _answered(view)
@@ -108,7 +106,7 @@ def _answered(view: SimulationView) -> None:
     """Show what the agent said last, where nothing came after it."""
     last = view.session.history[-1] if view.session.history else None
     if isinstance(last, FinalResponse):
-        st.caption("The agent has answered")
+        st.caption("The agent has replied")
         st.text(literal(last.content))
 
 
@@ -116,12 +114,12 @@ def _request(request: Request) -> None:
     match request:
         case ToolRequest():
             st.badge(safe_label(request.tool_name), icon=":material/build:", color="primary")
-            st.caption("This call waits for its answer.")
+            st.caption("This call is waiting for a response.")
             arguments(request.arguments)
         case ModelRequest():
             st.badge(safe_label(request.agent), icon=":material/smart_toy:", color="primary")
-            st.caption("The next turn of this agent waits for a person.")
+            st.caption("The next turn of this agent is waiting for a person.")
         case CodeRequest():
             st.badge(safe_label(request.agent), icon=":material/code:", color="primary")
-            st.caption("What this code prints waits for a person.")
+            st.caption("The output of this code is waiting for a person.")
             st.code(literal(request.code), language="python", wrap_lines=True)

@@ -102,12 +102,12 @@ def _close_menu(line: SessionLine, export: Export | None) -> None:
         ":material/close:",
         key=f"close_menu_{name}",
         type="tertiary",
-        help="End this session; what was not exported is lost",
+        help="Close this session. Anything not exported is lost.",
         on_change="rerun",
     )
     if menu.open:
         with menu:
-            st.text("Close this session? It cannot be brought back.")
+            st.text("Close this session? It cannot be restored.")
             ended = CloseSession(session_id=line.session_id)
             _ask("Close", ended, f"close_{name}", ":material/delete:")
     _carry_on()
@@ -119,7 +119,7 @@ def _kept_menu(line: SessionLine, export: Export | None) -> None:
         ":material/more_vert:",
         key=f"kept_menu_{name}",
         type="tertiary",
-        help="Name, tags, notes; share, copy, download, archive, delete",
+        help="Name, tags, notes, share, copy, download, archive, delete",
         on_change="rerun",
     )
     if menu.open:
@@ -135,14 +135,14 @@ def _within(line: SessionLine, name: str, export: Export | None) -> None:
     _ask("Duplicate", DuplicateSession(session_id=this), f"duplicate_{name}", ":material/content_copy:")
     if export is not None:
         st.download_button(
-            "Download as a file",
+            "Download as file",
             lambda: export(this),
             f"{this}.session.json",
             key=f"download_{name}",
             icon=":material/download:",
             on_click="ignore",
         )
-    word = "Take out of the archive" if line.archived else "Archive"
+    word = "Unarchive" if line.archived else "Archive"
     archived = ArchiveSession(session_id=this, archived=not line.archived)
     _ask(word, archived, f"archive_{name}", ":material/archive:")
     _ask("Delete", DeleteSession(session_id=this), f"delete_{name}", ":material/delete:")
@@ -184,9 +184,9 @@ OLDER_HEIGHT = 320
 
 FEWEST_TO_SEARCH = 6
 _SHORT = 34
-_NONE = "None yet. A session stays here until it is closed or the server ends."
-_OPENING = "Opening the stored sessions."
-_NONE_KEPT = "None yet. What you play is kept here, also when the studio is closed."
+_NONE = "No sessions yet. A session stays here until you close it or the server stops."
+_OPENING = "Loading stored sessions."
+_NONE_KEPT = "No sessions yet. Sessions are stored here and survive a restart."
 
 
 class Keeping(NamedTuple):
@@ -286,19 +286,19 @@ def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
         ):
             with st.container(key=f"bin_title_{name}", width="stretch"):
                 st.text(literal(line.title), wrap=False)
-            if st.button(":material/undo:", key=f"restore_{name}", type="tertiary", help="Restore it"):
+            if st.button(":material/undo:", key=f"restore_{name}", type="tertiary", help="Restore"):
                 asked = DeleteSession(session_id=line.session_id, deleted=False)
             with st.popover(
                 ":material/delete_forever:",
                 key=f"purge_menu_{name}",
                 type="tertiary",
-                help="Delete it for good",
+                help="Delete permanently",
             ):
-                st.text("Delete this session for good, with all its branches?")
-                if st.button("Delete for good", key=f"purge_{name}", icon=":material/delete_forever:"):
+                st.text("Delete this session and all its branches permanently?")
+                if st.button("Delete permanently", key=f"purge_{name}", icon=":material/delete_forever:"):
                     asked = PurgeSession(session_id=line.session_id)
     if len(sessions) > SHOWN_SESSIONS:
-        st.caption(f"and {len(sessions) - SHOWN_SESSIONS} more that were changed before these")
+        st.caption(f"and {len(sessions) - SHOWN_SESSIONS} older ones")
     return asked
 
 
@@ -308,9 +308,9 @@ def _keeping(keeping: Keeping) -> None:
         st.caption(literal(caution))
     if trouble:
         said = (
-            "The list of kept sessions is not up to date."
+            "The list of stored sessions is not up to date."
             if is_kept
-            else "Sessions are not kept: they end with the server."
+            else "Sessions are not stored. They end with the server."
         )
         st.warning(said, icon=":material/cloud_off:")
         st.text(literal(trouble))
@@ -378,15 +378,15 @@ def _icon(line: SessionLine) -> str:
 def _import() -> ImportSession | None:
     """Draw the way in for a session that was downloaded elsewhere."""
     with st.popover("Import", icon=":material/upload:", type="tertiary", key="import_menu"):
-        uploaded = st.file_uploader("A session as a file", type=["json"], key="session_file")
+        uploaded = st.file_uploader("Session file", type=["json"], key="session_file")
         if uploaded is None:
-            st.caption("One that was downloaded here or elsewhere, with all its branches.")
+            st.caption("A session downloaded from this or another studio, with all its branches.")
             return None
         text = decoded(uploaded.getvalue())
         if text is None:
-            problem("This file cannot be read.", "It is no text in UTF-8.")
+            problem("This file cannot be read.", "It is not UTF-8 text.")
             return None
-        taken = st.button("Take it in", key="session_import", type="primary", icon=":material/check:")
+        taken = st.button("Import", key="session_import", type="primary", icon=":material/check:")
     return ImportSession(text=text) if taken else None
 
 
@@ -394,10 +394,10 @@ def _import() -> ImportSession | None:
 
 
 _WHAT = (
-    "Whoever has the link sees this session as it goes on: its steps, its world, its branches and its golden trace. "
-    "They can change nothing, and may copy it. What you type and do not send stays yours."
+    "Anyone with the link can watch this session: its steps, world, branches and golden trace. They "
+    "cannot change it, but they can copy it. Text that you have not sent stays private."
 )
-_HERE_ALONE = "This server listens to this machine only, so the link leads nowhere from another one."
+_HERE_ALONE = "This server listens on this machine only, so the link does not work from other machines."
 
 
 class Ask(Protocol):
@@ -416,7 +416,7 @@ def sharing(line: SessionLine, name: str, ask: Ask) -> None:
         ask("Share read-only", share, f"share_{name}", ":material/share:", _WHAT)
         return
     with st.container(border=True, gap="xsmall", key=f"shared_{name}"):
-        st.caption("Shared read-only with whoever has this link")
+        st.caption("Shared read-only with anyone who has this link")
         st.code(literal(line.link), language=None, wrap_lines=True)
         if is_loopback(urlsplit(line.link).hostname or ""):
             st.caption(_HERE_ALONE)

@@ -53,7 +53,7 @@ def start_page() -> None:
     try:
         agents = catalogue()
     except AgentSettingsError as error:
-        problem("The studio was started with an option that it does not know.", str(error))
+        problem("The studio was started with an invalid option.", str(error))
         return
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
     slow = agents.loading(SLOW_SECONDS)
@@ -89,9 +89,9 @@ def start_page() -> None:
 
 def _say_what_is_missing() -> None:
     if page_state.session_id():
-        st.info("You have no session under this address. Open another one, or start anew.")
+        st.info("You have no session at this address. Open another one, or start a new session.")
     if page_state.shared_token():
-        st.info("Nothing is shared under this link. Ask whoever gave it to you for another one.")
+        st.info("Nothing is shared under this link. Ask the sender for a new one.")
 
 
 def _load_otherwise(

@@ -108,8 +108,9 @@ def start(
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
         st.caption(
-            "Pick an agent, ask it something, and play its world: each tool call waits for your answer. "
-            "No tool, model or code executor runs for real unless you say so; the agent's own callbacks, plugins and nodes do run, and again at an undo. At the end, export what happened as an eval case for `adk eval`."
+            "Pick an agent, send it a message, and answer its tool calls. No tool, model or code executor runs "
+            "for real unless you turn it on. The agent's own callbacks, plugins and nodes do run, and run again "
+            "on undo. At the end, export the session as an eval case for `adk eval`."
         )
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
@@ -132,12 +133,10 @@ def _agents(
         st.markdown("**Agents**", width="content")
         st.space("stretch")
         any_failed = any(entry.state == "failed" for entry in entries)
-        if any_failed and st.button(
-            "Load again", key="agents_again", type="tertiary", icon=":material/refresh:"
-        ):
+        if any_failed and st.button("Reload", key="agents_again", type="tertiary", icon=":material/refresh:"):
             return TryAgain()
     if not entries:
-        st.caption("There is no agent yet. Start the studio with a folder of agents:")
+        st.caption("No agents yet. Start the studio with a folder of agents:")
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
         return None
     clicked = agent_list(entries, chosen.name if chosen else None, slow, pythons)
@@ -152,14 +151,14 @@ def _own_agents() -> None:
         return
     with body:
         st.caption(
-            "Start the studio with a folder in ADK's own convention, or with a Python file that lists "
-            "`SimulatedAgentConfig`s:"
+            "Start the studio with a folder in ADK's layout, or with a Python file that lists "
+            "`SimulatedAgentConfig` objects:"
         )
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
         st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
         st.caption(
-            "Each agent runs in a process of its own: with the Python of its project, where that has its own environment (`.venv`), "
-            "else with the studio's. To name another one:"
+            "Each agent runs in its own process. It uses its project's Python environment (`.venv`) if there is "
+            "one, otherwise the studio's. To use another Python:"
         )
         st.code(
             "streamlit run app -- --agents-dir path/to/agents --python path/to/python",
@@ -173,7 +172,7 @@ def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartComman
         _about(chosen, choice)
         _examples(chosen)
     query = st.text_area(
-        "What shall the agent be asked?",
+        "First user message",
         key=QUERY_KEY,
         height=120,
         placeholder="Write what a user would say. Leave it empty to set up rules and seats first.",
@@ -202,7 +201,7 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
     if isinstance(chosen.config, KernelAgentConfig):
         python = str(chosen.config.kernels.python)
         if python != sys.executable:
-            st.caption("Runs with the Python of its project:")
+            st.caption("Runs with its project's Python:")
             st.text(literal(python))
     names = [tool.name for tool in choice.directory.tools]
     if names:
@@ -213,8 +212,7 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
                 st.badge(f"{len(names) - _SHOWN_TOOLS} more", color="gray")
     if choice.without_model:
         st.info(
-            "Not every model can be reached from here, so you make the turns of these agents. You see exactly what "
-            "the model would see.",
+            "No API key found, so you play these agents. You see the same context the model would.",
             icon=":material/person:",
         )
         for name, reason in choice.without_model.items():
@@ -247,12 +245,12 @@ def _settings() -> dict[str, str]:
         with st.container(gap=None, key="start_players"):
             players = _players()
         one, two = st.columns(2)
-        user_id = one.text_input("User id", value="user", key="start_user", on_change="ignore")
+        user_id = one.text_input("User ID", value="user", key="start_user", on_change="ignore")
         seed = two.text_input(
             "Seed",
             key="start_seed",
-            placeholder="by chance",
-            help="Ids and draws come from it: the same seed gives the same session",
+            placeholder="random",
+            help="IDs and random values come from the seed. The same seed gives the same session.",
             on_change="ignore",
         )
         initial_state = st.text_area(
@@ -260,7 +258,7 @@ def _settings() -> dict[str, str]:
             value="{}",
             key="start_state_json",
             height=100,
-            help="What the session's state holds before the first query; it becomes part of the eval case",
+            help="Session state before the first message. It becomes part of the eval case.",
             on_change="ignore",
         )
     return {**players, "user_id": user_id or "", "seed": seed or "", "initial_state": initial_state or ""}
@@ -270,7 +268,7 @@ def _players() -> dict[str, str]:
     """Draw who plays; what is chosen for the tools is explained at once, and so is what it lacks."""
     one, two = st.columns(2)
     agent_player = one.selectbox(
-        "Who makes the agents' turns",
+        "Agent responses come from",
         _AGENT_CHOICES,
         format_func=_agent_player_name,
         key="start_agent_player",
@@ -278,7 +276,7 @@ def _players() -> dict[str, str]:
     )
     with two:
         tool_player = st.selectbox(
-            "Who answers the tools",
+            "Tool calls are answered by",
             list(PLAYERS),
             format_func=lambda player: PLAYERS[player].name,
             key="start_tool_player",
@@ -292,7 +290,7 @@ def _players() -> dict[str, str]:
 
 
 def _agent_player_name(choice: AgentChoice) -> str:
-    return "Its own model where it can be reached, else you" if choice == "auto" else AGENT_PLAYERS[choice]
+    return "Its model if a key is set, otherwise you" if choice == "auto" else AGENT_PLAYERS[choice]
 
 
 # The agents to choose from on the start page; one that failed to load is listed with its error.
@@ -329,7 +327,7 @@ def _slow(entry: AgentEntry) -> StopLoading | None:
     """Say that its import takes long, and let it be given up."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.caption(
-            f":material/progress_activity: Loading. It is given up {LOAD_SECONDS:.0f} seconds after it began.",
+            f":material/progress_activity: Loading. Times out after {LOAD_SECONDS:.0f} s.",
             width="content",
         )
         if st.button("Stop", key=f"stop_loading_{slug(entry.name)}", type="tertiary", icon=":material/stop:"):
@@ -392,10 +390,10 @@ turns:
 - say: Where is order A-1002?
 """
 OTHERWISE: dict[Otherwise, str] = {
-    "": "As the script says",
-    "ask": "Ask me, and go on then",
-    "generate": "Take the draft, or the agent's own model",
-    "fail": "End there",
+    "": "As set in the script",
+    "ask": "Ask me, then continue",
+    "generate": "Use the draft, or the agent's model",
+    "fail": "Stop the script",
 }
 assert set(OTHERWISE) == set(get_args(Otherwise))  # noqa: S101 - a new way must get a name here
 
@@ -413,9 +411,9 @@ def script_start(agent: str, failed: str | None) -> StartScript | None:
 
 def _script_form(agent: str, failed: str | None) -> StartScript | None:
     st.caption(
-        "A session as a file, YAML or JSON: what the user says, what the agent does, what the tools answer. Any session that was "
-        "recorded can be downloaded as one where it is exported. An eval set will do too, or a downloaded archive of one: one of its "
-        "golden traces is played."
+        "A session as a YAML or JSON file: user messages, agent turns and tool responses. You can download "
+        "any session as a script from its export page. You can also upload an eval set, or a downloaded "
+        "archive of one, and play one of its golden traces."
     )
     _upload()
     text = st.text_area(
@@ -423,13 +421,13 @@ def _script_form(agent: str, failed: str | None) -> StartScript | None:
     )
     if what := importable_kind((text or "").encode()):
         problem(
-            "This is no script.",
-            f"It is {what}. Open it under Eval sets: its cases are imported, and can be played there.",
+            "This is not a script.",
+            f"It is {what}. Open it under Eval sets to import its cases. You can play them there.",
         )
         return None
     case = _case(text or "")
     otherwise = st.selectbox(
-        "Where the script has no answer",
+        "If the script has no answer",
         list(OTHERWISE),
         format_func=OTHERWISE.__getitem__,
         key="start_script_otherwise",
@@ -437,10 +435,10 @@ def _script_form(agent: str, failed: str | None) -> StartScript | None:
     )
     if failed:
         problem("The script cannot be played.", failed)
-    if not st.button("Play the script", key="play_script", icon=":material/play_circle:"):
+    if not st.button("Play script", key="play_script", icon=":material/play_circle:"):
         return None
     if not (text or "").strip():
-        problem("There is nothing to play yet; upload a script, or paste one.")
+        problem("Nothing to play. Upload or paste a script.")
         return None
     if holds_cases(text or "") and not case:
         return None
@@ -491,7 +489,7 @@ def _take() -> None:
 
 PATH_KEY = "recorded_path"
 _REPLAYED_KEY = "recorded_case"
-AGENTS: dict[Agents, str] = {"moves": "Make the recorded moves", "model": "Are played by their own models"}
+AGENTS: dict[Agents, str] = {"moves": "The recording", "model": "Their models"}
 assert set(AGENTS) == set(get_args(Agents))  # noqa: S101 - a new way must get a name here
 _LONGEST = 60
 
@@ -524,8 +522,9 @@ def _replay_form(
     agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
 ) -> StartRecorded | None:
     st.caption(
-        "Beside each eval set lies what its world answered. A session replays it, and pauses where the agent asks for what was not "
-        "recorded: you answer, see the recorded call that is nearest, and can add your answer to the case."
+        "Each eval set has a file with its recorded tool responses next to it. A session replays them, and "
+        "pauses when the agent makes a call that was not recorded. You answer it, see the closest recorded "
+        "call, and can add your response to the case."
     )
     path = st.text_input("Eval set or recorded environment", value=default_path, key=PATH_KEY) or ""
     found = _found(path, cases, is_default=path == default_path)
@@ -537,10 +536,10 @@ def _replay_form(
         names,
         key=_REPLAYED_KEY,
         format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
-        placeholder="No case is recorded there",
+        placeholder="No recorded cases",
     )
     agents = st.segmented_control(
-        "The agents",
+        "Agent responses come from",
         list(AGENTS),
         format_func=AGENTS.__getitem__,
         required=True,
@@ -564,10 +563,10 @@ def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: 
     except ValueError as error:  # no such file, not theirs, or something else
         if is_default and not os.path.lexists(path):
             st.caption(
-                "Nothing is recorded for this agent yet: export one of its sessions, or give the path of another set."
+                "No recordings for this agent yet. Export one of its sessions, or enter the path of another eval set."
             )
         else:
-            problem("There is nothing to replay.", str(error))
+            problem("Nothing to replay.", str(error))
         return {}
 
 

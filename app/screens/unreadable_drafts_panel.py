@@ -60,13 +60,9 @@ def show_set_aside(live: LiveSession) -> None:
         return
     with st.container(key="set_aside", border=True, gap="xsmall"):
         st.badge("Set aside", icon=":material/inventory_2:", color="orange")
-        st.text(
-            literal(
-                "What was typed here and not sent does not fit its fields, so they begin anew. This is what it says:"
-            )
-        )
+        st.text(literal("Your unsent text does not fit its fields, so the fields were reset. The text was:"))
         st.code(literal("\n".join(texts.values())), language="json", height=140)
-        st.button("Drop it", key="drop_aside", on_click=_drop, args=(live,))
+        st.button("Discard", key="drop_aside", on_click=_drop, args=(live,))
 
 
 def _drop(live: LiveSession) -> None:

@@ -72,7 +72,7 @@ def _steps(view: SimulationView) -> Command | None:
         type="tertiary",
         icon=":material/undo:",
         disabled=back is None,
-        help=f"Take back {step_words(back)}, with all that followed from it; nothing is deleted"
+        help=f"Undo {step_words(back)}, and everything that followed from it. Nothing is deleted"
         if back
         else None,
     ):
@@ -83,7 +83,7 @@ def _steps(view: SimulationView) -> Command | None:
         type="tertiary",
         icon=":material/redo:",
         disabled=forth is None,
-        help=f"Bring back {step_words(forth)}" if forth else None,
+        help=f"Redo {step_words(forth)}" if forth else None,
     ):
         asked = RedoStep()
     return asked
@@ -98,21 +98,21 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | No
         key="open_branches",
         type="tertiary",
         icon=":material/alt_route:",
-        help="See the ways that this session went, go to one of them, or compare two",
+        help="View and compare the branches of this session, or switch to another one",
     ):
         asked = Show(view="branches")
     if (view.session.is_running or view.running) and st.button(
         "Stop",
         key="stop_turn",
         icon=":material/stop_circle:",
-        help="End this turn here; what has happened so far stays in the timeline",
+        help="End this turn here. Its steps stay in the timeline",
     ):
         asked = StopTurn()
     if st.button(
         "Environment",
         key="open_environment",
         icon=":material/tune:",
-        help="Shape what the tools answer: injection rules, faults and more; the session goes on meanwhile",
+        help="Configure tool responses: rules, faults and more. The session keeps running",
     ):
         asked = Show(view="environment")
     if st.button(
@@ -123,7 +123,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | No
         disabled=not view.session.turns,
         help=None
         if completed
-        else "A golden trace ends with the agent's final response; until then the session can be downloaded as a script",
+        else "A golden trace ends with the agent's final response. Until then, you can download the session as a script",
     ):
         asked = Show(view="export")
     return asked
@@ -136,8 +136,8 @@ def _auto(view: SimulationView) -> ChangeSeat | None:
     wanted = st.toggle(
         "Auto",
         key="auto_switch",
-        help="Let the environment answer by itself, and stop only where a rule, a contradiction or an unknown call needs you. "
-        "A tool that has somebody of its own among the seats keeps them.",
+        help="Answers tool calls automatically. Asks you only if a rule says so, on a contradiction, or when a "
+        "call is unknown. Tools with their own player under Seats keep it.",
     )
     if wanted == is_on:
         return None

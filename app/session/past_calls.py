@@ -62,7 +62,7 @@ class PastCall:
     def words(self) -> str:
         """Name the call in a line; it holds text from outside."""
         arguments = arguments_line(self.arguments)[:_LONGEST]
-        parts = (f"{self.number}. {self.tool_name}", arguments, "(waits)" if self.waits else "")
+        parts = (f"{self.number}. {self.tool_name}", arguments, "(waiting)" if self.waits else "")
         return " ".join(filter(None, parts))
 
 
@@ -176,13 +176,13 @@ def unanswered(request: ToolRequest, rules: Iterable[InjectionRule]) -> tuple[Mi
     others = []
     for rule in rules:
         if rule.tool_name not in {request.tool_name, EVERY_TOOL}:
-            reason = f"it is for {rule.tool_name}, and this call is to {request.tool_name}"
+            reason = f"it applies to {rule.tool_name}, and this call is to {request.tool_name}"
         elif (rule.label or rule.rule_id) in request.modifiers or (
             rule.effect.kind == "ask" and request.note
         ):
             continue
         else:
-            reason = "it came when this call was waiting already, and counts from the next call on"
+            reason = "it was added while this call was waiting, and applies from the next call on"
         if rule.rule_id not in judged:
             others.append(Miss(rule_id=rule.rule_id, reason=reason))
     return (*nearest_first(request.misses), *others)

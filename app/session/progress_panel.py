@@ -21,7 +21,7 @@ def waiting(job: Job[Any], key: str, *, can_stop: bool = True) -> None:
         if job.state != "running":
             st.rerun()
         progress = job.progress
-        words = progress.words or "At work"
+        words = progress.words or "Working"
         st.progress(progress.share, text="Stopping" if job.is_stopping else words)
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waiting_{key}"):

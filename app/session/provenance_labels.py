@@ -36,7 +36,7 @@ def author(provenance: Provenance | None) -> Word | None:
     if provenance.source == "written" and by:  # a script, or the beginning of a scenario
         return safe_label(by, _LONGEST), color
     if provenance.source == "generated" and by:
-        return ("draft, by itself", "gray") if by == OFFLINE else (f"by {safe_label(by, _LONGEST)}", "violet")
+        return ("draft, automatic", "gray") if by == OFFLINE else (f"by {safe_label(by, _LONGEST)}", "violet")
     if by and provenance.source in {"injected", "recorded"}:
         text = f"{text} by {safe_label(by, _LONGEST)}" if provenance.source == "injected" else text
     return text, color
@@ -46,7 +46,7 @@ def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome
     """Say in a word what rules did to an answer on its way to the agent; None where they left it alone."""
     if beneath is not None:
         is_lost = outcome_failed and isinstance(beneath, Returned)
-        return ("answer lost", "orange") if is_lost else ("distorted", "orange")
+        return ("response dropped", "orange") if is_lost else ("distorted", "orange")
     helped = provenance is not None and provenance.source != "injected" and provenance.fired
     return ("rule fired", "orange") if helped else None
 
@@ -59,10 +59,10 @@ def sentence(provenance: Provenance, duration_ms: float) -> str:
 
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
     """Yield what else there is to say of an answer: a title of ours, and a text that may come from outside."""
-    yield "What it was made of, and what was done to it", "\n".join(provenance.notes)
+    yield "Sources and changes", "\n".join(provenance.notes)
     yield "Rules that fired", "\n".join(provenance.fired)
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))
-    yield "Rules that did not answer", misses
+    yield "Rules that did not match", misses
 
 
 def as_value(outcome: Outcome) -> JsonValue:

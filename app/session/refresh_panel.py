@@ -34,7 +34,7 @@ _EDITORS = ".st-key-pane_decision textarea, .st-key-pane_decision input[type=tex
 _LINE = f"""
 const lines = new WeakMap();
 
-// An input hands over what is typed when it loses the focus: before the page is drawn anew, or it would be lost with it.
+// An input hands over what is typed when it loses the focus: before the page is redrawn, or it would be lost.
 function look(line) {{
   const typing = document.activeElement;
   // A list that is open would be closed by that, and holds nothing that is typed.

@@ -10,10 +10,10 @@ from app.live.remote_sessions import Followed
 from app.session.timeline_view import rows
 
 _HEIGHT = 480
-_TAKEN = "It was taken over there. What was done here until then is kept; what came after stands beside it as a branch."
+_TAKEN = "The other server took over this session. Your steps until then are kept. Later ones are kept as a branch."
 _TAKE_OVER = (
-    "It is played here from then on, and the page there says so. What was answered stays, and nobody is asked for it again; "
-    "what is at work there at this moment is asked anew."
+    "The session then runs here, and the page on the other server says so. Answered calls are kept and "
+    "not asked again. Calls that are running there now start again here."
 )
 
 
@@ -23,18 +23,16 @@ def elsewhere(followed: Followed) -> bool:
     with st.container(key="elsewhere", border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(literal(title(session)), width="content")
-            st.badge("Played on another server", icon=":material/cast:", color="blue")
+            st.badge("Running on another server", icon=":material/cast:", color="blue")
         st.text(
-            literal(
-                f"This session is being played on another server: {followed.where}. You can read it here."
-            )
+            literal(f"This session is running on another server: {followed.where}. Here it is read-only.")
         )
         if followed.taken:
             st.text(literal(_TAKEN))
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             taken = st.button("Take over here", key="take_over", icon=":material/front_hand:")
             st.caption(_TAKE_OVER)
-    st.caption("What has happened in it")
+    st.caption("Steps so far")
     st.dataframe(
         [row.model_dump() for row in rows(session)],
         key="elsewhere_rows",

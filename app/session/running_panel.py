@@ -30,11 +30,11 @@ def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> Stop
         elif view.user.running:
             speaking(view)
         else:
-            st.caption("The agent is at work.")
+            st.caption("The agent is running.")
         if not may_stop:
             return None
-        stop = st.button("Stop the turn", key="stop_running", icon=":material/stop_circle:")
-        st.caption("What has happened so far stays in the timeline.")
+        stop = st.button("Stop turn", key="stop_running", icon=":material/stop_circle:")
+        st.caption("The steps so far stay in the timeline.")
     return StopTurn() if stop else None
 
 
@@ -51,10 +51,10 @@ def _calls(calls: tuple[RunningCall, ...]) -> None:
 def _words(call: RunningCall) -> str:
     name = f"**{safe_label(call.name)}**"
     if call.waits_for:
-        return f"{name} waits for **{safe_label(call.waits_for)}** to end"
+        return f"{name} is waiting for **{safe_label(call.waits_for)}** to end"
     if call.by:
-        return f"**{safe_label(call.by)}** is at work for {name}"
-    return f"{_WHAT[call.kind]} {name} is at work"
+        return f"**{safe_label(call.by)}** is running for {name}"
+    return f"{_WHAT[call.kind]} {name} is running"
 
 
 # Shows that the user's next message is being made, and for how long.
@@ -72,7 +72,9 @@ def speaking(view: SimulationView) -> None:
 
 def _speaking(view: SimulationView) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        st.markdown(f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** speaks")
+        st.markdown(
+            f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** is writing the next message"
+        )
         st.badge(f"{max(time.time() - view.user.since, 0):.0f} s", color="orange")
     if view.user.progress:
         st.text(literal(view.user.progress))

@@ -58,7 +58,7 @@ def status(view: SimulationView) -> Badge:
         ),
         (
             view.user.seat.ended,
-            Badge(text="Conversation over", color="green", icon=":material/task_alt:"),
+            Badge(text="Ended", color="green", icon=":material/task_alt:"),
         ),
         (
             session.state is SessionState.COMPLETED,

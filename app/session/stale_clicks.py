@@ -8,8 +8,8 @@ from app.live.live_sessions import LiveSession
 from app.session import page_state
 
 _WENT_ON = (
-    "The session went on before your click arrived: in another tab, or by itself. You see it as it is now; click again if "
-    "that is still what you want."
+    "The session continued before your click arrived: in another tab, or by itself. You now see its "
+    "current state. Click again if you still want this."
 )
 
 

@@ -23,14 +23,14 @@ from simulator.session.history import HistoryEntry
 
 _LONGEST = 32
 _OTHERS = {
-    "environment_changed": "the change of the environment's settings",
-    "environment_data_given": "the environment's data",
-    "world_edited": "the edit of the world",
-    "state_cleared": "the clearing of a tool's memory",
+    "environment_changed": "the change of environment settings",
+    "environment_data_given": "the loaded environment data",
+    "world_edited": "the world edit",
+    "state_cleared": "the reset of a tool's memory",
     "recording_given": "the recording",
-    "connections_analysed": "the connections between tools",
+    "connections_analysed": "the tool connections",
     "tools_declared": "the declared tools",
-    "draft_drawn": "the other draft",
+    "draft_drawn": "the new draft",
 }
 
 
@@ -38,22 +38,22 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
     """Name a step, to stand after a verb; safe in a label."""
     match fact:
         case TurnStarted():
-            return "the query" if fact.purpose == "query" else "the reply"
+            return "the user message" if fact.purpose == "query" else "the reply"
         case ToolAnswered():
             return f"the answer to {safe_label(fact.tool_name, _LONGEST)}"
         case ModelAnswered():
             return f"the turn of {safe_label(fact.agent, _LONGEST)}"
         case CodeAnswered():
-            return "what the code printed"
+            return "the code output"
         case SeatChanged():
-            who = "everyone else" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
-            return f"the swap of who plays {who}"
+            who = "all others" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
+            return f"the player change for {who}"
         case UserSeated():
-            return "the swap of who speaks for the user"
+            return "the player change for the user"
         case ConversationEnded():
-            return "the end of the conversation" if fact.over else "that the conversation goes on"
+            return "the end of the conversation" if fact.over else "the reopening of the conversation"
         case RulesChanged():
-            return "the change of the rules"
+            return "the rule change"
         case TurnEnded():
             return "the stop" if fact.stopped else "the end of the turn"
         case _:
@@ -76,8 +76,8 @@ def would_answer(request: Request) -> str:
         return ""
     named = next((words.name for player, words in PLAYERS.items() if player == who), None)
     if isinstance(request, ToolRequest):
-        return named or f"The rule {who}"
-    return {"model": "The agent's own model", "held": "The agent's own model"}.get(who, named or who)
+        return named or f"Rule {who}"
+    return {"model": "The agent's model", "held": "The agent's model"}.get(who, named or who)
 
 
 def another_way_from(entry: HistoryEntry, journal: Journal) -> int:

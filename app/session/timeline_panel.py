@@ -56,7 +56,7 @@ def timeline(
         if not view.session.history and not view.pending:
             _empty()
         elif not shown.total:
-            st.caption("Nothing of this kind has happened yet.")
+            st.caption("No steps of this kind yet.")
         if shown.total > PAGE_STEPS and st.toggle(
             f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
         ):
@@ -75,8 +75,8 @@ def timeline(
 
 def _empty() -> None:
     st.caption(
-        "Everything that happens will stand here, step by step: what you ask, the turns of the agent, each tool "
-        "call with its answer, and who gave that answer."
+        "No steps yet. User messages, agent turns and tool calls appear here, each tool call with its "
+        "response and who gave it."
     )
 
 
@@ -131,12 +131,12 @@ def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | N
     # A callback is run before anything else: the click holds even where another part of the page, which looks again
     # in the same run, draws the whole page anew before this button's turn.
     st.button(
-        "From here, another way",
+        "Branch from here",
         key=f"another_way_{place}",
         type="tertiary",
         icon=":material/alt_route:",
-        help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back. "
-        "The agent's own callbacks, plugins and nodes run again; tools and models do not.",
+        help="Go back to this step and answer it differently. The steps after it are kept as a branch, and Redo "
+        "restores them. The agent's own callbacks, plugins and nodes run again. Tools and models do not.",
         on_click=_go_to,
         args=(another_way_from(entry, simulation.journal),),
     )
@@ -162,7 +162,7 @@ def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | No
     )
     places = picked.selection.rows
     if not places:
-        st.caption("Select a line to see all of it.")
+        st.caption("Select a row to see its details.")
     elif places[0] < len(lines):
         place = lines[places[0]].index
         _body(history[place])
@@ -179,8 +179,6 @@ def _running_label(call: RunningCall) -> str:
     seconds = max(0, int(time.time() - call.since))
     if call.waits_for:
         others = safe_label(call.waits_for, 32)
-        return (
-            f"**{safe_label(call.name, 32)}** waits for **{others}** \u00b7 {seconds} s :gray-badge[waiting]"
-        )
-    what = {"model": "thinks", "tool": "is running", "code": "is running"}[call.kind]
+        return f"**{safe_label(call.name, 32)}** is waiting for **{others}** \u00b7 {seconds} s :gray-badge[waiting]"
+    what = {"model": "is responding", "tool": "is running", "code": "is running"}[call.kind]
     return f"**{safe_label(call.name, 32)}** {what} \u00b7 {seconds} s :blue-badge[running]"

@@ -187,7 +187,7 @@ def _noted(content: str) -> _Headline:
 def _replied(entry: UserReply) -> str:
     decided = entry.response.get("confirmed") if isinstance(entry.response, dict) else None
     if entry.tool_name == CONFIRMATION and isinstance(decided, bool):
-        return " said that the tool may run" if decided else " said that the tool must not run"
+        return " allowed the tool to run" if decided else " did not allow the tool to run"
     return f" answered {safe_label(entry.tool_name, 32)}"
 
 
@@ -279,7 +279,7 @@ def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
 
 
 def _inside(scope: str) -> str:
-    return f", inside of {scope}" if scope else ""
+    return f", inside {scope}" if scope else ""
 
 
 def _json(title: str, value: Any) -> Block:
@@ -289,11 +289,9 @@ def _json(title: str, value: Any) -> Block:
 def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
     """Say who answered, how long it took, and why each rule before did not."""
     if entry.beneath is not None:
-        yield _json(
-            "What really happened; the agent did not see this", provenance_labels.as_value(entry.beneath)
-        )
+        yield _json("Original outcome (the agent did not see it)", provenance_labels.as_value(entry.beneath))
     if entry.provenance is None:
-        yield Block(title="", text="Answered by the framework itself")
+        yield Block(title="", text="Answered by ADK")
         return
     yield Block(title="", text=provenance_labels.sentence(entry.provenance, entry.duration_ms))
     for title, text in provenance_labels.details(entry.provenance):

@@ -19,7 +19,7 @@ def unopened(
     session_id: str, reason: str, journal: Journal | None, renamed_to: str = ""
 ) -> Literal["again", "renamed"] | None:
     """Draw it, and return what was clicked: to try again, or to continue with the agent that its own may be called now."""
-    problem("This session cannot be played now. It is kept as it is; nothing is lost.", reason)
+    problem("This session cannot be opened now. It is stored unchanged, and nothing is lost.", reason)
     clicked: Literal["again", "renamed"] | None = None
     if renamed_to:
         label = f"Continue with {safe_label(renamed_to, _NAME)}"
@@ -30,7 +30,7 @@ def unopened(
     if journal is not None:
         _steps(journal)
         st.download_button(
-            "Download its journal",
+            "Download journal",
             journal.to_json(),
             f"{session_id}.journal.json",
             icon=":material/download:",
@@ -40,14 +40,14 @@ def unopened(
 
 def unreadable(reason: str, journal: Journal | None) -> None:
     """Draw a session that is shared and cannot be shown in full now, for somebody who may only look at it."""
-    problem("This session cannot be shown in full now.", reason)
+    problem("Part of this session cannot be shown now.", reason)
     if journal is not None:
         _steps(journal)
 
 
 def _steps(journal: Journal) -> None:
     session = journal.session()
-    st.caption("What has happened in it")
+    st.caption("Steps so far")
     st.dataframe(
         [row.model_dump() for row in rows(session)],
         hide_index=True,

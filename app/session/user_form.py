@@ -15,9 +15,9 @@ from simulator.session.user_fold import UserSeat
 
 USER_PLAYERS: dict[UserPlayer, str] = {
     "person": "You",
-    "script": "A script",
-    "recording": "A recording",
-    "scenario": "A scenario",
+    "script": "Script",
+    "recording": "Recording",
+    "scenario": "Scenario",
 }
 
 OWN_PERSONA = "own"
@@ -50,9 +50,9 @@ class ScenarioForm(Value):
             FormError: A field is missing, or the persona is no JSON object.
         """
         if not self.starting_prompt.strip():
-            raise FormError("Starting prompt: what the user says first is missing.")
+            raise FormError("Starting prompt: enter the first user message.")
         if not self.conversation_plan.strip():
-            raise FormError("Plan: what the user is after is missing.")
+            raise FormError("Plan: enter what the user wants to achieve.")
         written: JsonObject = {
             "starting_prompt": self.starting_prompt,
             "conversation_plan": self.conversation_plan,
@@ -106,12 +106,12 @@ def script_of(text: str) -> tuple[str | JsonObject, ...]:
     if text.lstrip().startswith("["):
         listed = _list(text)
         if not all(isinstance(each, (str, dict)) for each in listed):
-            raise FormError("Messages: each is a text, or a Content in JSON.")
+            raise FormError("Messages: each must be a text, or a Content in JSON.")
         said: tuple[Any, ...] = tuple(listed)
     else:
         said = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not said:
-        raise FormError("Messages: there is none yet.")
+        raise FormError("Messages: enter at least one.")
     return said
 
 
@@ -138,9 +138,9 @@ def text_of(message: Mapping[str, Any]) -> str | None:
 def seat_words(seat: UserSeat, held_for: str = "you") -> str:
     """Return who speaks for the user, how many messages are left, and for whom each is held."""
     if seat.player == "person":
-        return "You speak for the user."
+        return "You play the user."
     left = "no limit" if seat.left is None else f"{seat.left} of {seat.limit} messages left"
-    held = f"each held for {held_for}" if seat.hold else "sent by itself"
+    held = f"each held for {held_for}" if seat.hold else "sent automatically"
     return f"{USER_PLAYERS[seat.player]}: {left}, {held}"
 
 

@@ -318,13 +318,13 @@ class Studio:
         """Let the real tool answer, and don't wait for it."""
         self.rest()
         self.like("real_menu").get_by_test_id("stPopoverButton").click()
-        self.press(self.page.get_by_role("button", name="Run the real tool now"))
+        self.press(self.page.get_by_role("button", name="Run real tool now"))
 
     def run_real(self) -> None:
         """Let the real tool answer."""
         self.rest()
         self.like("real_menu").get_by_test_id("stPopoverButton").click()
-        self.act(self.page.get_by_role("button", name="Run the real tool now"))
+        self.act(self.page.get_by_role("button", name="Run real tool now"))
 
     def confirm(self) -> None:
         """Say that the tool may run."""
@@ -337,8 +337,8 @@ class Studio:
     def seat_real_tool(self, name: str) -> None:
         """Let the real tool answer all its calls from now on."""
         self.choose("context_view", "Seats")
-        self.select(f"seat_tool_{name}", "The real tool")
-        expect(self.keyed("pane_context")).to_contain_text("Runs for real")
+        self.select(f"seat_tool_{name}", "Real tool")
+        expect(self.keyed("pane_context")).to_contain_text("Each call runs the real tool")
         self.rest()
         self.choose("context_view", "Rules")
 

@@ -18,7 +18,7 @@ PARCEL = {"address": {"street": "Main street", "number": 7}, "size": "large"}
 def test_a_person_plays_an_agent_without_a_key(studio: Studio, tmp_path: Path) -> None:
     """The page says why no model plays; a call is made through a form, its answer given, the last word said."""
     studio.pick_agent("keyless")
-    expect(studio.keyed("start_form")).to_contain_text("you make the turns")
+    expect(studio.keyed("start_form")).to_contain_text("so you play these agents")
     studio.start("Send a large parcel to Main street 7.")
     studio.wait_for_pause("next turn")
     studio.choose("view_", "Model sees")

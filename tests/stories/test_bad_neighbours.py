@@ -35,4 +35,4 @@ def test_the_order_desk_goes_on_beside_them(
 
             pages["spinner"].press(pages["spinner"].button("stop_turn"))
             expect(pages["spinner"].header).to_contain_text("Stopped")
-            expect(pages["leaver"].decision).to_contain_text("The turn cannot go on")
+            expect(pages["leaver"].decision).to_contain_text("The turn cannot continue")

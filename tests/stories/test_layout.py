@@ -148,7 +148,7 @@ def _players_fit(studio: Studio) -> None:
     for name in (longest, PLAYERS["model"].name):
         studio.select("start_tool_player", name)
         assert _outside(studio) == [], name
-    expect(studio.keyed("start_players")).to_contain_text("not possible")
+    expect(studio.keyed("start_players")).to_contain_text("not available")
     studio.select("start_tool_player", PLAYERS["person"].name)
 
 

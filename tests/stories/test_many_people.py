@@ -92,7 +92,7 @@ def test_each_browser_has_its_own_sessions_and_finds_them_again(
         for guess in (session_id, NOBODYS):
             for view in VIEWS:
                 ben.open(f"{served.url}/?session={guess}{view}")
-                expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
+                expect(ben.page.get_by_text("You have no session at this address")).to_be_visible()
                 ben.rest()
                 assert CANCEL not in ben.page.content()
                 expect(ben.like("pane_")).to_have_count(0)
@@ -108,7 +108,7 @@ def test_each_browser_has_its_own_sessions_and_finds_them_again(
         kill(served.process)
     with studio_server(environment=each_their_own) as served:
         ben = Studio(people.ben, served.url).open(served.url + path)
-        expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
+        expect(ben.page.get_by_text("You have no session at this address")).to_be_visible()
         anne = Studio(people.anne, served.url).open(served.url + path)
         anne.wait_for_pause("find_order")
         expect(anne.keyed(f"recent_line_{session_id}")).to_be_visible()
@@ -216,7 +216,7 @@ def test_who_logs_in_has_their_sessions_in_any_browser(people: People, tmp_path:
             _log_in(ben, link)
             expect(ben.header).to_contain_text("Read-only")
             ben.open(f"{served.url}/?session={session_id}")
-            expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
+            expect(ben.page.get_by_text("You have no session at this address")).to_be_visible()
             expect(ben.like("recent_line_")).to_have_count(0)
             people.ben.add_cookies([{"name": "who", "value": "anne", "url": provider.url}])
             ben.click("log_out")

@@ -35,7 +35,7 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
 
     studio.ask("Where is order A-1003?")
     studio.wait_for_pause("find_order")
-    expect(studio.keyed("pane_context")).to_contain_text("nearest first")
+    expect(studio.keyed("pane_context")).to_contain_text("Rules that did not match")
     expect(studio.keyed("pane_context")).to_contain_text("A-1003")
     studio.accept_draft()
     studio.wait_for_status("Completed")

@@ -87,11 +87,11 @@ def test_a_session_is_taken_over_and_comes_back_when_its_server_is_killed(
         first.wait_for_pause("plant")
         assert asked.read_text().split() == ["model", "dig", "model"]
         second.open(_moved(first, there))
-        expect(second.keyed("elsewhere")).to_contain_text("Played on another server")
+        expect(second.keyed("elsewhere")).to_contain_text("Running on another server")
         expect(second.page.get_by_label("All steps of the session").first).to_be_visible()
         second.click("take_over")
         second.wait_for_pause("plant")
-        expect(first.keyed("elsewhere")).to_contain_text("It was taken over there.")
+        expect(first.keyed("elsewhere")).to_contain_text("The other server took over this session.")
         second.run_real()
         second.wait_for_pause("water")
         kill(there.process)

@@ -32,7 +32,7 @@ def _play_the_user(studio: Studio) -> None:
     """Begin a session whose user is a scenario."""
     studio.pick_agent("talking").start()
     studio.choose("context_view", "Seats")
-    _sit(studio, "A scenario")
+    _sit(studio, "Scenario")
     _fill(studio, "starting_prompt_", "Hello there.")
     _fill(studio, "conversation_plan_", "Talk until you had three answers.")
     _fill(studio, "model_user", "talker-1")
@@ -70,7 +70,7 @@ def test_a_held_scenario_is_accepted_changed_taken_over_and_given_back(
     studio.rest()
 
     studio.choose("context_view", "Seats")
-    _sit(studio, "A scenario")
+    _sit(studio, "Scenario")
     studio.click("seat_user_sit")
     expect(studio.keyed("user_speaks")).to_contain_text("Finished")
     expect(studio.keyed("user_speaks")).to_contain_text("17 of 20 messages left")

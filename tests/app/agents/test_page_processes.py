@@ -43,15 +43,16 @@ def test_each_process_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agent, what it does, sessions, memory, Python, ADK and interpreter."""
     other = replace(DESK, key="k2", agent="planner", sessions=1, busy=True, process_id=4712)
     said = captions(shown(monkeypatch, DESK, other))
-    assert "Waits for 3 min · 2 sessions · 134 MB" in said
-    assert "At work · 1 session · 134 MB" in said
+    assert "Idle for 3 min · 2 sessions · 134 MB" in said
+    assert "Busy · 1 session · 134 MB" in said
     assert r"Python 3\.12.1 · google-adk 2\.12.0 · process 4711" in said
 
 
 def test_without_any_the_list_says_when_one_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """It teaches."""
-    assert "None runs now. One starts when an agent is loaded, or a session needs it." in captions(
-        shown(monkeypatch)
+    assert (
+        "No processes running. One starts when an agent is loaded, or when a session needs it."
+        in captions(shown(monkeypatch))
     )
 
 
@@ -76,7 +77,7 @@ def test_new_code_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     tab = shown(monkeypatch, DESK)
     assert tab.app.button(key="restart_process_k1").label == "Restart"
     tab = shown(monkeypatch, replace(DESK, new_code=True))
-    assert tab.app.button(key="restart_process_k1").label == "Restart with the new code"
+    assert tab.app.button(key="restart_process_k1").label == "Restart with new code"
     assert "The agent's files have changed since it was loaded." in captions(tab)
 
 

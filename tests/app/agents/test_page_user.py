@@ -59,7 +59,7 @@ def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(se
     write(tab, "script_", "first\nsecond\nthird")
     tab.click("seat_user_sit")
     assert editor(tab).value == "first"
-    assert "A script: 3 of 3 messages left, each held for you" in tab.words
+    assert "Script: 3 of 3 messages left, each held for you" in tab.words
     tab.click("query_send")
     assert editor(tab).value == "second"
     editor(tab).set_value("second, but better")
@@ -83,7 +83,7 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     session._engine.user.models["speaker"] = speaker("one", "two")
     tab = seats(session, "scenario")
     tab.click("seat_user_sit")
-    assert "Starting prompt: what the user says first is missing." in tab.literal
+    assert "Starting prompt: enter the first user message." in tab.literal
     write(tab, "starting_prompt_", "Where is it?")
     write(tab, "conversation_plan_", "Ask twice.")
     write(tab, "model_user", "speaker")
@@ -113,7 +113,7 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     again.click("open_export")
     assert "The scenario is frozen: the case holds what was said, word by word" in again.words
     again.click("export_back")
-    assert "swap of who speaks for the user" in again.app.button(key="undo_step").help
+    assert "player change for the user" in again.app.button(key="undo_step").help
 
 
 def test_a_scenario_without_a_model_says_why_a_person_is_asked(session: Simulation) -> None:
@@ -132,7 +132,7 @@ def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:
     tab = seats(session, "recording")
     write(tab, "set_user", "{}")
     tab.run()
-    assert "This cannot be read yet." in tab.words
+    assert "This eval set cannot be read." in tab.words
     write(tab, "set_user", evalset.case_document(AGENT, a_case("two turns", turns=2), at=1.0))
     tab.run().click("seat_user_sit")
     seat = session.view().user.seat
@@ -153,9 +153,9 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     path = tmp_path / "new" / "talk.evalset.json"
     write(tab, "set_path_", str(path))
     tab.run().click("scenario_add")
-    assert "holds it now" in tab.literal
+    assert "added as" in tab.literal
     tab.click("scenario_add")
-    assert "held it already" in tab.literal
+    assert "already there as" in tab.literal
     (case,) = json.loads(path.read_text())["eval_cases"]
     assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
     assert case["session_input"]["app_name"] == "stage"
@@ -174,7 +174,7 @@ def test_what_a_scenario_says_is_never_read_as_markdown(session: Simulation) -> 
             assert session.accept(wait=PATIENCE)
         tab.run()
     assert tab.live_marks() == []
-    assert "the swap of who speaks for the user" in [step_words(fact) for _, fact in session.journal.path()]
+    assert "the player change for the user" in [step_words(fact) for _, fact in session.journal.path()]
 
 
 def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simulation) -> None:
@@ -184,7 +184,7 @@ def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simul
         assert not session.accept(wait=0)
         until(lambda: server.asked)
         tab = Tab(session.session.session_id)
-        assert "**A scenario** speaks" in tab.words
+        assert "**Scenario** is writing the next message" in tab.words
         assert "asking gemini-2.5-test" in tab.literal
         tab.click("stop_running")
         assert "You stopped it." in tab.literal
@@ -198,7 +198,7 @@ def test_a_person_says_that_the_conversation_is_over_and_goes_back_on_it(session
     assert not tab.has("complete")
     assert session.query("hello", wait=PATIENCE)
     tab.run().click("complete")
-    assert "The conversation is over, after 1 turn. Export the trace." in tab.words
+    assert "The conversation ended after 1 turn. Export the trace." in tab.words
     assert not tab.has("query_send")
     assert "the end of the conversation" in tab.app.button(key="undo_step").help
     assert not tab.app.button(key="open_export").disabled

@@ -41,7 +41,7 @@ def test_the_way_to_the_branches_is_there_where_there_are_several() -> None:
     put_live(simulation)
     assert not Tab(SESSION).has("open_branches")
     tab = opened(simulation)
-    assert "From here, another way" in tab.words
+    assert "Branch from here" in tab.words
     assert tab.keys("branch_") == []
     two_ways()
     tab = Tab(SESSION).click("open_branches")
@@ -75,11 +75,11 @@ def test_an_error_stands_whole_beside_an_answer() -> None:
     here = tab.literal.partition("Here:")[2]
     assert "find_order failed" in here
     assert "busy" in here
-    assert "not there" not in here
+    assert "missing" not in here
     beside = "\n".join(one.value for one in tab.click("branch_compare_1").app.code)
     assert "busy" in beside
     assert "shipped" in beside
-    assert "not there" not in beside
+    assert "missing" not in beside
 
 
 def test_going_there_leads_to_the_end_of_the_branch_in_the_session() -> None:
@@ -99,7 +99,7 @@ def test_where_going_there_fails_the_session_says_why() -> None:
     tab = opened(simulation)
     simulation.fails_with = "no way"
     tab.click("branch_go_1")
-    assert "nothing was changed" in tab.words
+    assert "Nothing was changed" in tab.words
     assert "no way" in tab.literal
 
 
@@ -160,7 +160,7 @@ def test_a_long_list_is_drawn_in_parts() -> None:
         simulation.add(RulesChanged(at=AT, rules=()))
     tab = opened(simulation)
     assert len(tab.keys("branch_line_")) == PAGE_BRANCHES
-    assert "left out of the picture" in tab.words
+    assert "not in the picture" in tab.words
     tab.click("branches_older")
     assert len(tab.keys("branch_line_")) == 2 * PAGE_BRANCHES
 

@@ -127,7 +127,7 @@ def test_a_turn_that_lets_real_tools_run_takes_a_click(player: Any, *, listens: 
     """The tools are named; where a person answers them, keys send the turn."""
     _, tab = _opened("failing", "Who is Ada?", agent_player="held", tool_player=player)
     assert bool(tab.app.button(key=tab.key("accept_proposal_")).proto.shortcut) == listens
-    assert ("really run when you send this turn" in tab.words) != listens
+    assert ("run for real when you send this turn" in tab.words) != listens
     assert ("look_up" in tab.literal) or listens
 
 
@@ -135,7 +135,7 @@ def test_a_model_that_cannot_be_asked_is_not_offered() -> None:
     """Without a key the button is there, off, with the reason beside it."""
     _, tab = _opened("keyless", "Hello", agent_player="person")
     assert tab.app.button(key=tab.key("own_model_")).disabled
-    assert "The agent's own model cannot be asked" in tab.words
+    assert "The agent's model is not available" in tab.words
     assert "GOOGLE_API_KEY or GEMINI_API_KEY is not set" in tab.literal
 
 

@@ -60,7 +60,7 @@ def test_a_person_says_something_as_the_agent() -> None:
     """A text ends the turn, as it would from the model; an empty one is refused."""
     with played() as simulation:
         page = Deciding(simulation).press("accept_")
-        assert "nothing to say yet" in page.shown()
+        assert "Nothing to send yet" in page.shown()
         page.type("say_", "It is booked.").press("accept_")
         assert simulation.session.state is SessionState.COMPLETED
         assert last_parts(simulation) == [{"text": "It is booked."}]
@@ -72,7 +72,7 @@ def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> Non
         page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "book")
         form = "form0:json:args0_book"
         page.press("accept_")
-        assert "a whole number is needed" in page.shown()
+        assert "enter a whole number" in page.shown()
         page.type(f"{form}.guest", "Ada").type(f"{form}.nights", 3).type(f"{form}.price", 99.5)
         page.type(f"{form}.breakfast_", True).choose(f"{form}.room", 1).press(f"{form}.lines:add")
         page.type(f"{form}.lines:0.sku", "S-1").run().press("accept_")
@@ -289,7 +289,7 @@ def test_a_confirmation_with_a_payload_asks_for_it() -> None:
         page = Deciding(simulation).press("real_")
         assert HOSTILE in page.shown()
         page.type("response_payload", "{").press("confirm_")
-        assert "The payload is not JSON yet" in page.shown()
+        assert "The payload is not valid JSON" in page.shown()
         page.type("response_payload", '{"times": 2}').press("confirm_").press("real_")
         assert answers(simulation)[-1].outcome.model_dump()["value"] == {
             "status": "wiped",

@@ -203,7 +203,7 @@ def test_a_model_that_plays_a_tool_is_seen_at_its_retries_and_can_be_stopped() -
         wait_until(lambda: "again" in _at_work(simulation), what="the retry", seconds=PATIENCE)
         page = Deciding(simulation)
         words = str([one.value for one in page.tab.markdown])
-        assert "**drafter** is at work for **find_order**" in words
+        assert "**drafter** is running for **find_order**" in words
         assert "The real tool" not in words
         assert "429: too many requests, trying again in 25 s (1 of 2)" in page.shown()
         page.press("stop_running")

@@ -76,7 +76,7 @@ def test_blanks_are_listed_and_a_model_cannot_be_asked_where_none_is_set() -> No
         assert "points (integer)" in badges(page)
         assert "No source for:" in page.shown()
         assert page._one(page.tab.button, "ask_model").disabled
-        assert "No model is set yet" in page.shown()
+        assert "No model is set." in page.shown()
 
 
 def test_a_model_fills_what_is_not_known() -> None:
@@ -106,9 +106,9 @@ def test_a_pasted_example_is_the_draft_and_the_shape_from_now_on() -> None:
     with deciding("find_customer").simulation as simulation:
         page = Deciding(simulation).press("paste_example")
         page.type("example_text", '{"email": ').press("use_example")
-        assert "The example is not JSON. Line 1" in page.shown()
+        assert "The example is not valid JSON. Line 1" in page.shown()
         page.type("example_text", '{"email": "a@b.c", "points": "many"}').press("use_example")
-        assert "does not fit the output schema" in page.shown()
+        assert "does not match the tool's output schema" in page.shown()
         assert "$.points" in page.shown()
         page.type("example_text", '{"email": "a@b.c", "points": 3}').press("use_example")
         assert not page.problems

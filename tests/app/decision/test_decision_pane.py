@@ -50,7 +50,7 @@ def test_what_runs_is_shown_beside_what_waits_and_can_be_stopped() -> None:
     with asked_for(call("slow", word="a"), call("slow", word="b")) as simulation:
         simulation.run_real(simulation.pending[0], wait=0)
         page = Deciding(simulation)
-        assert "The real tool **slow** is at work" in str([one.value for one in page.tab.markdown])
+        assert "The real tool **slow** is running" in str([one.value for one in page.tab.markdown])
         assert any(name.startswith("response_") for name in page.names())
         page.press("stop_running")
         assert simulation.session.turns[-1].stopped
@@ -59,7 +59,7 @@ def test_what_runs_is_shown_beside_what_waits_and_can_be_stopped() -> None:
 def test_nothing_to_decide_is_an_empty_pane() -> None:
     """Before the first query nothing waits, and the pane says so."""
     with opened(agent_of()) as simulation:
-        assert "Nothing waits for you" in Deciding(simulation).shown()
+        assert "Nothing is waiting for you" in Deciding(simulation).shown()
 
 
 def test_a_call_that_was_answered_once_does_not_stand_in_the_way_of_the_next_query() -> None:

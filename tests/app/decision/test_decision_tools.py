@@ -74,7 +74,7 @@ def test_a_mistake_in_json_is_named_and_nothing_is_sent_or_lost() -> None:
     """The error says line and column and what is expected; the text stays, and the call stays open."""
     with asked_for(call("echo", word="x")) as simulation:
         page = Deciding(simulation).type("response_", '{"a": 1,\n "b": }').press("accept_")
-        assert "Line 2, column 7: a value is expected here" in page.shown()
+        assert "Line 2, column 7: expected a value" in page.shown()
         assert page.text("response_") == '{"a": 1,\n "b": }'
         assert len(simulation.pending) == 1
         assert page.refreshed().text("response_") == '{"a": 1,\n "b": }'
@@ -185,14 +185,14 @@ def test_an_exception_without_a_type_is_not_shown() -> None:
         assert "The agent's code sees" in with_exception(simulation, "ValueError").shown()
         page = with_exception(simulation, "not a name")
         assert "The agent's code sees" not in page.shown()
-        assert "An exception needs its type" in page.press("accept_").shown()
+        assert "An exception needs a type" in page.press("accept_").shown()
 
 
 def test_an_answer_later_says_what_the_agent_sees() -> None:
     """Before the click the page says that the agent sees no response now, and sees one in a later turn."""
     with asked_for(call("ship", order_id="A")) as simulation:
         page = Deciding(simulation).choose("mode_", "Later")
-        assert "For now the agent sees no response to this call" in page.shown()
+        assert "For now, the agent gets no response to this call" in page.shown()
 
 
 def test_a_long_running_call_is_answered_later() -> None:
@@ -211,7 +211,7 @@ def test_state_changes_go_with_the_answer() -> None:
     """They are a JSON object; anything else is said, and nothing is sent."""
     with asked_for(call("echo", word="x")) as simulation:
         page = Deciding(simulation).type("state_delta_", "[1]").press("accept_")
-        assert "The state changes are not JSON yet" in page.shown()
+        assert "The state changes are not valid JSON" in page.shown()
         assert len(simulation.pending) == 1
         page.type("state_delta_", '{"seen": 1}').press("accept_")
         assert answers(simulation)[0].effects.state_delta == {"seen": 1}
@@ -261,7 +261,7 @@ def test_not_one_draft_is_accepted_while_one_is_broken() -> None:
     """It is said which, and all calls stay open."""
     with asked_for(*(call("echo", word=word) for word in "ab")) as simulation:
         page = Deciding(simulation).type("response_", "{").press("accept_all")
-        assert "Call 1 in the line" in page.shown()
+        assert "Call 1 cannot be sent" in page.shown()
         assert len(simulation.pending) == 2
 
 

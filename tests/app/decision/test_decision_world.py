@@ -109,7 +109,7 @@ def test_players_that_lack_something_say_what_and_where_to_set_it() -> None:
             if str(one.key).startswith("play_") and one.disabled
         }
         assert off == {"person", "model", "recorded"}
-        assert "under Environment, Sources" in page.shown()
+        assert "under Environment > Sources" in page.shown()
 
 
 def test_auto_says_why_it_stopped_and_goes_on_after_the_answer() -> None:
@@ -137,7 +137,7 @@ def test_rules_that_will_change_the_answer_are_named() -> None:
     with asked_for([call("count_stock", product_id="P-1")], rules=[slow]) as simulation:
         page = Deciding(simulation)
         assert "A slow day" in str([badge.value for badge in page.tab.markdown])
-        assert "will delay, change or lose" in page.shown()
+        assert "will delay, change or drop" in page.shown()
 
 
 def test_each_rule_that_did_not_answer_is_listed_nearest_first() -> None:
@@ -162,8 +162,8 @@ def test_each_rule_that_did_not_answer_is_listed_nearest_first() -> None:
         assert lines[0].startswith("near: drew 0.")
         assert "r00: switched off" in lines
         assert lines[-2:] == [
-            "late: it came when this call was waiting already, and counts from the next call on",
-            "other: it is for count_reserved, and this call is to count_stock",
+            "late: it was added while this call was waiting, and applies from the next call on",
+            "other: it applies to count_reserved, and this call is to count_stock",
         ]
         simulation.answer(simulation.pending[0], {"product_id": "P-1", "stock": 1}, wait=PATIENCE)
         assert len(answers(simulation)[-1].provenance.misses) == 20

@@ -31,7 +31,7 @@ def test_what_waits_is_said_with_a_way_to_it(simulation: FakeSimulation) -> None
     """While a call waits, the page names it letter for letter and leads to it; nothing else is said when none waits."""
     simulation.pending = (tool_request("c1", HOSTILE), tool_request("c2"))
     tab = Tab(SESSION).click("open_environment")
-    assert "waits for you in the session, and 1 more" in tab.words
+    assert "is waiting for you in the session, and 1 more" in tab.words
     assert tab.live_marks() == []
     assert tab.click("environment_answer").keys("pane_timeline")
     simulation.pending = ()

@@ -94,7 +94,7 @@ def test_a_refused_edit_is_not_asked_for_again(shaped: Shaped) -> None:
     """What cannot be carried out is said, and the page comes to rest instead of trying for ever."""
     shaped.simulation.close()
     tab = shaped.edit("world_customer_", edited_rows={0: {"name": "Grace"}})
-    assert "nothing was changed" in tab.words
+    assert "Nothing was changed" in tab.words
     assert "Ada" in tab.literal
 
 

@@ -101,11 +101,11 @@ def test_what_is_remembered_may_be_damaged(content: str, data: Path, tmp_path: P
 def test_a_data_folder_that_cannot_be_written_keeps_nobody_from_work(
     data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log says that the set is not remembered."""
+    """The log says that the set was not added to the recent sets."""
     data.write_text("in the way")
     remember_set(LOCAL, a_set(tmp_path / "a.evalset.json"))
     assert recent_sets(LOCAL) == ()
-    assert "is not remembered" in caplog.text
+    assert "was not added to the recent sets" in caplog.text
 
 
 def test_each_person_has_files_and_demo_sets_of_their_own(data: Path) -> None:
@@ -124,7 +124,7 @@ def test_each_person_has_files_and_demo_sets_of_their_own(data: Path) -> None:
     check_place(str(mine), "browser-a", config)
     assert check_set(str(mine), "browser-a", homes) == mine
     for path in (theirs, places[LOCAL]):
-        with pytest.raises(ValueError, match="Several people"):
+        with pytest.raises(ValueError, match="several users"):
             check_place(str(path), "browser-a", config)
         with pytest.raises(ValueError, match="Several people"):
             check_set(str(path), "browser-a", homes)

@@ -23,11 +23,11 @@ CONFIG = SimulatedAgentConfig(name="desk", agent=AGENT, eval_set_path="desk.eval
 
 HOSTILE = [
     ("a\x00b.json", "null character"),
-    ("x" * 300 + ".evalset.json", "240 are the most"),
-    ("ü" * 200 + ".json", "240 are the most"),
+    ("x" * 300 + ".evalset.json", "limit is 240"),
+    ("ü" * 200 + ".json", "limit is 240"),
     ("\ud800.json", "surrogate"),
-    ("folder/" * 900 + "a.json", "4000 are the most"),
-    ("~nobody-here/a.json", "no path"),
+    ("folder/" * 900 + "a.json", "4000 bytes"),
+    ("~nobody-here/a.json", "not a valid file path"),
 ]
 
 

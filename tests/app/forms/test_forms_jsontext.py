@@ -39,22 +39,22 @@ def test_any_text_is_json_or_a_clear_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("", (1, 1), "nothing here"),
-        ('{"a": 1,\n "b": }', (2, 7), "a value is expected"),
+        ("", (1, 1), "this is empty"),
+        ('{"a": 1,\n "b": }', (2, 7), "expected a value"),
         ("{'a': 1}", (1, 2), "double quotes"),
-        ('{"a": True}', (1, 7), "small letters"),
+        ('{"a": True}', (1, 7), "in lowercase"),
         ("{} {}", (1, 4), "end of the value"),
         ("hello", (1, 1), "double quotes"),
-        ('{"a": 1,\n"b": NaN}', (2, 6), "no such number"),
-        ('{"NaN": -Infinity}', (1, 9), "no such number"),
+        ('{"a": 1,\n"b": NaN}', (2, 6), "cannot represent"),
+        ('{"NaN": -Infinity}', (1, 9), "cannot represent"),
         ('{"a": 1e999}', (1, 7), "too large"),
         ('"\\ud800"', (1, 1), "surrogate"),
         ("[" * 100_000, (1, 201), "too deeply"),
         ("1" * 5_000, (1, 1), "a number has 5,000 digits"),
-        ('{"a": 1, "a": 2}', (1, 10), "stands twice"),
-        ('{"a": [{"b": 1}, {"b": 1}],\n "c": {"b": "a,b", "\\u0062": {}}}', (2, 20), "stands twice"),
+        ('{"a": 1, "a": 2}', (1, 10), "duplicate key"),
+        ('{"a": [{"b": 1}, {"b": 1}],\n "c": {"b": "a,b", "\\u0062": {}}}', (2, 20), "duplicate key"),
         ('{"a": "a", "b\\"": ["a"], "a": 2', (1, 32), "delimiter"),
-        ('{"a": "a", "b\\"": ["a", "a"],\n"a": 2}', (2, 1), "stands twice"),
+        ('{"a": "a", "b\\"": ["a", "a"],\n"a": 2}', (2, 1), "duplicate key"),
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_column(text: str, place: tuple[int, int], words: str) -> None:
@@ -68,7 +68,7 @@ def test_an_object_is_asked_for_where_one_is_needed() -> None:
     """An empty text is an empty object; a list is refused."""
     assert parse_object(" ") == {}
     assert parse_object('{"a": 1}') == {"a": 1}
-    with pytest.raises(JsonTextError, match="object is needed"):
+    with pytest.raises(JsonTextError, match="expected a JSON object"):
         parse_object("[]")
 
 
@@ -95,5 +95,5 @@ def test_an_object_with_a_key_twice_is_refused_wherever_it_stands(keys: list[str
     if len(set(keys)) == len(keys):
         assert parse_json(text) == [1, {"a": dict.fromkeys(keys, value)}]
     else:
-        with pytest.raises(JsonTextError, match="stands twice"):
+        with pytest.raises(JsonTextError, match="duplicate key"):
             parse_json(text)

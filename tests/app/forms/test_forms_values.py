@@ -318,10 +318,10 @@ def test_an_optional_field_starts_switched_off_with_its_default_ready() -> None:
 @pytest.mark.parametrize(
     ("schema", "raw", "path", "words"),
     [
-        ({"type": "integer"}, RawNumber(number=None), (), "a whole number is needed"),
-        ({"type": "integer"}, RawNumber(number=1.5), (), "a whole number is needed"),
-        ({"type": "number"}, RawNumber(number=None), (), "a number is needed"),
-        ({"type": "string", "format": "date"}, RawText(text="soon"), (), "a date is needed"),
+        ({"type": "integer"}, RawNumber(number=None), (), "enter a whole number"),
+        ({"type": "integer"}, RawNumber(number=1.5), (), "enter a whole number"),
+        ({"type": "number"}, RawNumber(number=None), (), "enter a number"),
+        ({"type": "string", "format": "date"}, RawText(text="soon"), (), "enter a date"),
         ({}, RawJson(text='{"a": }'), (), "Line 1, column 7"),
     ],
 )
@@ -359,6 +359,6 @@ def test_other_fields_may_not_repeat_a_field() -> None:
     field = parse_schema({"type": "object", "properties": {"a": {"type": "string"}}})
     raw = fill(field, {"a": "x"})
     assert isinstance(raw, RawObject)
-    for others, words in (('{"a": 1}', "stands twice"), ("[1]", "Other fields")):
+    for others, words in (('{"a": 1}', "is set twice"), ("[1]", "Other fields")):
         (problem,) = read(field, raw.model_copy(update={"others": others})).problems
         assert words in problem.message

@@ -35,7 +35,7 @@ from tests.harness.processes import REPOSITORY, free_port, quiet_environment
 from tests.harness.stepping_agent import NAME, write_stepping_agent
 
 PLAYERS: tuple[ToolPlayer, ...] = ("person", "person", "offline")
-"""Who answers the tools of each session: two people answer and type, and one looks on."""
+"""Tool calls are answered by of each session: two people answer and type, and one looks on."""
 
 LONGEST_SECONDS = 1.5
 """A server is killed within so long after all pages were there."""

@@ -109,7 +109,7 @@ def test_typed_text_that_is_not_stored_is_named(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     tab.type("response_", '{"typed": 2}')
-    assert "Not everything is stored yet: what was typed last" in tab.words
+    assert "Not everything is stored yet: your last input" in tab.words
     other.execute("ROLLBACK")
     other.close()
     store.keep_drafts()
@@ -176,7 +176,7 @@ def test_a_broken_row_hides_nothing_before_it(path: Path) -> None:
     other.close()
     for _ in range(2):
         tab = Tab(live.session_id)
-        assert "A part of this session cannot be read, and what followed it is not shown" in tab.literal
+        assert "Part of this session cannot be read. The steps after it are not shown" in tab.literal
         assert f"fact {last} is broken" in tab.literal
         assert CANCEL in tab.literal
         tab.click(tab.key("accept_"))

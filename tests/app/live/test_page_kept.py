@@ -98,7 +98,7 @@ def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr("sys.argv", ["app", "--no-demos"])
         tab = Tab(session_id)
-        assert "cannot be played now" in tab.words
+        assert "cannot be opened now" in tab.words
         assert "there is no agent 'order_desk'" in tab.literal
         assert CANCEL in tab.literal
     tab.click("reopen")
@@ -191,7 +191,7 @@ def test_a_long_list_of_deleted_sessions_says_how_many_more_there_are(
     forget_lists()
     tab = Tab(session_id)
     tab.app.toggle(key="session_bin").set_value(True)
-    assert "and 2 more that were changed before these" in tab.run().words
+    assert "and 2 older ones" in tab.run().words
     assert len(tab.keys("restore_")) == SHOWN_SESSIONS
 
 
@@ -241,7 +241,7 @@ def test_another_process_that_went_on_is_shown_and_nothing_is_lost(
     elsewhere.keep()
     length = store.place(session_id).length
     tab.click(tab.key("accept_"))
-    assert "played on elsewhere" in tab.words
+    assert "continued on another server" in tab.words
     live = registry().get(session_id)
     assert live is not None
     assert live.simulation.journal.head == elsewhere.head
@@ -259,7 +259,7 @@ def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     assert none.problem == ""
     assert (
         none.caution
-        == "GOLDEN_TRACE_STORE=none: sessions and typed text are in memory only and end with the server."
+        == "GOLDEN_TRACE_STORE=none: sessions and typed text are kept in memory only. They end with the server."
     )
 
 
@@ -269,7 +269,7 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     held: Any = server_store()
     monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(problem=words))
     tab = Tab()
-    assert "Sessions are not kept" in tab.words
+    assert "Sessions are not stored" in tab.words
     assert "in memory only" not in tab.words
     monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(is_off=True))
     assert "in memory only" in Tab().words
@@ -291,7 +291,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     # A database that takes its time to open, as one that is upgraded or far away does.
     monkeypatch.setattr("app.live.session_store.opened", slowly)
     tab = Tab()
-    assert "Opening the stored sessions" in tab.words
+    assert "Loading stored sessions" in tab.words
     assert "None yet" not in tab.words
     assert not tab.has(f"recent_{session_id}")
     opens = open_in_background()
@@ -299,7 +299,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     may_open.set()
     opens.join(60)
     tab.run()
-    assert "Opening the stored sessions" not in tab.words
+    assert "Loading stored sessions" not in tab.words
     assert tab.has(f"recent_{session_id}")
 
 

@@ -65,7 +65,7 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
         tab.run()
         if tab.has("stop_loading_hangs"):
             break
-    assert any("given up 60 seconds after" in caption.value for caption in tab.app.caption)
+    assert any("Times out after 60 s" in caption.value for caption in tab.app.caption)
     tab.click("stop_loading_hangs")
     agent_catalogue._threads[catalogue(), ""].join(PATIENCE)
     tab.run()
@@ -82,7 +82,7 @@ def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -
     until(live.simulation, lambda: bool(live.simulation.view().problems) and not live.simulation.view().busy)
     start.run()
     assert [error.value for error in start.app.error] == [
-        "The turn cannot go on. Undo a step, or stop the turn."
+        "The turn cannot continue. Undo a step, or stop the turn."
     ]
     assert any("exit code 3" in code.value for code in start.app.code)
 

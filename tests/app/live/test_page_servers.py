@@ -67,9 +67,9 @@ def test_a_session_that_was_taken_over_is_shown_to_read(other: JournalStore) -> 
     with _there(other, live.session_id) as simulation:
         wait_until(lambda: registry().peek(live.session_id) is None, what="this server to notice", seconds=5)
         tab.run()
-        assert "Played on another server" in tab.words
+        assert "Running on another server" in tab.words
         assert THERE in tab.literal
-        assert "It was taken over there" in tab.literal
+        assert "The other server took over this session" in tab.literal
         assert tab.live_marks() == []
         simulation.run_real(simulation.pending[0])
         simulation.journal.keep()
@@ -100,7 +100,7 @@ def test_a_server_that_dies_leaves_its_session_to_who_looks_at_it(other: Journal
     tab = Tab(live.session_id)
     assert registry().peek(live.session_id) is None
     assert tab.has("take_over")
-    assert "It was taken over there" not in tab.literal
+    assert "The other server took over this session" not in tab.literal
     simulation.close()
     other._holder.drop()
 

@@ -78,7 +78,7 @@ def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSes
     tab = Tab(shared=token, user=BEN)
     assert "Read-only" in drawn(tab)
     assert WORDS in tab.literal
-    assert "What its owner is asked" in tab.words
+    assert "Waiting for the owner" in tab.words
     assert '"order_id": "A-1001"' in tab.literal
     assert "typed by Anne" not in drawn(tab)
     assert not tab.keys("response_")
@@ -138,7 +138,7 @@ def test_each_page_of_it_can_be_read(
         tab.choose("world_to_read_part", "Connections")
         assert "refund_order" in tab.literal
         tab.choose("world_to_read_part", "Rules")
-        assert "There are no rules" in tab.words
+        assert "No rules" in tab.words
     if view == "export":
         assert WORDS in tab.literal
         assert not tab.has("export_write")
@@ -146,7 +146,7 @@ def test_each_page_of_it_can_be_read(
         assert tab.has("export_download")
     tab.click(f"{view}_back")
     assert tab.app.query_params.get("view") is None
-    assert "The agent has answered" in tab.words
+    assert "The agent has replied" in tab.words
 
 
 @pytest.mark.parametrize("rests", [False, True])
@@ -254,11 +254,11 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) 
     kinds = {kind.__name__: kind for kind in _kinds(Command)}
     assert {"AnswerTool", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
     for kind in kinds.values():
-        with pytest.raises(ValueError, match="shared with you to read"):
+        with pytest.raises(ValueError, match="shared with you read-only"):
             hand(seen.simulation, _made(kind))
     direct = {"app.decision.decision_commands", "app.session.commands"}
     for kind in (each for each in kinds.values() if each.__module__ in direct):
-        with pytest.raises(ValueError, match=r"shared with you to read|only be looked at"):
+        with pytest.raises(ValueError, match=r"shared with you read-only|only be looked at"):
             _made(kind).carry_out(seen.simulation)
     assert seen.simulation.journal.to_json() == before
 
@@ -305,7 +305,7 @@ def test_a_page_with_every_button_changes_nothing(
     for start in ("accept_", "undo_step", "stop_turn"):
         tab = Tab(shared=token, user=BEN)
         tab.click(tab.key(start))
-        assert "shared with you to read" in tab.literal, start
+        assert "shared with you read-only" in tab.literal, start
     tab = Tab(shared=token, user=BEN)
     (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
     assert "typed by Anne" not in str(editor.value)
@@ -313,7 +313,7 @@ def test_a_page_with_every_button_changes_nothing(
     tab.click(tab.key("accept_"))
     tab = Tab(shared=token, user=BEN)
     tab.app.toggle(key="auto_switch").set_value(True)
-    assert "shared with you to read" in tab.run().literal
+    assert "shared with you read-only" in tab.run().literal
     assert len(annes.simulation.journal) == length
     assert store.record(annes.session_id) == record
     assert TYPED in "".join(annes.drafts.values()).replace('\\"', '"')
@@ -368,7 +368,7 @@ def test_a_session_whose_agent_is_gone_can_be_read_through_its_link(
     close_store()
     monkeypatch.setattr("sys.argv", ["app", "--no-demos"])
     tab = Tab(shared=token, user=BEN)
-    assert "cannot be shown in full" in tab.words
+    assert "cannot be shown now" in tab.words
     assert WORDS in tab.literal
     assert not tab.app.get("download_button")
 
@@ -394,7 +394,7 @@ def test_nothing_of_it_is_given_out_when_the_sharing_has_ended(
         ask(seen.simulation)
     store.unshare(annes.session_id)
     for ask in asked:
-        with pytest.raises(NotSharedError, match="not shared with you any more"):
+        with pytest.raises(NotSharedError, match="no longer shared with you"):
             ask(seen.simulation)
     assert seen.simulation.version == GONE
     store.share(annes.session_id)

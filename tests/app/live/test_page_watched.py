@@ -72,12 +72,12 @@ def test_recordings_and_what_is_set_for_tools_are_read(
     for words in (
         "some-model",
         "Shared state: desk",
-        f"Begins with: {HOSTILE}",
+        f"Initial state: {HOSTILE}",
         '"seen"',
         f"Tracks. {HOSTILE}",
     ):
         assert words in read
-    assert "asked for a draft of each call" in read
+    assert "drafts a response to each call" in read
     assert {str(button.key) for button in tab.app.button} <= {
         "new_session",
         "open_sets",
@@ -90,9 +90,9 @@ def test_recordings_and_what_is_set_for_tools_are_read(
 def test_where_nothing_was_given_that_is_said(annes: LiveSession, store: JournalStore) -> None:
     """In words, instead of an empty page."""
     tab = _bens(annes, store, rests=False, view="environment")
-    assert "No recording was given." in _part(tab, "Recordings")
-    assert "drafts are made offline" in _part(tab, "Tools")
-    assert "Nothing is set for a tool" in tab.words
+    assert "No recordings." in _part(tab, "Recordings")
+    assert "Drafts are generated offline" in _part(tab, "Tools")
+    assert "No tool settings" in tab.words
 
 
 @pytest.mark.parametrize("rests", [False, True])
@@ -105,13 +105,13 @@ def test_a_message_that_is_held_is_read(
     until(lambda: annes.simulation.view().user.held is not None)
     tab = _bens(annes, store, rests=rests)
     assert HOSTILE in tab.literal
-    assert "A script: 2 of 2 messages left, each held for its owner" in tab.words
+    assert "Script: 2 of 2 messages left, each held for its owner" in tab.words
     assert tab.live_marks() == []
     assert not tab.keys("query")
     assert not tab.keys("user_go_on")
     assert ("does not have it open" in tab.words) == rests
     tab.choose("context_view", "Seats")
-    assert "A script" in tab.literal
+    assert "Script" in tab.literal
 
 
 @pytest.mark.parametrize("rests", [False, True])
@@ -119,6 +119,6 @@ def test_a_conversation_that_is_over_says_so(annes: LiveSession, store: JournalS
     """Its owner has said so; nobody waits for a further word."""
     annes.simulation.complete()
     tab = _bens(annes, store, rests=rests)
-    assert "The conversation is over." in tab.words
-    assert "Its owner may go on" not in tab.words
+    assert "The conversation has ended." in tab.words
+    assert "The owner can continue" not in tab.words
     assert not tab.has("go_on_after_all")

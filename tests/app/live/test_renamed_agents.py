@@ -75,7 +75,7 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     view = live.simulation.view()
     assert view.divergence is None
     assert view.pending
-    assert f"The agent {OLD} is called {NEW} now." in tab.literal
+    assert f"The agent {OLD} is now called {NEW}." in tab.literal
     assert "has changed since" not in tab.literal
     length = len(live.simulation.journal)
     tab.click(tab.key("accept_"))

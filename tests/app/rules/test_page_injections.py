@@ -55,10 +55,10 @@ def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(simulation
     tab = Tab(SESSION)
     assert tab.literal.count("r24: switched off") == 2
     assert tab.literal.count("r4: switched off") == 1
-    assert "and 5 more, listed beside the call" in tab.words
+    assert "and 5 more, listed with the call" in tab.words
     simulation.pending = (tool_request("c1"),)
     simulation.set_rules([rule("late")])
-    assert "late: it came when this call was waiting already" in tab.run().literal
+    assert "late: it was added while this call was waiting" in tab.run().literal
 
 
 def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:

@@ -131,7 +131,7 @@ def test_a_value_is_of_the_type_that_was_chosen(kind: str, typed: str, value: Js
         ({"error.message": ""}, "error.message", "Write the message"),
         ({"error.details": "[1]"}, "error.details", "JSON object"),
         ({"e.kind": "response", "response.value": "{"}, "response.value", "Line 1"),
-        ({"e.kind": "sequence", "s1.value": "nope"}, "s1.value", "no JSON value"),
+        ({"e.kind": "sequence", "s1.value": "nope"}, "s1.value", "not a JSON value"),
         ({"e.kind": "sequence", "s:rows": []}, "sequence.then", "at least one"),
         ({"e.kind": "raise", "raise.type": "not a name"}, "raise.type", "such as TimeoutError"),
         ({"e.kind": "distort", "d0.share": 0.0}, "d0.share", "greater than 0"),

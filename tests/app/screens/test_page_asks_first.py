@@ -36,9 +36,9 @@ def seated(key: str, player: str) -> Tab:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("find_order", "2 calls that wait will"),
-        ("refund_order", "1 call that waits will"),
-        ("-", "4 calls that wait"),
+        ("find_order", "2 waiting calls will"),
+        ("refund_order", "1 waiting call will"),
+        ("-", "4 waiting calls"),
     ],
 )
 def test_real_calls_that_wait_are_asked_for_first(target: str, words: str) -> None:
@@ -79,7 +79,7 @@ def test_all_other_tools_leaves_out_those_with_a_seat_of_their_own() -> None:
     simulation = waiting()
     simulation.set_player("tool", "person", "find_order")
     key = next(key for key in Tab(ID).choose("context_view", "Seats").keys("seat_tool_-"))
-    assert "2 calls that wait will" in seated(key, "real").words
+    assert "2 waiting calls will" in seated(key, "real").words
 
 
 def test_a_session_ends_on_the_second_click() -> None:
@@ -89,7 +89,7 @@ def test_a_session_ends_on_the_second_click() -> None:
     tab = Tab(ID)
     assert not tab.has(f"close_{ID}")
     tab.unfold(f"close_menu_{ID}")
-    assert "Close this session? It cannot be brought back." in tab.literal
+    assert "Close this session? It cannot be restored." in tab.literal
     button = tab.app.button(key=f"close_{ID}")
     assert button.label == "Close"
     assert any(f"close_menu_{ID}" in key for key in tab.keys("close_menu"))

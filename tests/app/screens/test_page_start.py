@@ -99,8 +99,8 @@ def test_settings_reach_the_session(tab: Tab) -> None:
     ("key", "text", "complaint"),
     [
         ("start_state_json", "{'vip': 1}", "Initial state: Line 1, column 2"),
-        ("start_state_json", "[1]", "Initial state: Line 1, column 1: a JSON object is needed"),
-        ("start_user", "  ", "User id: it cannot be empty"),
+        ("start_state_json", "[1]", "Initial state: Line 1, column 1: expected a JSON object"),
+        ("start_user", "  ", "User ID: it must not be empty"),
     ],
 )
 def test_a_setting_that_cannot_be_read_is_named(tab: Tab, key: str, text: str, complaint: str) -> None:
@@ -130,7 +130,7 @@ def test_who_answers_the_tools_is_named_and_held_to_what_it_needs(tab: Tab, play
     assert [live.simulation.session.seats.of_tool("find_order") for live in opened] == (
         [] if missing else [player]
     )
-    assert (f"Who answers the tools: {missing}" in tab.literal) == bool(missing)
+    assert (f"Tool calls are answered by: {missing}" in tab.literal) == bool(missing)
 
 
 def test_a_first_query_that_does_not_fit_is_not_asked(tab: Tab) -> None:
@@ -141,7 +141,7 @@ def test_a_first_query_that_does_not_fit_is_not_asked(tab: Tab) -> None:
     tab.click("start_session")
     assert registry().newest_first() == []
     assert "The session was not opened." in tab.words
-    assert "Query: it does not fit the input that the agent expects." in tab.literal
+    assert "First user message: it does not match the agent's input schema." in tab.literal
     assert "employee_id: " in tab.literal
     assert "department: Field required" in tab.literal
     assert tab.app.text_area(key=QUERY_KEY).value == query
@@ -186,7 +186,7 @@ def test_a_person_plays_an_agent_whose_model_cannot_be_reached(own_agents: Path)
     """The page says so and why before the start, and the person sits in the agent's seat."""
     catalogue().load_all()
     tab = Tab()
-    assert "you make the turns" in tab.words
+    assert "so you play these agents" in tab.words
     assert "gemini-2.5-flash" in tab.literal
     tab.app.text_area(key=QUERY_KEY).input("Who is Ada?")
     tab.click("start_session").run()
@@ -198,7 +198,7 @@ def test_a_person_plays_an_agent_whose_model_cannot_be_reached(own_agents: Path)
 def test_a_session_that_is_gone_is_told(tab: Tab) -> None:
     """An address of a session that this server does not have shows the start page, and says why."""
     gone = Tab("no-such-session")
-    assert "You have no session under this address" in gone.words
+    assert "You have no session at this address" in gone.words
     assert gone.has("start_session")
 
 
@@ -212,5 +212,5 @@ def test_a_studio_without_agents_says_how_to_bring_some(options: pytest.MonkeyPa
     """Without a single agent the page shows the command that offers some."""
     options.setattr(sys, "argv", ["main.py", "--no-demos"])
     tab = Tab()
-    assert "There is no agent yet." in tab.words
+    assert "No agents yet." in tab.words
     assert "--agents-dir path/to/agents" in tab.literal

@@ -148,7 +148,7 @@ def test_a_damaged_file_is_not_written_over(start: Tab, path: Path) -> None:
 def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> None:
     """As they do with eval sets."""
     config = demo_agent("order_desk")
-    with pytest.raises(ValueError, match="Several people use this server"):
+    with pytest.raises(ValueError, match="This server has several users"):
         recorded_play.recorded_cases(str(path), "somebody", config)
     check_place(str(path), "local", config)
 
@@ -165,6 +165,6 @@ def test_what_is_recorded_is_shown_literally(start: Tab, path: Path) -> None:
 
 def test_where_nothing_was_exported_yet_it_says_how_to_begin(start: Tab) -> None:
     """The agent's own set is not there: that is no error, and there is nothing to press."""
-    assert "Nothing is recorded for this agent yet" in start.words
-    assert "There is nothing to replay" not in start.words
+    assert "No recordings for this agent yet" in start.words
+    assert "Nothing to replay" not in start.words
     assert start.app.button(key="play_recorded").disabled

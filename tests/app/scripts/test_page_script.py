@@ -151,7 +151,7 @@ def test_an_upload_becomes_the_text_that_can_be_changed(start: Tab) -> None:
 def test_without_a_script_nothing_is_played(start: Tab) -> None:
     """An empty text is said to be one."""
     start.click("play_script")
-    assert "There is nothing to play yet" in start.words
+    assert "Nothing to play" in start.words
 
 
 @pytest.mark.parametrize(

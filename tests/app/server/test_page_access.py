@@ -55,7 +55,7 @@ class Studio(NamedTuple):
         port = port or self.port
         page = PageClient(f"http://{host or f'localhost:{port}'}", cookie=cookie, port=port, headers=headers)
         drawn = asyncio.run(asyncio.wait_for(_drawn(page), SECONDS))
-        if "Nobody can use the studio like this" in drawn:
+        if "No access to the studio" in drawn:
             assert "start_session" not in drawn
             assert KEPT not in drawn
             return "nothing"

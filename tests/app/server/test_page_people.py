@@ -82,18 +82,18 @@ def view_of(session_id: str, view: str, user: dict[str, Any]) -> Tab:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("then", ["live", "kept", "cannot be played"])
+@pytest.mark.parametrize("then", ["live", "kept", "cannot be opened"])
 def test_another_person_finds_nothing_under_the_address(
     annes: str, view: str, then: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Live, in the store alone, or broken: each page of it is for them what it is for an id that nobody has."""
     if then == "kept":
         _server_ends()
-    elif then == "cannot be played":
+    elif then == "cannot be opened":
         _agent_is_gone(monkeypatch)
     hers, his, nobodys = view_of(annes, view, ANNE), view_of(annes, view, BEN), view_of(NOBODYS, view, BEN)
     assert "Anne" in drawn(hers)
-    assert "You have no session under this address" in his.words
+    assert "You have no session at this address" in his.words
     assert "Annes own" not in drawn(his)
     assert WORDS not in drawn(his)
     assert drawn(his).replace(annes, NOBODYS) == drawn(nobodys)
@@ -224,7 +224,7 @@ def test_a_choice_that_cannot_be_followed_lets_nobody_in(annes: str, monkeypatch
     """What is wrong is named, and nobody sees a session meanwhile."""
     monkeypatch.setenv("GOLDEN_TRACE_PEOPLE", "everyone")
     tab = Tab(annes)
-    assert "Nobody can use the studio like this" in tab.words
+    assert "No access to the studio" in tab.words
     assert "'everyone'" in tab.literal
     assert not tab.app.button
 
@@ -238,5 +238,5 @@ def test_an_eval_set_is_not_written_anywhere_on_a_server_for_several(annes: str,
     elsewhere = tmp_path / "elsewhere.evalset.json"
     tab.app.text_input(key=tab.key("export_path_")).set_value(str(elsewhere))
     tab.click("export_write")
-    assert "eval sets are written into the agent's folder" in tab.literal
+    assert "eval sets can only be written to the agent's folder" in tab.literal
     assert not elsewhere.exists()

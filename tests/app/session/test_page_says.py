@@ -15,7 +15,7 @@ from tests.app.fakes import AT, FakeSimulation, put_live, tool_request
 from tests.app.page_driver import HOSTILE, Tab
 
 ID = "session-0041-abcdef"
-NO_ANSWER = "The agent ended this turn without an answer."
+NO_ANSWER = "The agent ended this turn without a reply."
 
 
 def test_a_problem_of_a_part_stands_where_decisions_are_made() -> None:
@@ -75,7 +75,7 @@ def expenses() -> tuple[Simulation, Tab]:
 def test_an_agent_with_an_input_schema_shows_its_form() -> None:
     """The pane says that JSON is expected, shows the schema, and sends what the form holds as JSON."""
     simulation, tab = expenses()
-    assert "expects a JSON object" in tab.words
+    assert "must be a JSON object" in tab.words
     assert "employee_id" in tab.literal
     tab.click("query_send")
     assert not simulation.session.turns

@@ -87,8 +87,8 @@ def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
         "tool-c2",
         "tool-c3",
     ]
-    assert "nothing was changed" not in tab.words
-    assert "Not every call was answered." in tab.words
+    assert "Nothing was changed" not in tab.words
+    assert "Some calls were not answered." in tab.words
     assert "2 of 3 calls were answered." in tab.literal
     assert f"Call 2 was not answered: {HOSTILE}" in tab.literal
     assert tab.live_marks() == []
@@ -100,7 +100,7 @@ def test_where_no_draft_was_taken_nothing_was_changed() -> None:
     simulation.pending = (tool_request("c1"), tool_request("c2"))
     simulation.fails_with = "no turn is running"
     tab = Tab("session-0025-abcdef").click("accept_all")
-    assert "nothing was changed" in tab.words
+    assert "Nothing was changed" in tab.words
     assert "Call 2 was not answered: no turn is running" in tab.literal
 
 
@@ -110,7 +110,7 @@ def test_a_real_call_that_ran_before_is_warned_of_for_either_reason() -> None:
     simulation.pending = (tool_request("c1", may_have_run=True),)
     words = Tab("session-0027-abcdef").words
     assert "it never arrived, or the step was undone" in words
-    assert "only if doing so twice is harmless" in words
+    assert "only if running it twice is harmless" in words
 
 
 def test_what_runs_is_shown_and_can_be_stopped() -> None:
@@ -145,7 +145,7 @@ def test_a_command_that_fails_says_why_and_loses_nothing() -> None:
     editor = next(each for each in tab.app.text_area if each.key and each.key.startswith("response"))
     editor.input('{"status": "mine"}')
     tab.click(tab.key("accept_"))
-    assert "nothing was changed" in tab.words
+    assert "Nothing was changed" in tab.words
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
     assert '{"status": "mine"}' in [each.value for each in tab.app.text_area]
@@ -261,4 +261,4 @@ def test_a_seat_is_changed(key: str, value: str, expected: tuple[str, str, str])
     tab.run().run()
     assert simulation.asked == [("set_player", expected)]
     assert tab.app.selectbox(key=key).value == value
-    assert ("Runs for real" in tab.words) is (value == "real")
+    assert ("Each call runs the real tool" in tab.words) is (value == "real")

@@ -76,10 +76,10 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     tab.run()
     tab.click(f"another_way_{place}")
     assert len(session.pending) == 1
-    assert "Drafts, without a model would answer" in tab.literal
+    assert "Would be answered by: Generated draft" in tab.literal
     tab.click("go_on")
     assert _history(session) == before
-    assert "would answer" not in tab.literal
+    assert "Would be answered by" not in tab.literal
 
 
 def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
@@ -111,7 +111,7 @@ def test_another_way_from_the_final_response_asks_for_the_agents_turn(session: S
     tab.app.session_state[f"step_{place}"] = True
     tab.run().click(f"another_way_{place}")
     assert [request.kind for request in session.pending] == ["model"]
-    assert "The agent's own model would answer" in tab.literal
+    assert "Would be answered by: The agent's model" in tab.literal
 
 
 def test_a_rule_that_would_answer_is_named_as_it_is() -> None:
@@ -119,7 +119,7 @@ def test_a_rule_that_would_answer_is_named_as_it_is() -> None:
     simulation = paused("session-0031-abcdef")
     simulation.pending = (tool_request("c1", would_answer="**strong**"),)
     tab = Tab("session-0031-abcdef")
-    assert "The rule **strong** would answer" in tab.literal
+    assert "Would be answered by: Rule **strong**" in tab.literal
     assert tab.live_marks() == []
     tab.click("go_on")
     assert simulation.asked == [("go_on", None)]
@@ -132,9 +132,9 @@ def test_every_step_has_words(session: Simulation) -> None:
     session.set_rules([])
     session.set_player("tool", "refuse", "find", wait=PATIENCE)
     said = [step_words(fact) for _, fact in session.journal.path()]
-    for words in ("the query", "the answer to find", "the environment's data", "the change of the rules"):
+    for words in ("the user message", "the answer to find", "the loaded environment data", "the rule change"):
         assert words in said
-    assert "the swap of who plays find" in said
+    assert "the player change for find" in said
 
 
 def test_redo_reaches_the_simulation() -> None:

@@ -67,8 +67,8 @@ def test_the_timeline_says_how_a_confirmation_was_decided() -> None:
     session = SimulationSession.model_construct(history=tuple(history))
     labels = [step.label for step in newest_steps(session, "All", 9).steps]
     assert [label.partition("** ")[2] for label in labels] == [
-        "said that the tool may run",
-        "said that the tool must not run",
+        "allowed the tool to run",
+        "did not allow the tool to run",
         "answered approve",
     ]
 
@@ -86,8 +86,8 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
     [
         ("injections: added slow", "**Rules** \u00b7 added slow"),
         ("environment: data was given", "**Environment** \u00b7 data was given"),
-        ("tool seat of a: offline", "**Seats** \u00b7 a: Drafts, without a model"),
-        ("agent seat of all others: held", "**Seats** \u00b7 all others: Its model, held for approval"),
+        ("tool seat of a: offline", "**Seats** \u00b7 a: Generated draft"),
+        ("agent seat of all others: held", "**Seats** \u00b7 all others: Its model, you approve"),
         ("something else", "**Changed** \u00b7 something else"),
     ],
 )

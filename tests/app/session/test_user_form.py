@@ -36,7 +36,7 @@ def test_a_script_reads_back_as_it_was(texts: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("", "none yet"), ("[1]", "a text, or a Content"), ("[", "Messages:"), ("[]", "none yet")],
+    [("", "at least one"), ("[1]", "a text, or a Content"), ("[", "Messages:"), ("[]", "at least one")],
 )
 def test_a_script_that_is_none_is_named(text: str, words: str) -> None:
     """Each says what it wants."""
@@ -89,8 +89,8 @@ def test_what_is_missing_is_named(change: dict[str, str], words: str) -> None:
 
 def test_the_seat_is_told_in_words() -> None:
     """Who, how much is left, and whether messages are held."""
-    assert seat_words(UserSeat()) == "You speak for the user."
+    assert seat_words(UserSeat()) == "You play the user."
     scenario = UserSeat(player="scenario", config={"max_allowed_invocations": 5}, said=2)
-    assert seat_words(scenario) == "A scenario: 3 of 5 messages left, each held for you"
+    assert seat_words(scenario) == "Scenario: 3 of 5 messages left, each held for you"
     endless = UserSeat(player="scenario", config={"max_allowed_invocations": -1}, hold=False)
-    assert seat_words(endless) == "A scenario: no limit, sent by itself"
+    assert seat_words(endless) == "Scenario: no limit, sent automatically"
