@@ -74,7 +74,7 @@ def _ready(kept: Kept, scene: SessionContext) -> tuple[bool, bool]:
     hold = st.toggle(
         "Hold each message",
         key=kept.widget("hold", scene.view.user.seat.hold),
-        help="You accept, edit or replace each message. Otherwise, messages are sent automatically until the end or a failure",
+        help="You accept, edit or replace each message. Otherwise, messages are sent automatically until the end or a failure.",
     )
     return hold, st.button(_SEAT, key="seat_user_sit", type="primary", icon=":material/record_voice_over:")
 
@@ -152,7 +152,7 @@ def _add_to_set(kept: Kept, scene: SessionContext) -> str:
         "Add to eval set as scenario case",
         key="scenario_add",
         icon=":material/playlist_add:",
-        help="Does the same as `adk eval_set add_eval_case`. This session's user and initial state become the session input",
+        help="Does the same as `adk eval_set add_eval_case`. This session's user and initial state become the session input.",
     )
     done = page_state.get("scenario_added")
     if done and not clicked:
@@ -238,7 +238,7 @@ def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
         key=kept.widget("limit", begins.limit),
         min_value=-1,
         step=1,
-        help="Includes the starting prompt. -1 means no limit",
+        help="Includes the starting prompt. -1 means no limit.",
     )
     return model or "", int(limit)
 

@@ -140,7 +140,7 @@ def _ways(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
         disabled=is_end,
         help="You are at the end"
         if is_end
-        else "Continue from its end. Nothing is deleted, and no model runs",
+        else "Continue from its end. Nothing is deleted, and no model runs.",
     ):
         return GoTo(fact=branch.tip)
     return None

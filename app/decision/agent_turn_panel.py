@@ -209,7 +209,7 @@ def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     if not result.problems:
         return inputs.final_parts(result.value)
     if tried:
-        not_ready("The final response is incomplete. Each field with a problem shows it.")
+        not_ready("The final response is incomplete. See the marked fields.")
     return None
 
 
@@ -222,7 +222,7 @@ def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
         key=inputs.kept.key("add_call"),
         icon=":material/add:",
         type="tertiary",
-        help="All calls of a turn are made at once",
+        help="All calls of a turn are sent together",
         on_click=inputs.add_row,
     )
     calls = [call for call in drawn if call is not None]

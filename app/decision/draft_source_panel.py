@@ -106,7 +106,7 @@ def _draw_button(inputs: ToolInputs) -> bool:
         key=inputs.kept.key("draw_again"),
         icon=":material/casino:",
         type="tertiary",
-        help="Redraw the random values of this draft, such as names and numbers. Undo restores this draft",
+        help="Redraw the random values of this draft, such as names and numbers. Undo restores this draft.",
     )
 
 

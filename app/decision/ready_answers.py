@@ -1,4 +1,4 @@
-"""Puts ready answers into the inputs of a tool call, and sets aside what they take the place of, so that it can be brought back."""
+"""Puts candidates into the inputs of a tool call, and sets aside what they take the place of, so that it can be brought back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _cut(line: str) -> str:
 
 
 def choose(inputs: ToolInputs, candidate: Candidate) -> None:
-    """Put a ready answer into the inputs; an error goes where errors are written. Only in a callback, as all of these."""
+    """Put a candidate into the inputs; an error goes where errors are written. Only in a callback, as all of these."""
     if candidate.kind == "error" and isinstance(candidate.value, dict):
         set_aside(inputs)
         kept = inputs.kept
@@ -71,7 +71,7 @@ def keep_typed_text(inputs: ToolInputs) -> None:
 
 
 def set_aside(inputs: ToolInputs, response: str | None = None) -> None:
-    """Remember what the inputs hold, if somebody typed it: it is no draft and no ready answer.
+    """Remember what the inputs hold, if somebody typed it: it is no draft and no candidate.
 
     Args:
         inputs: The inputs.
@@ -98,7 +98,7 @@ def set_aside_now(inputs: ToolInputs) -> JsonObject | None:
 
 
 def is_own(inputs: ToolInputs) -> bool:
-    """Return whether the inputs hold what somebody typed, and no draft, ready answer or first setting."""
+    """Return whether the inputs hold what somebody typed, and no draft, candidate or first setting."""
     if inputs.mode == "Exception" or (inputs.mode == "Response" and inputs.style == "Text"):
         return bool(inputs.kept.value("exception_message" if inputs.mode == "Exception" else "response_text"))
     try:

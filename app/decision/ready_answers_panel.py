@@ -1,4 +1,4 @@
-"""Draws the ready answers to a tool call: a line for each, which a key chooses or gives at once."""
+"""Draws the candidates to a tool call: a line for each, which a key chooses or gives at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TALL = 200
 
 
 def ready_answers(inputs: ToolInputs) -> bool:
-    """Draw the ready answers; True where one was chosen to be given at once, and it is in the inputs then."""
+    """Draw the candidates; True where one was chosen to be given at once, and it is in the inputs then."""
     offered = inputs.request.candidates
     if not offered:
         return False
@@ -51,7 +51,7 @@ def ready_answers(inputs: ToolInputs) -> bool:
 
 
 def _key(candidate: Candidate, number: int) -> str:
-    """Name a ready answer; there may be several outcomes of a tool's code."""
+    """Name a candidate; there may be several outcomes of a tool's code."""
     return f"outcome_{number}" if candidate.label == "outcome" else candidate.label
 
 
@@ -104,7 +104,7 @@ def _source(candidate: Candidate) -> str:
 
 
 def draft_difference(inputs: ToolInputs) -> None:
-    """Show what differs from the draft: at once for a ready answer, folded for an error and for what somebody typed."""
+    """Show what differs from the draft: at once for a candidate, folded for an error and for what somebody typed."""
     found = against_draft(inputs)
     if not found.text and not found.is_cut:
         return

@@ -179,7 +179,7 @@ class ToolInputs:
             return False
 
     def offer(self) -> Candidate | None:
-        """Return the ready answer that the inputs hold as it was offered; None where they hold another one."""
+        """Return the candidate that the inputs hold as it was offered; None where they hold another one."""
         try:
             seen = seen_of(self.outcome())
         except NotReadyError:
@@ -192,7 +192,7 @@ class ToolInputs:
             return str(self.kept.value("response_text", "") or "")
         is_form = style == "Form" or (style == "Both" and self.form.is_last)
         if is_form and self.form.shows_text and self.form.result().problems:
-            raise NotReadyError("The form is incomplete. Each field with a problem shows it.")
+            raise NotReadyError("The form is incomplete. See the marked fields.")
         try:
             return parse_json(self.text)
         except JsonTextError as error:
@@ -216,7 +216,7 @@ class ToolInputs:
 
     @property
     def error_shape(self) -> JsonObject | None:
-        """The error of the tool's own that was chosen among the ready answers, or None."""
+        """The error of the tool's own that was chosen among the candidates, or None."""
         shape = self.kept.value("error_shape")
         return shape if isinstance(shape, dict) and shape.keys() != set(_ADK_ERROR) else None
 

@@ -314,7 +314,7 @@ def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
     for label in request.modifiers:
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             st.badge(safe_label(label), icon=":material/tune:", color="violet")
-            st.caption("will delay, change or drop your response", width="content")
+            st.caption("will delay, change or lose your response", width="content")
 
 
 def what_else(inputs: ToolInputs, around: Surroundings) -> None:

@@ -280,7 +280,7 @@ class FieldDrawer:
             st.toggle(
                 place.label,
                 key=self._kept.widget(name, held.given),
-                help=_help(member.field) or "Optional. If off, the field is left out",
+                help=_help(member.field) or "Optional. If off, the field is left out.",
             )
             if given:
                 with st.container(border=isinstance(held.raw, RawObject)):

@@ -55,7 +55,7 @@ PLAYERS: dict[ToolPlayer, PlayerWords] = {
     "refuse": PlayerWords(
         name="Refuse the call",
         short="Refuse",
-        does="Each call fails with the error that the tool is not available here.",
+        does="Each call fails: the tool is not available here.",
     ),
 }
 assert set(PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - a new player must get a name here

@@ -64,7 +64,7 @@ def _things(scene: SessionContext, world: WorldView) -> None:
         st.markdown(f"**{safe_label(table.name)}** \u00b7 {len(table.ids)}")
         look_at(_rows(table), f"world_to_read_{place}", f"Entities: {table.name}")
         if table.gone:
-            st.text(literal(f"Gone: {', '.join(table.gone)}"))
+            st.text(literal(f"Deleted: {', '.join(table.gone)}"))
 
 
 def _rows(table: WorldTable) -> list[dict[str, str]]:

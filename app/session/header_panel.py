@@ -72,7 +72,7 @@ def _steps(view: SimulationView) -> Command | None:
         type="tertiary",
         icon=":material/undo:",
         disabled=back is None,
-        help=f"Undo {step_words(back)}, and everything that followed from it. Nothing is deleted"
+        help=f"Undo {step_words(back)}, and everything that followed from it. Nothing is deleted."
         if back
         else None,
     ):
@@ -105,14 +105,14 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | No
         "Stop",
         key="stop_turn",
         icon=":material/stop_circle:",
-        help="End this turn here. Its steps stay in the timeline",
+        help="End this turn here. Its steps stay in the timeline.",
     ):
         asked = StopTurn()
     if st.button(
         "Environment",
         key="open_environment",
         icon=":material/tune:",
-        help="Configure tool responses: rules, faults and more. The session keeps running",
+        help="Configure tool responses: rules, faults and more. The session keeps running.",
     ):
         asked = Show(view="environment")
     if st.button(
@@ -123,7 +123,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | No
         disabled=not view.session.turns,
         help=None
         if completed
-        else "A golden trace ends with the agent's final response. Until then, you can download the session as a script",
+        else "A golden trace ends with the agent's final response. Until then, you can download the session as a script.",
     ):
         asked = Show(view="export")
     return asked

@@ -46,7 +46,7 @@ def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome
     """Say in a word what rules did to an answer on its way to the agent; None where they left it alone."""
     if beneath is not None:
         is_lost = outcome_failed and isinstance(beneath, Returned)
-        return ("response dropped", "orange") if is_lost else ("distorted", "orange")
+        return ("response lost", "orange") if is_lost else ("distorted", "orange")
     helped = provenance is not None and provenance.source != "injected" and provenance.fired
     return ("rule fired", "orange") if helped else None
 

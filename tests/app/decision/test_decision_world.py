@@ -137,7 +137,7 @@ def test_rules_that_will_change_the_answer_are_named() -> None:
     with asked_for([call("count_stock", product_id="P-1")], rules=[slow]) as simulation:
         page = Deciding(simulation)
         assert "A slow day" in str([badge.value for badge in page.tab.markdown])
-        assert "will delay, change or drop" in page.shown()
+        assert "will delay, change or lose" in page.shown()
 
 
 def test_each_rule_that_did_not_answer_is_listed_nearest_first() -> None:

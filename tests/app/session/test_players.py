@@ -79,7 +79,7 @@ def test_the_timeline_tells_what_was_seen_from_what_really_happened() -> None:
         simulation.give(name, outcome, provenance=provenance, beneath=beneath)
     tab = opened(simulation)
     lines = " ".join(str(one.label) for one in tab.app.expander)
-    for word in ("draft, automatic", "by gemini", "recorded", "distorted", "response dropped"):
+    for word in ("draft, automatic", "by gemini", "recorded", "distorted", "response lost"):
         assert f"badge[{word}" in lines
     places = [
         place
