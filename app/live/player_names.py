@@ -93,5 +93,5 @@ def not_at_first(player: ToolPlayer) -> str:
     """
     missing = lacks(player, EVERY, model="", recorded=())
     return (
-        f"{not_possible(player, missing)} Start with another player, and change it then." if missing else ""
+        f"{not_possible(player, missing)} Start with another player and change it later." if missing else ""
     )
