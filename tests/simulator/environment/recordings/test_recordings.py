@@ -325,12 +325,12 @@ def test_what_differs_is_said_in_words() -> None:
     """Changed, missing and additional arguments are named with both values, inside of objects too."""
     differs = nearest(CALLS[4:], "find", {"city": "Rome", "nights": 2, "room": {"beds": 1}})[0].differs
     assert differs == (
-        "args.city was 'Oslo Airport' there, is 'Rome' here",
-        'args.room was missing there, is {"beds": 1} here',
-        "args.pets was true there, is missing here",
+        "args.city was 'Oslo Airport' and is now 'Rome'",
+        'args.room was missing and is now {"beds": 1}',
+        "args.pets was true and is now missing",
     )  # fmt: skip
     nested = nearest([recorded("t", 0, order={"id": "a", "n": 1})], "t", {"order": {"id": "b", "n": 1.0}})[0]
-    assert nested.differs == ("args.order.id was 'a' there, is 'b' here",)
+    assert nested.differs == ("args.order.id was 'a' and is now 'b'",)
     assert nearest(CALLS, "book", {"city": "Oslo", "nights": 2})[0].differs == ()
 
 
