@@ -64,7 +64,7 @@ def recordings(scene: SessionContext, _: WorldView) -> Command | None:
         asked = _recording_form(scene, set(given))
     with right:
         if not given:
-            st.caption("No recordings yet. Load one to see its tools and the number of their calls here.")
+            st.caption("No recordings yet. Load a recording to list its tools and call counts here.")
         for name, calls in given.items():
             asked = _recording(scene, name, calls) or asked
     return asked

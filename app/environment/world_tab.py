@@ -346,7 +346,7 @@ def invariants(scene: SessionContext, world: WorldView) -> Command | None:
     key = "world_implicit"
     page_state.follow(key, settings.implicit_contradictions)
     implicit = st.toggle(
-        "Also flag contradictions to earlier responses: a fixed field that changed, a deleted entity that still exists",
+        "Also flag contradictions with earlier responses: a fixed field that changed, a deleted entity that still exists",
         key=key,
     )
     if implicit != settings.implicit_contradictions:

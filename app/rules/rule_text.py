@@ -83,7 +83,11 @@ def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for e
                 ", with placeholders" if effect.templated else ""
             )
         case SequenceEffect():
-            after = {"repeat": "the last one again", "cycle": "from the start again", "pass": "calls pass through"}
+            after = {
+                "repeat": "the last one again",
+                "cycle": "from the start again",
+                "pass": "calls pass through",
+            }
             count = len(effect.values)
             return f"{count} response{_s(count)} in turn, then {after[effect.then]}"
         case RaiseEffect():

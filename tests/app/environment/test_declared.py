@@ -55,7 +55,7 @@ def test_rows_become_a_schema() -> None:
     [
         (_form(name=" "), "Name: enter a name."),
         (_form(name="find_order"), "Name: a tool named 'find_order' already exists"),
-        (_form(name="no name"), "Name: 'no name' is no tool name"),
+        (_form(name="no name"), "Name: 'no name' is not a valid tool name"),
         (
             _form(parameters=SchemaForm(rows=(SchemaRow(description="x"),))),
             "Parameters: row 1: the field has no",
@@ -79,7 +79,7 @@ def test_rows_become_a_schema() -> None:
         ),
         (
             _form(output=SchemaForm(style="JSON schema", text='{"type": "texts"}')),
-            "Response: the schema is broken",
+            "Response: the schema is invalid",
         ),
     ],
 )

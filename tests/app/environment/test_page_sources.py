@@ -9,7 +9,7 @@ import pytest
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
 from tests.app.page_driver import HOSTILE
 
-WARNED = "the state 'shop' has already been initialized; the first description stays"
+WARNED = "the state 'shop' has already been initialized; the first description is kept"
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_recording_that_cannot_be_read_says_where(shaped: Shaped) -> None:
     """Text that is no JSON is named with its place, and cannot be given."""
     tab = shaped.open("Sources")
     shaped.write("recording_json", '{"x": ')
-    assert "no JSON" in tab.literal
+    assert "not JSON" in tab.literal
     assert tab.app.button(key="recording_give").disabled
 
 
@@ -154,7 +154,7 @@ def test_a_schema_is_checked_as_it_is_typed(shaped: Shaped) -> None:
     tab.app.selectbox(key="schema_tool").set_value("find_order")
     tab.run()
     shaped.write("schema_json", '{"type": "texts"}')
-    assert "broken at $.type" in tab.literal
+    assert "invalid at $.type" in tab.literal
     assert tab.app.button(key="schema_save").disabled
     wanted = {"type": "object", "properties": {"parcel": {"const": "X-1"}}, "required": ["parcel"]}
     shaped.write("schema_json", json.dumps(wanted))

@@ -58,7 +58,7 @@ def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
     assert _order(shaped, "A-1001")["status"] == "delivered"
     (waiting,) = shaped.simulation.view().pending
     assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
-    assert "a person's edit" in shaped.tab.literal
+    assert "an edit in turn" in shaped.tab.literal
     shaped.simulation.undo()
     assert _order(shaped, "A-1001")["status"] == "processing"
 

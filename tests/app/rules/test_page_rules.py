@@ -176,7 +176,7 @@ def test_a_switch_in_the_list_loses_nothing_in_the_editor(simulation: FakeSimula
     [
         (
             DistortEffect(distortions=(Distortion(kind="drop", at="status"),)),
-            "status: dropped",
+            "status: removed",
         ),
         (ResponseEffect(value={"id": "{{ args.order_id }}"}, templated=True), '{"id": "A-1"}'),
         (SequenceEffect(values=({"n": 1}, {"n": 2})), '{"n": 1}'),
