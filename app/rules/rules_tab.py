@@ -53,7 +53,7 @@ def _head(scene: SessionContext) -> None:
 
 
 def _beside(scene: SessionContext) -> Command | None:
-    side = pane_head("Add and test rules", SIDES, "rules_side")
+    side = pane_head("Add and test", SIDES, "rules_side")
     with pane("rules_side"):
         match side:
             case "Fault library":

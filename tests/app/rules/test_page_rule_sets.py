@@ -151,7 +151,7 @@ def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSe
     tab = opened()
     tab.app.text_input(key=tab.key("rename_to_first")).input("second")
     tab.run().click(tab.key("rename_now_first"))
-    assert "called 'second' already" in tab.literal
+    assert "named 'second' already exists" in tab.literal
     tab.app.text_input(key=tab.key("rename_to_first")).input("third")
     tab.run().click(tab.key("rename_now_first"))
     assert [each.name for each in folder.list()] == ["second", "third"]

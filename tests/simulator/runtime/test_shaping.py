@@ -141,7 +141,7 @@ def test_what_is_set_for_tools_that_there_are_not_is_told() -> None:
         sim.environment.change(connections=ConnectionEdits(roles=(role,)))
         asked(sim)
         table_, connection = sim.environment.world().problems
-        assert "'orders' is no table" in table_
+        assert "'orders' is not a table" in table_
         assert "'get_prodct'" in connection
 
 
