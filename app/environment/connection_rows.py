@@ -20,12 +20,12 @@ from simulator.environment.world.connections import (
     ToolShape,
 )
 
-Part: TypeAlias = Literal["parameter", "answer", "tool"]
+Part: TypeAlias = Literal["parameter", "response", "tool"]
 RowUse: TypeAlias = Literal["reads", "creates", "changes", "deletes", "gives"]
 
 PARTS: tuple[Part, ...] = get_args(Part)
 USES: tuple[RowUse, ...] = get_args(RowUse)
-_ORDER: tuple[Part, ...] = ("tool", "parameter", "answer")
+_ORDER: tuple[Part, ...] = ("tool", "parameter", "response")
 EDITABLE = ("tool", "part", "place", "kind", "use")
 
 
@@ -76,7 +76,7 @@ def rows_of(connections: Connections, model: str = "") -> tuple[ConnectionRow, .
     gives = [
         ConnectionRow(
             tool=one.tool_name,
-            part="answer",
+            part="response",
             place=one.field,
             kind=one.kind,
             use="creates" if one.creates else "gives",
@@ -164,7 +164,7 @@ def _row(written: Mapping[str, str]) -> ConnectionRow:
         return ConnectionRow.model_validate({"place": "", **written})
     except ValidationError as error:
         found = "; ".join(f"{problem['loc'][0]}: {problem['msg']}" for problem in error.errors())
-        raise _UnfitRowError(f"{written.get('tool', 'a new row')}: {found}") from error
+        raise _UnfitRowError(f"{written.get('tool', 'new row')}: {found}") from error
 
 
 def _with(edits: ConnectionEdits, row: ConnectionRow, tools: Mapping[str, ToolShape]) -> ConnectionEdits:
@@ -177,7 +177,7 @@ def _with(edits: ConnectionEdits, row: ConnectionRow, tools: Mapping[str, ToolSh
             case "parameter":
                 use = ParameterUse.model_validate({**common, "parameter": row.place, "use": row.use})
                 return left.model_copy(update={"uses": (*left.uses, use)})
-            case "answer":
+            case "response":
                 given = {**common, "field": row.place, "creates": row.use == "creates"}
                 return left.model_copy(update={"produces": (*left.produces, Produced.model_validate(given))})
             case "tool":
@@ -185,26 +185,30 @@ def _with(edits: ConnectionEdits, row: ConnectionRow, tools: Mapping[str, ToolSh
                 return left.model_copy(update={"roles": (*left.roles, role)})
     except ValidationError as error:
         raise _UnfitRowError(
-            f"{row.tool}, {row.place or 'as a whole'}: {row.kind!r} names no kind"
+            f"{row.tool}, {row.place or 'as a whole'}: {row.kind!r} is not an entity kind"
         ) from error
 
 
 def _check(row: ConnectionRow, tools: Mapping[str, ToolShape]) -> None:
     where = f"{row.tool}, {row.place or 'as a whole'}"
     if row.part != "tool" and not row.place:
-        raise _UnfitRowError(f"{where}: name the {'parameter' if row.part == 'parameter' else 'field'}")
-    if row.part == "answer" and row.use not in {"gives", "creates"}:
+        raise _UnfitRowError(f"{where}: enter the {'parameter' if row.part == 'parameter' else 'field'}")
+    if row.part == "response" and row.use not in {"gives", "creates"}:
         raise _UnfitRowError(
-            f"{where}: an answer gives ids, or creates them; it cannot be said to be {row.use!r}"
+            f"{where}: a response field gives ids or creates them; its use cannot be {row.use!r}"
         )
-    if row.part != "answer" and row.use == "gives":
-        raise _UnfitRowError(f"{where}: only an answer gives ids; choose one of {', '.join(get_args(Use))}")
+    if row.part != "response" and row.use == "gives":
+        raise _UnfitRowError(
+            f"{where}: only a response field gives ids; choose one of {', '.join(get_args(Use))}"
+        )
     tool = tools.get(row.tool)
     names = tool.parameters.get("properties") if tool is not None else None
     if row.part != "parameter" or not isinstance(names, dict) or not names:
         return
     if row.place not in names and row.place.split("[")[0].split(".")[0] not in names:
-        raise _UnfitRowError(f"{where}: the tool has no such parameter; it has {', '.join(names)}")
+        raise _UnfitRowError(
+            f"{where}: the tool has no such parameter. Its parameters are {', '.join(names)}"
+        )
 
 
 def _removed(edits: ConnectionEdits, row: ConnectionRow) -> ConnectionEdits:
@@ -212,7 +216,7 @@ def _removed(edits: ConnectionEdits, row: ConnectionRow) -> ConnectionEdits:
     if row.part == "tool":
         if not any(role.tool_name == row.tool for role in edits.roles):
             raise _UnfitRowError(
-                f"{row.tool}: a tool always does something; change what instead of deleting it"
+                f"{row.tool}: the row of the tool itself cannot be deleted; change its use instead"
             )
         return _without(edits, row)
     left, place = _without(edits, row), Place(tool_name=row.tool, path=row.place)
@@ -228,7 +232,7 @@ def _without(edits: ConnectionEdits, row: ConnectionRow) -> ConnectionEdits:
             uses = tuple(one for one in edits.uses if (one.tool_name, one.parameter) != place)
             gone = tuple(one for one in edits.no_uses if (one.tool_name, one.path) != place)
             return edits.model_copy(update={"uses": uses, "no_uses": gone})
-        case "answer":
+        case "response":
             made = tuple(one for one in edits.produces if (one.tool_name, one.field) != place)
             gone = tuple(one for one in edits.no_produces if (one.tool_name, one.path) != place)
             return edits.model_copy(update={"produces": made, "no_produces": gone})

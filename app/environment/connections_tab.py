@@ -25,19 +25,16 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = ("tool", "part", "place", "kind", "use", "said_by", "why")
-_NOTHING = (
-    "No tool of this agent is known yet. They are known as soon as the agent has been asked something, and the tools "
-    "that you declare at once."
-)
+_NOTHING = "No tools known yet. They appear after the first message to the agent. Tools that you declare appear at once."
 _HELP = (
-    "What the environment takes each tool for: it decides which things a call makes, changes, reads or deletes. "
-    "Change a cell, add a row, or delete one; **tool** says what it does as a whole."
+    "What each tool does to entities: which ones a call reads, creates, changes or deletes. Change a cell, add a "
+    "row or delete one. A row with the part **tool** describes the tool as a whole."
 )
-_PART_HELP = "A parameter of the tool, a field of its answer, or the tool as a whole"
-_PLACE_HELP = (
-    "The parameter, or the field of the answer: order_id, items[*].sku; empty for the tool as a whole"
+_PART_HELP = "A parameter, a field of the response, or the tool as a whole"
+_PLACE_HELP = "The parameter or response field: order_id, items[*].sku. Empty for the tool as a whole"
+_USE_HELP = (
+    "What the call does to the entity. A response field gives ids of entities that exist, or creates them"
 )
-_USE_HELP = "What the call does to the thing; an answer gives ids of things that are there, or creates them"
 
 
 def connections_tab(scene: SessionContext) -> Command | None:
@@ -53,7 +50,7 @@ def connections_tab(scene: SessionContext) -> Command | None:
     rows = rows_of(world.connections, now.analysed_by)
     asked = _table(scene, world, rows) or asked
     if now.settings.connections != NO_EDITS and st.button(
-        "Back to what was found", key="connections_reset", icon=":material/undo:", type="tertiary"
+        "Reset connections", key="connections_reset", icon=":material/undo:", type="tertiary"
     ):
         asked = ChangeSettings(fields={"connections": NO_EDITS})
     return asked
@@ -69,11 +66,11 @@ def connections_graph(world: WorldView) -> None:
             name for name in st.session_state["connections_only"] if name in names
         ]
     only = st.multiselect(
-        "Show only these tools and kinds",
+        "Filter by tool or kind",
         names,
         format_func=literal,
         key="connections_only",
-        placeholder="All of them",
+        placeholder="All",
         persist_state="session",
     )
     graph = graph_of(world.connections, tools, only=only)
@@ -82,10 +79,12 @@ def connections_graph(world: WorldView) -> None:
         st.graphviz_chart(
             dot(graph, palette),
             width="content",
-            alt="Tools and the kinds of things they work on; the table below says the same in words",
+            alt="Tools and the entity kinds that they use. The table below lists the same connections",
         )
     if graph.hidden:
-        st.caption(f"{graph.hidden} more are left out: {MOST_EDGES} are drawn. Choose tools or kinds above.")
+        st.caption(
+            f"{graph.hidden} more not shown: the graph shows {MOST_EDGES}. Filter by tool or kind above."
+        )
 
 
 def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Command | None:
@@ -100,14 +99,16 @@ def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, .
         disabled=["said_by", "why"],
         column_config=_config(tools),
         height=height(len(rows)),
-        alt="The connections of the tools",
+        alt="Connections of the tools",
     )
     done = editor_state(key)
     settings = scene.live.simulation.environment.settings
     read = read_edits(rows, done, settings.connections, world.tools)
     problems(read.problems)
     if read.waits:
-        st.caption("The new row counts as soon as its tool, part, place, kind and use are there.")
+        st.caption(
+            "The new row is saved when its tool, part, parameter or field, kind and use are filled in."
+        )
     if read.problems or read.edits == settings.connections or not is_new(key, done, scene.view.version):
         return None
     return ChangeSettings(fields={"connections": read.edits})
@@ -119,9 +120,9 @@ def _config(tools: list[str]) -> dict[str, Any]:
         "tool": column.SelectboxColumn("Tool", options=tools, required=True, width="medium"),
         "part": column.SelectboxColumn("Part", options=list(PARTS), required=True, help=_PART_HELP),
         "place": column.TextColumn("Parameter or field", help=_PLACE_HELP, width="medium"),
-        "kind": column.TextColumn("Kind", help="What sort of thing it is, in the singular: order"),
+        "kind": column.TextColumn("Kind", help="The entity kind, in the singular: order"),
         "use": column.SelectboxColumn("Use", options=list(USES), required=True, help=_USE_HELP),
-        "said_by": column.TextColumn("Said by", help="The names of tools and parameters, a model, or you"),
+        "said_by": column.TextColumn("Source", help="Names of tools and parameters, a model, or you"),
         "why": column.TextColumn("Why", width="large"),
     }
 
@@ -129,7 +130,7 @@ def _config(tools: list[str]) -> dict[str, Any]:
 # The way to ask a model how the tools hang together: its name, what it is at, and why it said nothing.
 
 
-_FAILED = "The model has said nothing that can be used; what was found in names still counts."
+_FAILED = "The model's response cannot be used. Connections found in names still apply."
 
 
 def analysis(world: WorldView, now: SessionEnvironment) -> Command | None:
@@ -149,12 +150,12 @@ def analysis(world: WorldView, now: SessionEnvironment) -> Command | None:
             key="analysis_ask",
             icon=":material/hub:",
             disabled=not model,
-            help="One request with the names, descriptions and schemas of all tools",
+            help="Sends one request with the names, descriptions and schemas of all tools",
         ):
             asked = AnalyseConnections()
     reason = model_problem(model) if model else None
     if reason:
-        st.text(literal(f"{model} cannot be asked from here: {reason}"))
+        st.text(literal(f"{model} cannot be used here: {reason}"))
     if now.not_analysed and not world.analysing:
         problem(_FAILED, now.not_analysed)
     return asked
@@ -162,9 +163,9 @@ def analysis(world: WorldView, now: SessionEnvironment) -> Command | None:
 
 def _words(world: WorldView, now: SessionEnvironment, model: str) -> str:
     if world.analysing:
-        return f"**{safe_label(model, 48)}** looks at the tools: {safe_label(world.analysing, 80)}"
+        return f"**{safe_label(model, 48)}** is analyzing the tools: {safe_label(world.analysing, 80)}"
     if now.by_model is not None and not now.not_analysed:
         return f"Found in names and schemas, and by **{safe_label(now.analysed_by, 48)}**"
     if model:
-        return f"Found in names, schemas and descriptions. **{safe_label(model, 48)}** can be asked, too"
-    return "Found in names, schemas and descriptions. Set a model in **Sources** to ask it, too"
+        return f"Found in names, schemas and descriptions. You can also ask **{safe_label(model, 48)}**"
+    return "Found in names, schemas and descriptions. To ask a model too, set one in **Sources**"

@@ -52,11 +52,11 @@ def read_declared(form: DeclaredForm, taken: Iterable[str] = ()) -> DeclaredTool
     """
     name = form.name.strip()
     if not name:
-        raise DeclaredFormError("Name: the model calls a tool by its name; write one.")
+        raise DeclaredFormError("Name: enter a name. The model calls the tool by it.")
     if name in set(taken):
-        raise DeclaredFormError(f"Name: there is a tool called {name!r} already.")
+        raise DeclaredFormError(f"Name: a tool named {name!r} already exists.")
     parameters = read_schema(form.parameters, "Parameters")
-    output = read_schema(form.output, "Answer")
+    output = read_schema(form.output, "Response")
     try:
         return DeclaredTool(
             name=name,
@@ -116,7 +116,7 @@ def parameters_line(tool: DeclaredTool) -> str:
 _FIELDS = {
     "name": "Name",
     "parameters": "Parameters",
-    "output_schema": "Answer",
+    "output_schema": "Response",
     "description": "Description",
 }
 

@@ -30,14 +30,14 @@ class Verdict(NamedTuple):
 
 def verdict_of(found: Standing) -> Verdict:
     """Say how an invariant stands."""
-    unjudged = f", not to be judged for {found.unjudged}: {found.why}" if found.unjudged else ""
+    unjudged = f", cannot be checked for {found.unjudged}: {found.why}" if found.unjudged else ""
     if found.broken:
         count = len(found.broken)
         said = f"Broken by {count}{' or more' if count >= 20 else ''}, holds for {found.holds}{unjudged}"  # noqa: PLR2004 - no more are told
         return Verdict("broken", said, tuple(each.what for each in found.broken))
     if found.holds:
         return Verdict("holds", f"Holds for {found.holds}{unjudged}")
-    return Verdict("unknown", f"Not to be judged yet: {found.why or 'nothing of this kind is known'}")
+    return Verdict("unknown", f"Cannot be checked yet: {found.why or 'no entity of this kind is known'}")
 
 
 def examples(tables: Iterable[WorldTable], taken: Collection[str] = ()) -> list[str]:

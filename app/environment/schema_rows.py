@@ -73,7 +73,7 @@ def _row(number: int, row: Mapping[str, Any]) -> SchemaRow:
     kind = next((one for one in TYPES if one == (row.get("type") or "text")), None)
     if kind is None:
         raise SchemaRowsError(
-            f"row {number}: {row.get('type')!r} is no type; choose one of {', '.join(TYPES)}"
+            f"row {number}: {row.get('type')!r} is not a type; choose one of {', '.join(TYPES)}"
         )
     return SchemaRow(
         name=_text(row, "name"),
@@ -95,7 +95,7 @@ def schema_of_rows(rows: Sequence[SchemaRow]) -> JsonObject:
         if not row.name:
             raise SchemaRowsError(f"row {number}: the field has no name")
         if row.name in fields:
-            raise SchemaRowsError(f"row {number}: there is a field {row.name!r} already")
+            raise SchemaRowsError(f"row {number}: the field {row.name!r} already exists")
         fields[row.name] = _field(row)
     required: list[JsonValue] = [row.name for row in rows if row.required]
     schema: JsonObject = {"type": "object", "properties": fields}
@@ -108,7 +108,7 @@ def _field(row: SchemaRow) -> JsonObject:
         field["description"] = row.description
     if row.choices:
         if row.type not in _WITH_CHOICES:
-            raise SchemaRowsError(f"field {row.name!r}: a {row.type} has no choices; leave them empty")
+            raise SchemaRowsError(f"field {row.name!r}: a {row.type} has no allowed values; leave them empty")
         field["enum"] = [_choice(row, word.strip()) for word in row.choices.split(",") if word.strip()]
     return field
 
@@ -119,7 +119,9 @@ def _choice(row: SchemaRow, word: str) -> JsonValue:
     try:
         return int(word) if row.type == "whole number" else float(word)
     except ValueError as error:
-        raise SchemaRowsError(f"field {row.name!r}: the choice {word!r} is no {row.type}") from error
+        raise SchemaRowsError(
+            f"field {row.name!r}: the allowed value {word!r} is not a {row.type}"
+        ) from error
 
 
 def rows_of_schema(schema: JsonObject) -> tuple[SchemaRow, ...] | None:

@@ -97,7 +97,7 @@ def read_output_schema(text: str) -> JsonObject | None:
     try:
         return schema_of(parse_object(text))
     except JsonTextError as error:
-        raise ValueError(f"this is no JSON object: {error}") from error
+        raise ValueError(f"this is not a JSON object: {error}") from error
 
 
 def read_problems(text: str | None) -> list[str]:

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 
 _RECORDINGS_HELP = (
-    "Calls that were answered before: a trace of ADK, an eval set, an ADK session, a journal of this studio, or a plain "
-    'list of {"name", "args", "response"}. A waiting call of the same tool gets the answer of the nearest one as its draft.'
+    "Recorded tool calls: an ADK trace, an eval set, an ADK session, a journal of this studio, or a plain list of "
+    '{"name", "args", "response"}. A waiting call gets the response of the closest recorded call of its tool as its draft.'
 )
 _SHOWN_PROBLEMS = 8
 _SHOWN_CALLS = 300
@@ -64,9 +64,7 @@ def recordings(scene: SessionContext, _: WorldView) -> Command | None:
         asked = _recording_form(scene, set(given))
     with right:
         if not given:
-            st.caption(
-                "No recording yet. Each one is listed here, with its tools and how often they are called."
-            )
+            st.caption("No recordings yet. Load a recording to list its tools and call counts here.")
         for name, calls in given.items():
             asked = _recording(scene, name, calls) or asked
     return asked
@@ -75,14 +73,14 @@ def recordings(scene: SessionContext, _: WorldView) -> Command | None:
 def _recording_form(scene: SessionContext, taken: set[str]) -> Command | None:
     kept = _inputs(scene, len(taken))
     st.caption(_RECORDINGS_HELP)
-    upload(kept, "recording_json", "Upload a recording", ["json", "jsonl", "txt"], name_into="recording_name")
+    upload(kept, "recording_json", "Upload recording", ["json", "jsonl", "txt"], name_into="recording_name")
     name = st.text_input(
         "Name", key=kept.widget("recording_name", ""), placeholder="production-traces", on_change="ignore"
     )
     text = st.text_area("Or paste it (JSON or JSON Lines)", key=kept.widget("recording_json", ""), height=220)
     read = _read(text or "")
     give = st.button(
-        "Give this recording",
+        "Load recording",
         key="recording_give",
         type="primary",
         icon=":material/check:",
@@ -91,13 +89,13 @@ def _recording_form(scene: SessionContext, taken: set[str]) -> Command | None:
     if read is not None:
         if read.calls:
             st.text(literal(f"{counted(read.calls)}: {tools_line(read.calls)}"))
-            look_at(call_rows(read.calls[:_SHOWN_CALLS]), "recording_preview", "The calls of the recording")
+            look_at(call_rows(read.calls[:_SHOWN_CALLS]), "recording_preview", "Calls of the recording")
         _problems(list(read.problems))
     if not give or read is None:
         return None
     called = (name or "").strip() or _unused(taken)
     if called in taken:
-        problem("The recording was not taken.", f"there is one called {called!r} already")
+        problem("The recording was not loaded.", f"A recording named {called!r} already exists.")
         return None
     scene.drafts[_problems_key(called)] = json.dumps(read.problems)
     return GiveRecording(name=called, calls=read.calls)
@@ -120,7 +118,7 @@ def _read(text: str) -> Recording | None:
     try:
         return read_recording(text)
     except RecordingError as error:
-        problem("This cannot be read yet.", str(error))
+        problem("Cannot read this recording.", str(error))
         return None
 
 
@@ -133,7 +131,7 @@ def _unused(taken: set[str]) -> str:
 
 def _problems(said: list[str]) -> None:
     if said:
-        st.warning(f"Left out: {len(said)}", icon=":material/warning:")
+        st.warning(f"Skipped: {len(said)}", icon=":material/warning:")
         more = [f"and {len(said) - _SHOWN_PROBLEMS} more"] if len(said) > _SHOWN_PROBLEMS else []
         st.code(literal("\n".join([*said[:_SHOWN_PROBLEMS], *more])), language=None, wrap_lines=True)
 
@@ -149,13 +147,13 @@ def _recording(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]
                 key=f"recording_drop_{slug(name)}",
                 type="tertiary",
                 icon=":material/delete:",
-                help="Its calls go into the input, from where they can be given again",
+                help="Moves its calls back to the input, so that you can load them again",
                 on_click=lambda: _put_back(scene, name, calls),
             )
         st.text(literal(f"{counted(calls)}: {tools_line(calls)}"))
         _problems(read_problems(scene.drafts.get(_problems_key(name))))
         if view:
-            look_at(call_rows(calls[:_SHOWN_CALLS]), f"recording_calls_{slug(name)}", f"The calls of {name}")
+            look_at(call_rows(calls[:_SHOWN_CALLS]), f"recording_calls_{slug(name)}", f"Calls of {name}")
     return GiveRecording(name=name, calls=()) if drop else None
 
 
@@ -167,13 +165,13 @@ def _problems_key(name: str) -> str:
 
 
 _MODEL_HELP = (
-    "Any model that ADK can reach: a Gemini by its name, which needs GOOGLE_API_KEY; others by provider and name, such "
-    "as openai/gpt-4o or ollama_chat/llama3, which need the package litellm and the provider's key. None is needed: "
-    "without one, drafts are made offline."
+    "Any model that ADK supports. Gemini models need GOOGLE_API_KEY. Other models are written as provider/name, such "
+    "as openai/gpt-4o or ollama_chat/llama3, and need the package litellm and the provider's key. A model is "
+    "optional: without one, drafts are generated offline."
 )
 _USE = (
-    "It answers the calls of tools for which a model makes up answers, can be asked for a draft of a call that waits, and "
-    "for the connections of the tools."
+    "The model answers the tools that are set to **Model**. You can also ask it for a draft of a waiting call and for "
+    "the connections of the tools."
 )
 
 
@@ -202,7 +200,7 @@ def _model_form(
         "Configuration (JSON object)",
         key=kept.widget("model_json", write_json(configuration) if configuration else ""),
         placeholder='{"temperature": 0.2}',
-        help="What ADK's GenerateContentConfig takes: temperature, max_output_tokens, thinking_config ...",
+        help="Fields of ADK's GenerateContentConfig: temperature, max_output_tokens, thinking_config ...",
         height=140,
     )
     save = st.button("Save", key="model_save", type="primary", icon=":material/check:")
@@ -223,10 +221,10 @@ def _model_form(
 def _every_draft(settings: EnvironmentSettings) -> Command | None:
     page_state.follow("model_drafts", settings.drafts_by_model)
     wanted = st.toggle(
-        "Ask it for a draft of each call that waits for you",
+        "Ask the model for a draft of each waiting call",
         key="model_drafts",
         disabled=not settings.simulation_model,
-        help="The offline draft is there at once, and stays where the model gives none that fits",
+        help="The offline draft appears at once. It stays if the model returns no valid draft",
     )
     return ChangeSettings(fields={"drafts_by_model": wanted}) if wanted != settings.drafts_by_model else None
 
@@ -234,10 +232,10 @@ def _every_draft(settings: EnvironmentSettings) -> Command | None:
 def _connections(settings: EnvironmentSettings) -> Command | None:
     page_state.follow("model_connections", settings.connections_by_model)
     wanted = st.toggle(
-        "Ask it once how the tools hang together",
+        "Ask the model once for the connections of the tools",
         key="model_connections",
         disabled=not settings.simulation_model,
-        help="With the first thing that it is asked for; what it says is kept for each agent, and shown in Connections",
+        help="Sent with the first other request. The result is stored for each agent and shown in Connections",
     )
     if wanted == settings.connections_by_model:
         return None
@@ -251,8 +249,8 @@ def _source(scene: SessionContext, settings: EnvironmentSettings) -> Command | N
         "Send the tool's source code to the model",
         key="model_source",
         disabled=not settings.simulation_model,
-        help="When it drafts a response. Without it, the model gets the tool's declaration, the offline draft, what is known in "
-        "this session, and when the code returns what shape, but neither source nor constants",
+        help="Used when the model drafts a response. Without the source, the model gets the tool's declaration, the offline "
+        "draft, the world of this session, and which shape the code returns under which condition, but no constants",
     )
     body = st.expander("What is sent", type="compact", key="model_source_shown", on_change="rerun")
     if body.open:
@@ -266,11 +264,11 @@ def _source(scene: SessionContext, settings: EnvironmentSettings) -> Command | N
 def _sent(scene: SessionContext) -> None:
     sources = scene.live.simulation.environment.sources_for_model()
     if not sources:
-        st.caption("No tool of this agent has source code that can be read.")
+        st.caption("No tool of this agent has readable source code.")
         return
     tool = st.selectbox("Tool", [*sources], format_func=literal, key="model_source_tool", width=360)
     st.caption(
-        "The function, and what it uses of its own file. Secrets are masked. Nothing else of the code is sent."
+        "The function and the code in its file that it uses. Secrets are masked. No other code is sent."
     )
     st.code(literal(sources[tool]), language="python", wrap_lines=True, height=320)
 
@@ -279,15 +277,13 @@ def _state(name: str) -> None:
     """Return whether the model can be asked."""
     with st.container(border=True, gap="xsmall", key="model_state"):
         if not name:
-            st.markdown(":material/cloud_off: **No model is set.** Drafts are made offline.")
+            st.markdown(":material/cloud_off: **No model set.** Drafts are generated offline.")
             return
         reason = model_problem(name)
         if reason is None:
-            st.markdown(
-                ":material/check_circle: **It can be asked**, as far as can be told without a request."
-            )
+            st.markdown(":material/check_circle: **Ready.** Checked without sending a request.")
         else:
-            st.markdown(":material/error: **It cannot be asked from here.**")
+            st.markdown(":material/error: **Cannot be used here.**")
             st.text(literal(reason))
 
 
@@ -296,8 +292,8 @@ def _state(name: str) -> None:
 
 MOST_CALLS = 1_000
 _MEMORY_HELP = (
-    "A tool remembers its own latest calls. Tools with the same **shared state** see each other's: write one word for "
-    "all of them, such as room_1. **Begins with** says in words what there is before the first call."
+    "Each tool remembers its latest calls. Tools with the same **shared state** also see each other's calls: enter the "
+    "same word for all of them, such as room_1. **Initial state** describes in words the state before the first call."
 )
 
 
@@ -311,7 +307,7 @@ def shared_state(scene: SessionContext, world: WorldView) -> Command | None:
         st.text(literal(f"\u26a0 {text}"))
     page_state.follow("state_size", settings.max_tool_call_cache_size)
     size = st.number_input(
-        "Calls that are remembered for each state",
+        "Calls remembered per state",
         min_value=1,
         max_value=MOST_CALLS,
         step=1,
@@ -321,7 +317,7 @@ def shared_state(scene: SessionContext, world: WorldView) -> Command | None:
     if size is not None and size != settings.max_tool_call_cache_size:
         asked = ChangeSettings(fields={"max_tool_call_cache_size": int(size)})
     if not world.states:
-        st.caption("No call is remembered yet.")
+        st.caption("No calls remembered yet.")
     for remembered in world.states:
         asked = _remembered(remembered, settings.max_tool_call_cache_size) or asked
     return asked
@@ -346,10 +342,10 @@ def _table(scene: SessionContext, names: list[str]) -> Command | None:
         column_config={
             "tool": column.TextColumn("Tool", width="medium"),
             "shared": column.TextColumn("Shared state", width="medium"),
-            "begins": column.TextColumn("Begins with", width="large"),
+            "begins": column.TextColumn("Initial state", width="large"),
         },
         height=height(len(names)),
-        alt="Which tools share a state, and how it begins",
+        alt="Shared state and initial state of each tool",
     )
     done = editor_state(key)
     tools = with_states(settings, names, done.get("edited_rows", {}))
@@ -369,16 +365,16 @@ def _remembered(remembered: RememberedState, size: int) -> Command | None:
                 key=f"state_clear_{slug(remembered.key)}",
                 type="tertiary",
                 icon=":material/delete_sweep:",
-                help="Forget how it began and these calls",
+                help="Discards the initial state and these calls",
             )
         shared = [name for name in remembered.tools if name != remembered.key]
         if shared:
             st.text(literal(f"Shared by {', '.join(remembered.tools)}"))
         if remembered.initial_state:
-            st.text(literal(f"Begins with: {remembered.initial_state}"))
+            st.text(literal(f"Initial state: {remembered.initial_state}"))
         if remembered.calls:
             rows = remembered_rows(remembered.calls)
-            look_at(rows, f"state_calls_{slug(remembered.key)}", f"Calls that {remembered.key} remembers")
+            look_at(rows, f"state_calls_{slug(remembered.key)}", f"Remembered calls of {remembered.key}")
     return ClearState(state_key=remembered.key) if clear else None
 
 
@@ -386,8 +382,8 @@ def _remembered(remembered: RememberedState, size: int) -> Command | None:
 
 
 _SCHEMAS_HELP = (
-    "Drafts are made of this schema, and an answer that does not fit it is named before it is sent. Without one, what "
-    "the tool itself declares counts."
+    "Drafts follow this schema. A response that does not match it is reported before you send it. Without a schema "
+    "here, the one that the tool declares applies."
 )
 
 
@@ -396,7 +392,7 @@ def output_schemas(scene: SessionContext, world: WorldView) -> Command | None:
     settings = scene.live.simulation.environment.settings
     names = list(dict.fromkeys((*scene.tools(), *(tool.name for tool in world.tools), *settings.tools)))
     if not names:
-        st.caption("No tool of this agent is known yet.")
+        st.caption("No tools known yet. They appear after the first message to the agent.")
         return None
     st.caption(_SCHEMAS_HELP)
     with_schema = {name for name, tool in settings.tools.items() if tool.output_schema is not None}
@@ -412,11 +408,11 @@ def output_schemas(scene: SessionContext, world: WorldView) -> Command | None:
     now = settings.tool(tool).output_schema
     left, right = st.columns(2, gap="medium")
     with right:
-        st.markdown("**What the tool itself declares**")
+        st.markdown("**Declared by the tool**")
         if declared:
             st.code(literal(write_json(declared)), language="json", wrap_lines=True)
         else:
-            st.caption("Nothing: any answer will do.")
+            st.caption("No schema. Any response is valid.")
     with left:
         return _schema_form(scene, tool, now, declared)
 
@@ -427,7 +423,7 @@ def _schema_form(
     settings = scene.live.simulation.environment.settings
     kept = Kept(scene.drafts, f"output-schema-{tool}", canonical(now))
     text = st.text_area(
-        "Schema of its answers (JSON schema)",
+        "Response schema (JSON schema)",
         key=kept.widget("schema_json", "" if now is None else write_json(now)),
         height=320,
         placeholder='{"type": "object", "properties": {"status": {"type": "string"}}}',
@@ -438,7 +434,7 @@ def _schema_form(
         schema = read_output_schema(text or "")
     except ValueError as error:
         wrong = str(error)
-        problem("This is no schema yet.", wrong)
+        problem("Invalid schema.", wrong)
     with st.container(horizontal=True, gap="xsmall"):
         save = st.button(
             "Save",
@@ -450,7 +446,7 @@ def _schema_form(
         drop = st.button("Remove", key="schema_drop", type="tertiary", disabled=now is None)
         if declared:
             st.button(
-                "Start from what the tool declares",
+                "Copy the declared schema",
                 key="schema_begin",
                 type="tertiary",
                 on_click=lambda: kept.put("schema_json", write_json(declared)),
@@ -469,7 +465,7 @@ PARTS: Mapping[str, Part] = {
     "Recordings": recordings,
     "Model": simulation_model,
     "Memory": shared_state,
-    "Answer schemas": output_schemas,
+    "Response schemas": output_schemas,
 }
 
 

@@ -53,5 +53,5 @@ def look_at(rows: Sequence[Mapping[str, Any]], key: str, name: str) -> None:
 def problems(said: Sequence[str]) -> None:
     """Say what in a table cannot be read; any of it may come from outside."""
     if said:
-        st.warning("Not taken over yet; mend it in the table.", icon=":material/edit:")
+        st.warning("Not saved yet. Fix it in the table.", icon=":material/edit:")
         st.code(literal("\n".join(said)), language=None, wrap_lines=True)

@@ -32,8 +32,8 @@ from simulator.base.json_values import canonical
 from simulator.environment.declared_tools import DeclaredTool
 
 _HELP = (
-    "A tool that is only declared joins the agent from the next turn on: its model sees the name, the description and "
-    "the parameters, and may call it. The environment answers, as for every other tool; nothing is ever run."
+    "A declared tool has no code. From the next turn, the agent's model sees its name, description and parameters, "
+    "and can call it. The environment answers its calls, as for every other tool. Nothing is executed."
 )
 
 
@@ -50,7 +50,7 @@ def tools_tab(scene: SessionContext) -> Command | None:
 
 def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command | None:
     if not declared:
-        st.caption("None yet.")
+        st.caption("No declared tools yet.")
     asked: Command | None = None
     for tool in declared:
         with st.container(border=True, gap="xsmall", key=f"declared_{slug(tool.name)}"):
@@ -67,7 +67,7 @@ def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command 
                     key=f"declared_drop_{slug(tool.name)}",
                     type="tertiary",
                     icon=":material/delete:",
-                    help="It goes into the form, from where it can be declared again",
+                    help="Moves the tool back to the form, so that you can declare it again",
                     on_click=lambda tool=tool: _put_back(scene, len(declared) - 1, tool),
                 ):
                     asked = DeclareTools(tools=tuple(other for other in declared if other is not tool))
@@ -90,7 +90,7 @@ def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command 
         try:
             form = _fields(kept, initial)
         except SchemaRowsError as error:
-            problem("A row cannot be read.", str(error))
+            problem("A row is not valid.", str(error))
             return None
         with st.container(horizontal=True, gap="xsmall"):
             save = st.button(
@@ -110,7 +110,7 @@ def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command 
         try:
             made = read_declared(form, taken)
         except DeclaredFormError as error:
-            problem("The tool was not declared.", str(error))
+            problem("The tool was not saved.", str(error))
             return None
     page_state.put("editing_tool", None)
     return DeclareTools(
@@ -139,7 +139,7 @@ def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:
     description = st.text_area(
         "Description",
         key=kept.widget("tool_words", initial.description),
-        placeholder="Say where a parcel is. Returns its place and the day of its delivery.",
+        placeholder="Track a parcel. Returns its location and delivery date.",
         height=90,
         on_change="ignore",
     )
@@ -147,7 +147,7 @@ def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:
         name=name or "",
         description=description or "",
         parameters=_schema(kept, "parameters", "Parameters", initial.parameters),
-        output=_schema(kept, "output", "Answer (optional)", initial.output),
+        output=_schema(kept, "output", "Response (optional)", initial.output),
     )
 
 
@@ -156,7 +156,7 @@ def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaFor
         st.markdown(f"**{label}**", width="content")
         st.space("stretch")
         style: Style | None = st.segmented_control(
-            f"{label}: written as",
+            f"{label}: format",
             STYLES,
             required=True,
             key=kept.widget(f"{name}_style", initial.style),
@@ -171,7 +171,7 @@ def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaFor
             on_change="ignore",
         )
         return SchemaForm(style="JSON schema", text=text or "")
-    st.caption("A row for each field; a click into the empty row begins another one.")
+    st.caption("One row per field. Click the empty row to add a field.")
     rows: tuple[SchemaRow, ...] = rows_read(schema_rows(kept, f"{name}_rows", label, initial.rows))
     return SchemaForm(style="Fields", rows=rows)
 
@@ -205,11 +205,11 @@ def schema_rows(kept: Kept, name: str, label: str, initial: Sequence[SchemaRow])
             "description": column.TextColumn("Description", width="medium"),
             "required": column.CheckboxColumn("Required", default=True),
             "choices": column.TextColumn(
-                "Only these", help="The only values it may have, with commas between"
+                "Allowed values", help="The only values it may have, separated by commas"
             ),
         },
         height=height(len(base)),
-        alt=f"{label}: a row for each field",
+        alt=f"{label}: one row per field",
     )
     rows: list[Mapping[str, Any]] = [*rows_of(written)]
     kept.put(f"kept_{name}", [dict(row) for row in rows])

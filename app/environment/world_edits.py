@@ -114,13 +114,13 @@ def _added(
             problems.append(str(error))
             continue
         if change.id in taken or any(change.id == other.id for other in changes):
-            problems.append(f"{sheet.name}: there is {change.id} already")
+            problems.append(f"{sheet.name}: {change.id} already exists")
         changes.append(change)
     return changes, problems, waits
 
 
 def _new(sheet: Sheet, row: Mapping[str, Cell]) -> EntityChange:
-    key = _id(row.get(sheet.columns[0].name), sheet.columns[0], f"{sheet.name}, a new row")
+    key = _id(row.get(sheet.columns[0].name), sheet.columns[0], f"{sheet.name}, new row")
     where = f"{sheet.name}, {key}"
     fields = {
         column.name: _read(row[column.name], column, where)
@@ -135,7 +135,7 @@ def _twice(sheet: Sheet, renames: list[Rename], taken: frozenset[str]) -> Iterat
     seen: set[str] = set()
     for rename in renames:
         if rename.new in taken or rename.new in seen:
-            yield f"{sheet.name}, {rename.old}: there is {rename.new} already"
+            yield f"{sheet.name}, {rename.old}: {rename.new} already exists"
         seen.add(rename.new)
 
 
@@ -150,7 +150,7 @@ def _id(written: Cell, column: Column, where: str) -> str:
     key = id_of(written)
     if key is None:
         raise _UnfitCellError(
-            f"{where}, field {column.name}: an id is needed; delete the row to take it away"
+            f"{where}, field {column.name}: an id is required; to remove the entity, delete the row"
         )
     return key
 

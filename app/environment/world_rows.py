@@ -105,14 +105,14 @@ def value_of(written: Cell, kind: CellKind) -> JsonValue:
                 return parse_json(str(written))
             except JsonTextError as error:
                 raise ValueError(
-                    f"{error}; this column is written in JSON, a text in double quotes"
+                    f"{error}; this column contains JSON, so put text in double quotes"
                 ) from error
         case "integer" | "number":
             if isinstance(written, bool) or not isinstance(written, (int, float)):
-                raise ValueError(f"{written!r} is no number")  # noqa: TRY004 - what a person wrote, not what code passed
+                raise ValueError(f"{written!r} is not a number")  # noqa: TRY004 - what a person wrote, not what code passed
             return int(written) if isinstance(written, float) and written.is_integer() else written
         case "boolean" if not isinstance(written, bool):
-            raise ValueError(f"{written!r} is neither yes nor no")
+            raise ValueError(f"{written!r} is neither true nor false")
         case _:
             return written
 

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 
 WIDTHS = (2.3, 1)
-_NONE = ":material/inventory_2: **The environment knows of nothing yet.**"
+_NONE = ":material/inventory_2: **No entities yet.**"
 _HOW = (
-    "Each answered call teaches it: which things there are, and what is known of them. Answer a call in the session, "
-    "or give data to begin with: choose **Data** above, where a template waits."
+    "Tool responses add entities and their fields. Answer a call in the session, or load initial data: choose "
+    "**Data** above, which has a template."
 )
 _AUTHORITIES: dict[Authority, str] = {
-    "auto": "As can be told",
-    "closed": "It does not exist",
-    "open": "It may exist",
+    "auto": "Automatic",
+    "closed": "Does not exist",
+    "open": "May exist",
 }
 _SHOWN_GONE = 30
 
@@ -54,7 +54,7 @@ def things(scene: SessionContext, world: WorldView) -> Command | None:
     """Draw the things; return what was asked for."""
     _flags(scene, world)
     for text in world.problems:
-        st.warning("A setting cannot be used.", icon=":material/warning:")
+        st.warning("A setting cannot be applied.", icon=":material/warning:")
         st.code(literal(text), language=None, wrap_lines=True)
     if not world.tables:
         with st.container(border=True, gap="xsmall", key="world_empty"):
@@ -64,7 +64,7 @@ def things(scene: SessionContext, world: WorldView) -> Command | None:
     search = _head(world)
     table = _chosen(world, search)
     if table is None:
-        st.caption("Nothing of what is known holds these words.")
+        st.caption("No entities match.")
         return None
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
@@ -79,7 +79,7 @@ def _head(world: WorldView) -> str:
         search = st.text_input(
             "Search all kinds",
             key="world_search",
-            placeholder="an id, a name, any value",
+            placeholder="id, name or any value",
             icon=":material/search:",
             width=340,
             persist_state="session",
@@ -113,25 +113,25 @@ def _below(scene: SessionContext, table: WorldTable) -> Command | None:
     """Say what is gone, and what an unknown id means."""
     if table.gone:
         more = f" and {len(table.gone) - _SHOWN_GONE} more" if len(table.gone) > _SHOWN_GONE else ""
-        st.text(literal(f"Gone: {', '.join(table.gone[:_SHOWN_GONE])}{more}"))
+        st.text(literal(f"Deleted: {', '.join(table.gone[:_SHOWN_GONE])}{more}"))
     settings = scene.live.simulation.environment.settings
     now: Authority = settings.authority.get(table.kind, "auto")
     key = f"world_authority_{slug(table.kind)}"
     page_state.follow(key, now)
-    told = "so a call about another id is answered with a not-found error"
-    left_open = "so another id may stand for a thing that was never mentioned"
+    meaning = (
+        "This kind is closed: a call with another id gets a not-found error."
+        if table.is_closed
+        else "This kind is open: another id may be an entity that was not mentioned yet."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.selectbox(
-            "What is not in this table",
+            "An id not in this table",
             list(_AUTHORITIES),
             format_func=_AUTHORITIES.__getitem__,
             key=key,
             width=220,
         )
-        st.caption(
-            f"This kind is {'closed' if table.is_closed else 'open'} now, {told if table.is_closed else left_open}.",
-            width="stretch",
-        )
+        st.caption(meaning, width="stretch")
     if wanted is None or wanted == now:
         return None
     others = {kind: said for kind, said in settings.authority.items() if kind != table.kind}
@@ -144,9 +144,9 @@ def _flags(scene: SessionContext, world: WorldView) -> None:
     lines = flag_lines(world.flags, scene.session.history)
     if not lines:
         return
-    count = f"{len(lines)} answers contradict" if len(lines) > 1 else "An answer contradicts"
+    count = f"{len(lines)} responses contradict" if len(lines) > 1 else "1 response contradicts"
     with st.container(border=True, gap="xxsmall", key="world_flags"):
-        st.markdown(f":material/flag: **{count} what was known**")
+        st.markdown(f":material/flag: **{count} the world**")
         for line in lines:
             st.text(literal(line))
 
@@ -161,9 +161,11 @@ def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search
         key = f"world_thing_{slug(table.kind)}"
         if st.session_state.get(key) not in ids:
             st.session_state[key] = ids[0]
-        chosen = st.selectbox("Look at", ids, format_func=literal, key=key)
+        chosen = st.selectbox("Entity", ids, format_func=literal, key=key)
         if chosen in ids:
-            look_at(field_rows(table, chosen), "world_origins", "Each field with where it was set last")
+            look_at(
+                field_rows(table, chosen), "world_origins", "Fields of the entity and where each was last set"
+            )
             asked = _record(scene, table, chosen)
             return new_thing(scene, world, table.kind) or asked
     return new_thing(scene, world, table.kind)
@@ -192,7 +194,7 @@ def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | Non
             problem("The record was not saved.", str(error))
             return None
         if change is None:
-            st.caption("Nothing is different.")
+            st.caption("No changes.")
             return None
         return EditWorld(changes=(change,))
 
@@ -200,7 +202,7 @@ def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | Non
 def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Command | None:
     """Draw the form for a thing of any kind; return it."""
     kept = Kept(scene.drafts, f"new-thing-{kind}")
-    with st.expander("Add a thing", icon=":material/add:", key="world_new"):
+    with st.expander("Add entity", icon=":material/add:", key="world_new"):
         named = st.text_input(
             "Kind", key=kept.widget("new_kind", kind), placeholder="order", on_change="ignore"
         )
@@ -216,7 +218,7 @@ def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Comman
         try:
             change = _new_thing(world, named or "", (key or "").strip(), text or "")
         except ValueError as error:
-            problem("Nothing was added.", str(error))
+            problem("The entity was not added.", str(error))
             return None
         return EditWorld(changes=(change,))
 
@@ -224,11 +226,11 @@ def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Comman
 def _new_thing(world: WorldView, named: str, key: str, text: str) -> EntityChange:
     kind = kind_named(named.strip())
     if not kind:
-        raise ValueError("Kind: name what it is, for example order or customer")
+        raise ValueError("Kind: enter an entity kind, for example order or customer")
     if id_of(key) is None:
-        raise ValueError("Id: a short text in one line is needed")
+        raise ValueError("Id: enter a short text in one line")
     if any(table.kind == kind and key in table.ids for table in world.tables):
-        raise ValueError(f"Id: there is {kind} {key!r} already")
+        raise ValueError(f"Id: {kind} {key!r} already exists")
     try:
         return EntityChange(op="put", kind=kind, id=key, fields=parse_object(text))
     except JsonTextError as error:
@@ -257,13 +259,13 @@ def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Comma
         column_config={heads[column.name]: _config(column) for column in sheet.columns},
         height=height(len(sheet.ids)),
         placeholder="",
-        alt=f"The things of a kind: {table.name}",
+        alt=f"Entities: {table.name}",
     )
     done = _named(editor_state(key), {head: name for name, head in heads.items()})
     edits = edits_of(sheet, done)
     problems(edits.problems)
     if edits.waits:
-        st.caption("The new row counts as soon as it has an id in its first column.")
+        st.caption("The new row is saved when its first column has an id.")
     if edits.problems or not (edits.changes or edits.renames):
         return None
     if not is_new(key, done, scene.view.version):
@@ -297,7 +299,7 @@ def _config(column: Column) -> Any:
         case "boolean":
             return st.column_config.CheckboxColumn()
         case "json":
-            return st.column_config.TextColumn(help="Written in JSON: a text in double quotes")
+            return st.column_config.TextColumn(help="JSON values: put text in double quotes")
         case _:
             return st.column_config.TextColumn()
 
@@ -319,9 +321,9 @@ def _named(done: Any, names: dict[str, str]) -> dict[str, Any]:
 
 
 _INVARIANTS_HELP = (
-    "A line says what must hold: a field of every thing that has it (`stock >= 0`), of things of one kind "
-    "(`order.total > 0`), or a thing that must exist (`order.customer_id in customers`). An answer that breaks one "
-    "is flagged, and is not accepted silently."
+    "Each line is a condition that must hold: for a field of all entities that have it (`stock >= 0`), for entities "
+    "of one kind (`order.total > 0`), or for a reference (`order.customer_id in customers`). A response that breaks "
+    "a condition is flagged and never accepted silently."
 )
 _ICONS = {
     "holds": ":material/check_circle:",
@@ -344,7 +346,7 @@ def invariants(scene: SessionContext, world: WorldView) -> Command | None:
     key = "world_implicit"
     page_state.follow(key, settings.implicit_contradictions)
     implicit = st.toggle(
-        "Also flag what contradicts earlier answers: a fixed field that is another now, a deleted thing that lives",
+        "Also flag contradictions with earlier responses: a fixed field that changed, a deleted entity that still exists",
         key=key,
     )
     if implicit != settings.implicit_contradictions:
@@ -362,7 +364,7 @@ def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) 
                 key=f"invariant_delete_{place}",
                 type="tertiary",
                 icon=":material/delete:",
-                help="The line goes into the input below, from where it can be added again",
+                help="Moves the line to the input below, so that you can add it again",
                 on_click=lambda: _new_input(scene, len(lines) - 1).put("invariant_json", line),
             )
         now = " ".join((written or "").split())
@@ -374,7 +376,7 @@ def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) 
         if not now or now == line:
             return None
         if verdict.state == "wrong" or now in others:
-            st.caption("Not taken over: the line before counts.")
+            st.caption("Not saved. The previous line still applies.")
             return None
         return ChangeSettings(fields={"invariants": (*lines[:place], now, *lines[place + 1 :])})
 
@@ -401,7 +403,7 @@ def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ..
         ready = [each for each in examples(world.tables, lines) if each != line]
         if ready:
             with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-                st.caption("For example", width="content")
+                st.caption("Examples", width="content")
                 for number, example in enumerate(ready):
                     st.button(
                         safe_label(example),
@@ -434,12 +436,12 @@ def _draw_invariants(verdict: Verdict) -> None:
 
 
 _DATA_HELP = (
-    "What there is before the first call: JSON of tables, each a list of objects with an id, or simply words. "
-    "Tables make their kinds known for certain: another id is then answered with a not-found error."
+    "The state before the first call: JSON tables, each a list of objects with an id, or plain text. A table lists "
+    "all entities of its kind: a call with another id gets a not-found error."
 )
-_BROUGHT = "This data comes with the agent. Edits here count for this session alone."
+_BROUGHT = "This data comes with the agent. Edits here apply to this session only."
 _CAN_BRING = (
-    "A file `environment_data.json` beside an agent's `agent.py` is what its new sessions begin with."
+    "New sessions of an agent load `environment_data.json` if the file is next to the agent's `agent.py`."
 )
 _SHOWN_ROWS = 100
 
@@ -456,19 +458,19 @@ def given_data(scene: SessionContext, world: WorldView) -> Command | None:
         text = _text(kept.widget("data_json", now))
         with st.container(horizontal=True, gap="xsmall"):
             give = st.button(
-                "Give this data",
+                "Load data",
                 key="data_give",
                 type="primary",
                 icon=":material/check:",
                 disabled=not text.strip() or text == now,
             )
             away = st.button(
-                "Take it away",
+                "Clear data",
                 key="data_drop",
                 type="tertiary",
                 icon=":material/delete:",
                 disabled=not now,
-                help="The text stays here, from where it can be given again",
+                help="The text stays here, so that you can load it again",
                 on_click=lambda: _input(scene, "").put("data_json", now),
             )
             _way_out(world)
@@ -481,7 +483,7 @@ def given_data(scene: SessionContext, world: WorldView) -> Command | None:
 
 def _text(key: str) -> str:
     typed = st.text_area(
-        "Environment data (JSON of tables, or words)",
+        "Environment data (JSON tables or text)",
         key=key,
         height=380,
         placeholder='{"orders": [{"order_id": "A-1", "status": "shipped"}]}',
@@ -497,7 +499,7 @@ def _input(scene: SessionContext, given: str) -> Kept:
 def _ways_in(kept: Kept, world: WorldView) -> None:
     upload(kept, "data_json", "Upload data", ["json", "txt"])
     st.button(
-        "Start from what is known" if world.tables else "Start from an example",
+        "Start from the world" if world.tables else "Start from an example",
         key="data_template",
         icon=":material/edit_note:",
         on_click=lambda: kept.put("data_json", template(world.tables)),
@@ -507,7 +509,7 @@ def _ways_in(kept: Kept, world: WorldView) -> None:
 def _way_out(world: WorldView) -> None:
     if world.tables:
         st.download_button(
-            "Download the world",
+            "Download world",
             data=lambda: template(world.tables),
             file_name="world.json",
             mime="application/json",
@@ -523,15 +525,19 @@ def _preview(text: str, *, is_given: bool) -> bool:
     try:
         tables = read_tables(text)
     except TablesError as error:
-        problem("This data cannot be used yet.", str(error))
+        problem("Invalid data.", str(error))
         return False
     if not text.strip():
-        st.caption("Nothing is given. What you type or upload is shown here as tables before it counts.")
+        st.caption("No data. Type or upload data to see a preview of its tables here.")
         return True
     count = len(tables.tables)
     st.caption(
-        f"{'In force' if is_given else 'Preview'}: {count} table{'' if count == 1 else 's'}"
-        + (f", {len(tables.notes)} other values" if tables.notes else "")
+        f"{'Loaded' if is_given else 'Preview'}: {count} table{'' if count == 1 else 's'}"
+        + (
+            f", {len(tables.notes)} other value{'' if len(tables.notes) == 1 else 's'}"
+            if tables.notes
+            else ""
+        )
     )
     _draw_data(tables)
     return True
@@ -544,18 +550,18 @@ def _draw_data(tables: Tables) -> None:
             {name: value if isinstance(value, str) else show_json(value) for name, value in row.items()}
             for row in table.rows[:_SHOWN_ROWS]
         ]
-        look_at(rows, f"data_table_{place}", f"The rows of {table.name}")
+        look_at(rows, f"data_table_{place}", f"Rows of {table.name}")
     if tables.notes:
         st.json(tables.notes)
     if tables.description:
-        st.caption("Words, for the drafts of a model:")
+        st.caption("Text for the drafts of a model:")
         st.text(literal(tables.description))
 
 
 # The world of a session: its things, what must hold for them, and the data it begins with.
 
 
-PARTS: Mapping[str, Part] = {"Things": things, "Invariants": invariants, "Data": given_data}
+PARTS: Mapping[str, Part] = {"Entities": things, "Invariants": invariants, "Data": given_data}
 
 
 def world_tab(scene: SessionContext) -> Command | None:

@@ -31,34 +31,34 @@ MAX_LEVELS = 2
 
 GROUPS = {"all_of": "All of these", "any_of": "Any of these"}
 KINDS = {
-    "argument": "An argument",
-    "call_number": "The number of the call",
-    "world": "Something in the world",
-    "agent": "Who asks",
-    "expression": "An expression",
+    "argument": "Argument",
+    "call_number": "Call number",
+    "world": "World state",
+    "agent": "Calling agent",
+    "expression": "Expression",
     **GROUPS,
-    "json": "A condition as JSON",
+    "json": "Condition as JSON",
 }
 TESTS = {
     "equals": "is",
-    "holds": "holds",
+    "holds": "contains",
     "matches": "matches",
     "between": "is between",
     "one_of": "is one of",
-    "present": "is given",
-    "absent": "is not given",
+    "present": "is present",
+    "absent": "is missing",
 }
-TYPES = {"text": "text", "number": "number", "boolean": "true or false", "json": "JSON"}
+TYPES = {"text": "text", "number": "number", "boolean": "boolean", "json": "JSON"}
 WHICH = {
-    "nth": "is number",
-    "first": "is among the first",
-    "every": "is every",
-    "after": "comes after number",
+    "nth": "only number",
+    "first": "the first",
+    "every": "every nth",
+    "after": "after number",
 }
 COUNTED = {
-    "rule": "of the calls that fit the rest of the rule",
-    "tool": "of the calls of this tool",
-    "session": "of all tool calls of the session",
+    "rule": "calls that match the rest of the rule",
+    "tool": "calls of this tool",
+    "session": "all tool calls of the session",
 }
 
 DEFAULTS: Mapping[str, JsonValue] = {
@@ -206,7 +206,7 @@ def read_condition(fields: Fields) -> Condition | None:
 def _read_group(fields: Fields, node: int) -> Condition:
     rows = fields.rows(f"c{node}")
     if not rows:
-        fields.lack(f"c{node}.kind", "This group is empty: add a condition, or remove the group.")
+        fields.lack(f"c{node}.kind", "This group is empty. Add a condition or remove the group.")
     read: list[Condition] = []
     failed: UnreadableError | None = None
     for row in rows:
@@ -234,10 +234,10 @@ def _read_plain(fields: Fields, node: int) -> Condition:  # noqa: PLR0911 - one 
             case "all_of" | "any_of":
                 return _read_group(fields, node)
             case "argument":
-                path = fields.needed(f"{at}.path", "Name the argument, for example order_id.")
+                path = fields.needed(f"{at}.path", "Enter an argument, for example order_id.")
                 return ArgumentIs(path=path, test=_read_test(fields, at))
             case "call_number":
-                n = fields.whole(f"{at}.n", "Write a number, 1 or more.")
+                n = fields.whole(f"{at}.n", "Enter a whole number, 1 or more.")
                 return CallNumber(which=fields.get(f"{at}.which"), n=n, counted=fields.get(f"{at}.counted"))
             case "world":
                 return _read_world(fields, at)
@@ -246,7 +246,7 @@ def _read_plain(fields: Fields, node: int) -> Condition:  # noqa: PLR0911 - one 
                 return AgentIs(agent=agent, branch=branch)
             case "expression":
                 return Expression(
-                    text=fields.needed(f"{at}.text", "Write an expression that is true or false.")
+                    text=fields.needed(f"{at}.text", "Enter an expression that returns true or false.")
                 )
             case _:
                 return _read_json(fields, at)
@@ -266,10 +266,10 @@ _FIRST_INPUT = {
 
 
 def _read_world(fields: Fields, at: str) -> WorldIs:
-    entity = fields.needed(f"{at}.entity", "Name the kind of thing, for example order.")
+    entity = fields.needed(f"{at}.entity", "Enter an entity kind, for example order.")
     is_from = fields.get(f"{at}.id") == "from"
     name = "id_from" if is_from else "entity_id"
-    words = "Name the argument that holds the id." if is_from else "Write the id, for example A-1001."
+    words = "Enter the argument that contains the id." if is_from else "Enter the id, for example A-1001."
     given = fields.needed(f"{at}.{name}", words)
     return WorldIs(
         entity=entity,
@@ -292,18 +292,18 @@ def _read_test(fields: Fields, at: str) -> Test:
             made["value"] = fields.json(f"{at}.value")
         case "matches":
             made["pattern"] = fields.written(f"{at}.pattern") or fields.lack(
-                f"{at}.pattern", "Write a regular expression, for example ^A-\\d+$."
+                f"{at}.pattern", "Enter a regular expression, for example ^A-\\d+$."
             )
             made |= {name: fields.flag(f"{at}.{name}") for name in ("whole", "ignore_case")}
         case "between":
             made |= {name: fields.get(f"{at}.{name}") for name in ("low", "high")}
             made["exclusive"] = fields.flag(f"{at}.exclusive")
             if made["low"] is None and made["high"] is None:
-                fields.lack(f"{at}.low", "Write the lowest value, the highest, or both.")
+                fields.lack(f"{at}.low", "Enter a minimum, a maximum or both.")
         case "one_of":
             lines = [line.strip() for line in fields.written(f"{at}.values").split("\n") if line.strip()]
             if not lines:
-                fields.lack(f"{at}.values", "Write one value on each line.")
+                fields.lack(f"{at}.values", "Enter at least one value, one per line.")
             made["values"] = [typed(fields, f"{at}.values", line, fields.get(f"{at}.as")) for line in lines]
         case _:
             pass
@@ -322,11 +322,11 @@ def typed(fields: Fields, name: str, text: str, kind: str) -> JsonValue:
         value = parse_json(text)
     except JsonTextError as error:
         if not text.strip():
-            fields.lack(name, "Write a value.")
-        words = f"\u201c{text.strip()[:40]}\u201d is no {TYPES[kind]}." if kind != "json" else str(error)
+            fields.lack(name, "Enter a value.")
+        words = f"\u201c{text.strip()[:40]}\u201d is not a {TYPES[kind]}." if kind != "json" else str(error)
         return fields.refuse(name, words)
     if kind != "json" and type_of(value) != kind:
-        return fields.refuse(name, f"\u201c{text.strip()[:40]}\u201d is no {TYPES[kind]}.")
+        return fields.refuse(name, f"\u201c{text.strip()[:40]}\u201d is not a {TYPES[kind]}.")
     return value
 
 

@@ -32,26 +32,26 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 
-LATENCIES = {"none": "None", "fixed": "Fixed", "uniform": "Between two", "log_normal": "Long tail"}
-THEN = {"repeat": "the last one again", "cycle": "from the first again", "pass": "let the call go on"}
-WAYS = {"error": "An error dict", "raise": "A raised TimeoutError"}
+LATENCIES = {"none": "None", "fixed": "Fixed", "uniform": "Range", "log_normal": "Long tail"}
+THEN = {"repeat": "repeat the last", "cycle": "start over", "pass": "let the call through"}
+WAYS = {"error": "Error dict", "raise": "Raised TimeoutError"}
 DISTORTIONS = {
-    "truncate": "Cut texts",
-    "drop": "Drop fields",
+    "truncate": "Truncate text",
+    "drop": "Remove fields",
     "corrupt": "Corrupt values",
-    "wrong_type": "Give the wrong type",
-    "null": "Make values null",
+    "wrong_type": "Use wrong types",
+    "null": "Set values to null",
     "empty_list": "Empty lists",
-    "duplicate": "Repeat items of lists",
-    "stale": "Give an earlier answer",
-    "huge": "Blow the answer up",
+    "duplicate": "Repeat list items",
+    "stale": "Return an old response",
+    "huge": "Inflate the response",
     "malformed": "Break the JSON",
-    "hostile": "Put hostile text in",
+    "hostile": "Insert hostile text",
 }
 AMOUNTS = {
-    "truncate": "Characters left",
+    "truncate": "Characters kept",
     "duplicate": "Times repeated",
-    "stale": "Answers ago",
+    "stale": "Responses back",
     "huge": "Size in bytes",
 }
 """What the amount of a distortion means, for the kinds that have one."""
@@ -100,7 +100,7 @@ def read_distortions(fields: Fields) -> tuple[Distortion, ...]:
 
 def _distortion(fields: Fields, at: str) -> Distortion:
     kind = fields.get(f"{at}.kind")
-    percent = fields.number(f"{at}.share", "Write the share of the places, up to 100 %.")
+    percent = fields.number(f"{at}.share", "Enter the share of places, up to 100 %.")
     amount = fields.get(f"{at}.amount")
     return _made(
         fields,
@@ -118,13 +118,13 @@ def _distortion(fields: Fields, at: str) -> Distortion:
 
 def read_latency(fields: Fields) -> tuple[float, LatencySpread | None]:
     """Read how long the rule takes: fixed seconds, or a spread."""
-    words = "Write a number of seconds."
+    words = "Enter a number of seconds."
     names = {name: name for name in ("low", "high", "median", "sigma")}
     match fields.get("l.kind"):
         case "fixed":
             seconds = fields.number("l.seconds", words)
             if not 0 <= seconds <= MAX_LATENCY_SECONDS:
-                fields.refuse("l.seconds", f"Write a number from 0 to {MAX_LATENCY_SECONDS:g}.")
+                fields.refuse("l.seconds", f"Enter a number from 0 to {MAX_LATENCY_SECONDS:g}.")
             return seconds, None
         case "uniform":
             low, high = fields.number("l.low", words), fields.number("l.high", words)
@@ -223,7 +223,7 @@ _message = _Input("message", "message", Fields.written)
 
 
 def _code(fields: Fields, name: str) -> int:
-    return fields.whole(name, "Write the code of the error.")
+    return fields.whole(name, "Enter an error code.")
 
 
 def _json_or_nothing(details: JsonObject) -> str:
@@ -267,26 +267,26 @@ def _seed_distortions(effect: DistortEffect) -> Seeds:
 
 EFFECTS: Mapping[str, EffectInputs] = {
     "error": _effect(
-        "Answer with an error",
+        "Return an error",
         ErrorEffect(error_code=503, error_message="Service unavailable"),
         _Input("error_code", "code", _code),
         _Input(
             "error_message",
             "message",
-            lambda fields, name: fields.needed(name, "Write the message that the agent shall see."),
+            lambda fields, name: fields.needed(name, "Enter the message that the agent sees."),
         ),
         _Input("details", "details", Fields.object, _json_or_nothing),
         _templated,
         whole="message",
     ),
     "response": _effect(
-        "Answer with a fixed response",
+        "Return a fixed response",
         ResponseEffect(value={}),
         _Input("value", "value", Fields.object, lambda value: write_json(dict(value))),
         _templated,
     ),
     "sequence": EffectInputs(
-        "Answer with one response after the other",
+        "Return a sequence of responses",
         {
             "s.value": "{}",
             "s:rows": [0, 1],
@@ -303,25 +303,25 @@ EFFECTS: Mapping[str, EffectInputs] = {
         _Input(
             "error_type",
             "type",
-            lambda fields, name: fields.needed(name, "Choose an exception, or type the name of one."),
-            unfit="Write a name such as TimeoutError, or httpx:ReadTimeout.",
+            lambda fields, name: fields.needed(name, "Choose an exception or type its name."),
+            unfit="Enter a name such as TimeoutError or httpx:ReadTimeout.",
         ),
         _message,
         _templated,
         whole="message",
     ),
     "hang": _effect(
-        "Hang: give no answer", HangEffect(), _Input("timeout_seconds", "timeout", Fields.get), _message
+        "Hang without a response", HangEffect(), _Input("timeout_seconds", "timeout", Fields.get), _message
     ),
-    "delay": _effect("Only take time", DelayEffect()),
+    "delay": _effect("Delay the response", DelayEffect()),
     "distort": EffectInputs(
-        "Change the answer that follows",
+        "Change the response",
         {"d:rows": [0], "d:next": 1, "d.kind": "truncate", "d.at": "", "d.share": 100.0, "d.text": ""},
         _seed_distortions,
         lambda fields: DistortEffect(distortions=read_distortions(fields)),
     ),
     "lose": _effect(
-        "Lose the answer that follows (it takes effect)",
+        "Lose the response (the call takes effect)",
         LoseEffect(),
         _Input("way", "way", Fields.get),
         _Input("error_code", "code", _code),

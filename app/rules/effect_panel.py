@@ -20,14 +20,14 @@ _VARIABLES = """\
 {{ state.user }}           the session's state
 {{ world.orders }}         the world, by kind and id
 {{ calls | length }}       earlier calls of this tool, each with arguments and response
-{{ answers.find_order }}   the last answer of another tool
+{{ answers.find_order }}   the last response of another tool
 {{ agent }}, {{ call_number }}
-{{ fake.name() }}          made up, and the same again: fake.city(), fake.email(), fake.date(), ..."""
+{{ fake.name() }}          generated and repeatable: fake.city(), fake.email(), fake.date(), ..."""
 
 
 def then(inputs: Inputs, paths: tuple[str, ...]) -> None:
     """Draw the effect and the latency; `paths` are suggested as places of an answer."""
-    kind = inputs.choice("What it does", "e.kind", {kind: each.label for kind, each in EFFECTS.items()})
+    kind = inputs.choice("Effect", "e.kind", {kind: each.label for kind, each in EFFECTS.items()})
     match kind:
         case "error":
             _error(inputs)
@@ -51,7 +51,7 @@ def then(inputs: Inputs, paths: tuple[str, ...]) -> None:
         case "ask":
             inputs.line("Note for you", "ask.note", placeholder="Why this call comes to you")
         case _:
-            st.caption("Whoever would answer without this rule does so, after the time below.")
+            st.caption("The call is answered as usual, after the latency below.")
     _latency(inputs)
 
 
@@ -69,7 +69,7 @@ def _error(inputs: Inputs) -> None:
         )
     inputs.line("Error message", "error.message")
     inputs.area(
-        "More fields of the error (JSON object)",
+        "More error fields (JSON object)",
         "error.details",
         height=80,
         placeholder='{"retry_after": 30}',
@@ -102,32 +102,32 @@ def _sequence(inputs: Inputs) -> None:
 
 
 def _templated(inputs: Inputs, name: str) -> None:
-    if inputs.flag(_TEMPLATED, name, help="Texts are filled in from the call, the session and made-up data"):
-        with st.expander("What can be filled in"):
+    if inputs.flag(_TEMPLATED, name, help="Fills placeholders from the call, the session and generated data"):
+        with st.expander("Available placeholders"):
             st.code(literal(_VARIABLES), language=None)
 
 
 def _hang(inputs: Inputs) -> None:
     inputs.number(
-        "Seconds until it raises TimeoutError",
+        "Seconds until TimeoutError",
         "hang.timeout",
         min_value=0.1,
         max_value=3600.0,
         format="%g",
-        placeholder="never: until you stop the turn",
+        placeholder="empty: until you stop the turn",
     )
-    inputs.line("Message of the TimeoutError", "hang.message")
+    inputs.line("TimeoutError message", "hang.message")
 
 
 def _lose(inputs: Inputs) -> None:
-    st.caption("The call takes effect in the world; the agent does not learn of it.")
+    st.caption("The call changes the world, but the agent does not see the response.")
     if inputs.choice("What the agent sees", "lose.way", WAYS) == "error":
         inputs.number("Error code", "lose.code", step=1, width=_MIDDLE)
     inputs.line("Message", "lose.message")
 
 
 def _distortions(inputs: Inputs, paths: tuple[str, ...]) -> None:
-    st.caption("Step by step, in this order, whoever answers:")
+    st.caption("Applied in this order to the response of any player:")
     rows = inputs.fields.rows("d")
     for place, row in enumerate(rows, start=1):
         with st.container(border=True, gap="xsmall", key=inputs.kept.key(f"d{row}:box")):
@@ -144,17 +144,17 @@ def _distortions(inputs: Inputs, paths: tuple[str, ...]) -> None:
 def _step(inputs: Inputs, row: int, what: str, rows: list[int], paths: tuple[str, ...]) -> None:
     at = f"d{row}"
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        kind = inputs.choice("How", f"{at}.kind", DISTORTIONS, label_visibility="collapsed", width=_WIDE)
+        kind = inputs.choice("Change", f"{at}.kind", DISTORTIONS, label_visibility="collapsed", width=_WIDE)
         st.space("stretch")
         inputs.row_buttons("d", row, at, what, movable=rows)
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         inputs.suggested("Where", f"{at}.at", paths, placeholder="everywhere", width=_WIDE)
         inputs.number(
-            "Share of the places %", f"{at}.share", max_value=100.0, step=10.0, format="%g", width=_MIDDLE
+            "Share of places %", f"{at}.share", max_value=100.0, step=10.0, format="%g", width=_MIDDLE
         )
         if kind in AMOUNTS:
             inputs.number(
-                AMOUNTS[kind], f"{at}.amount", min_value=0, step=1, width=_MIDDLE, placeholder="as usual"
+                AMOUNTS[kind], f"{at}.amount", min_value=0, step=1, width=_MIDDLE, placeholder="default"
             )
         if kind == "hostile":
             _hostile(inputs, at)
@@ -166,13 +166,13 @@ def _hostile(inputs: Inputs, at: str) -> None:
         "Hostile text",
         f"{at}.text",
         names,
-        placeholder="drawn from the library, or type any text",
+        placeholder="random from the library, or type any text",
         format_func=lambda name: literal(names.get(name) or name),
     )
 
 
 def _latency(inputs: Inputs) -> None:
-    kind = inputs.ways("Time that it takes", "l.kind", LATENCIES)
+    kind = inputs.ways("Latency", "l.kind", LATENCIES)
     seconds = {
         "min_value": 0.0,
         "max_value": MAX_LATENCY_SECONDS,
@@ -208,13 +208,13 @@ def _plot(inputs: Inputs) -> None:
         return
     points = curve(spread)
     st.area_chart(
-        {"seconds": [time for time, _ in points], "how likely": [height for _, height in points]},
+        {"seconds": [time for time, _ in points], "likelihood": [height for _, height in points]},
         x="seconds",
-        y="how likely",
+        y="likelihood",
         height=130,
-        alt="How likely each latency is",
+        alt="Likelihood of each latency",
     )
     half, most, nearly_all = quantiles(spread)
     st.caption(
-        f"Half of the calls stay below {half:.2g} s, 90 % below {most:.2g} s, 99 % below {nearly_all:.2g} s."
+        f"50 % of calls take less than {half:.2g} s, 90 % less than {most:.2g} s, 99 % less than {nearly_all:.2g} s."
     )

@@ -80,16 +80,16 @@ def when(inputs: Inputs, asked: Asked) -> None:
     if rows:
         _group(inputs, 0, 0, asked)
     else:
-        st.caption("Each call of the tool, unless you add a condition.")
+        st.caption("Applies to every call of the tool. Add a condition to narrow it.")
         _adders(inputs, 0, 0)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         inputs.number(
-            "Chance %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE
+            "Probability %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE
         )
-        inputs.line("Seed of the chance", "seed", placeholder="from the session", width=_MIDDLE)
-    with st.expander("Arguments as in ADK (match_args)"):
+        inputs.line("Random seed", "seed", placeholder="from the session", width=_MIDDLE)
+    with st.expander("Match arguments (ADK's match_args)"):
         inputs.area(
-            "Each argument that is named here must be equal (JSON object)",
+            "Arguments that must be equal (JSON object)",
             "match",
             placeholder='{"order_id": "A-1"}',
             height=80,
@@ -107,9 +107,7 @@ def _group(inputs: Inputs, node: int, level: int, asked: Asked) -> None:
 def _adders(inputs: Inputs, node: int, level: int) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if node == 0 and len(inputs.fields.rows("c0")) > 1:
-            inputs.choice(
-                "Which of these must hold", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE
-            )
+            inputs.choice("Match all or any", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE)
         st.button(
             "Add condition",
             key=inputs.kept.key(f"c{node}:add"),
@@ -124,7 +122,7 @@ def _adders(inputs: Inputs, node: int, level: int) -> None:
                 key=inputs.kept.key(f"c{node}:add_group"),
                 icon=":material/data_object:",
                 type="tertiary",
-                help="A group holds conditions of its own, all or any of which must hold",
+                help="A group contains conditions. All or any of them must hold",
                 on_click=_add_group,
                 args=(inputs, node),
             )
@@ -140,10 +138,8 @@ def _node(inputs: Inputs, parent: int, row: int, level: int, asked: Asked) -> No
     at = f"c{row}"
     kinds = {name: words for name, words in KINDS.items() if name not in GROUPS or level < MAX_LEVELS}
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        kind = inputs.choice(
-            "What is asked for", f"{at}.kind", kinds, label_visibility="collapsed", width=_WIDE
-        )
-        inputs.flag(_NOT, f"{at}.not", help="Fits where this does not hold")
+        kind = inputs.choice("Condition type", f"{at}.kind", kinds, label_visibility="collapsed", width=_WIDE)
+        inputs.flag(_NOT, f"{at}.not", help="Matches when the condition does not hold")
         st.space("stretch")
         inputs.row_buttons(f"c{parent}", row, at, KINDS[kind].lower())
     if kind in GROUPS:
@@ -162,14 +158,14 @@ def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
                 )
                 _test(inputs, at, path, asked)
             case "call_number":
-                inputs.choice("The call", f"{at}.which", WHICH, width=_WIDE)
+                inputs.choice("Calls", f"{at}.which", WHICH, width=_WIDE)
                 inputs.number("Number", f"{at}.n", min_value=1, step=1, width=_NARROW)
-                inputs.choice("Counted", f"{at}.counted", COUNTED, width=_WIDE + _NARROW)
+                inputs.choice("Counted among", f"{at}.counted", COUNTED, width=_WIDE + _NARROW)
             case "world":
                 _world(inputs, at, asked)
             case "agent":
                 inputs.suggested(
-                    "Agent", f"{at}.agent", asked.agents, placeholder="any; * stands for more", width=_WIDE
+                    "Agent", f"{at}.agent", asked.agents, placeholder="any; * is a wildcard", width=_WIDE
                 )
                 inputs.line("Branch", f"{at}.branch", placeholder="any", width=_WIDE)
             case "expression":
@@ -177,20 +173,20 @@ def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
                     "Expression",
                     f"{at}.text",
                     placeholder="args.quantity > world.products[args.sku].stock",
-                    help="Knows args, world, state, calls (of this tool so far) and agent",
+                    help="Variables: args, world, state, calls (earlier calls of this tool) and agent",
                 )
             case _:
                 inputs.area("Condition (JSON)", f"{at}.json", height=140)
 
 
 def _world(inputs: Inputs, at: str, asked: Asked) -> None:
-    inputs.line("Kind of thing", f"{at}.entity", placeholder="order", width=_MIDDLE)
-    ways = {"from": "id in an argument", "fixed": "this id"}
-    if inputs.choice("Which one", f"{at}.id", ways, width=_MIDDLE) == "from":
+    inputs.line("Entity kind", f"{at}.entity", placeholder="order", width=_MIDDLE)
+    ways = {"from": "id from an argument", "fixed": "this id"}
+    if inputs.choice("Which entity", f"{at}.id", ways, width=_MIDDLE) == "from":
         inputs.suggested("Argument", f"{at}.id_from", asked.paths, placeholder="order_id", width=_MIDDLE)
     else:
         inputs.line("Id", f"{at}.entity_id", placeholder="A-1001", width=_MIDDLE)
-    inputs.line("Field", f"{at}.field", placeholder="the thing itself", width=_MIDDLE)
+    inputs.line("Field", f"{at}.field", placeholder="the entity itself", width=_MIDDLE)
     _test(inputs, at, "", asked)
 
 
@@ -198,7 +194,7 @@ def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
     test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 14)
     match test:
         case "equals":
-            kind = inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)
+            kind = inputs.choice("Value type", f"{at}.as", TYPES, width=_NARROW)
             known = [str(each) for each in asked.values_at(path) if isinstance(each, (str, int, float))]
             if kind == "text":
                 choices = (*choices_at(asked.schemas.get(path)), *known)
@@ -211,15 +207,15 @@ def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
             inputs.area("Value (JSON)", f"{at}.value", height=80, placeholder='{"status": "open"}')
         case "matches":
             inputs.line("Regular expression", f"{at}.pattern", placeholder=r"^A-\d+$", width=_WIDE)
-            inputs.flag("all of the text", f"{at}.whole")
-            inputs.flag("in any case", f"{at}.ignore_case")
+            inputs.flag("match the whole text", f"{at}.whole")
+            inputs.flag("ignore case", f"{at}.ignore_case")
         case "between":
-            inputs.number("Lowest", f"{at}.low", format="%g", width=_NARROW, placeholder="any")
-            inputs.number("Highest", f"{at}.high", format="%g", width=_NARROW, placeholder="any")
-            inputs.flag("without the bounds", f"{at}.exclusive")
+            inputs.number("Minimum", f"{at}.low", format="%g", width=_NARROW, placeholder="any")
+            inputs.number("Maximum", f"{at}.high", format="%g", width=_NARROW, placeholder="any")
+            inputs.flag("exclusive", f"{at}.exclusive")
         case "one_of":
-            inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)
-            inputs.area("Values, one on each line", f"{at}.values", height=90)
+            inputs.choice("Value type", f"{at}.as", TYPES, width=_NARROW)
+            inputs.area("Values, one per line", f"{at}.values", height=90)
         case _:
             return
 
@@ -327,15 +323,16 @@ def _summary(inputs: Inputs, read: InjectionRule | None) -> None:
     """Say after a try to save that something is wrong; where, each input says."""
     if read is None and inputs.tried:
         count = len(inputs.fields.problems)
-        said = "One thing is" if count == 1 else f"{count} things are"
+        found = "1 problem" if count == 1 else f"{count} problems"
         with st.container(key="rule_unsaved"):
-            st.error(f"The rule was not saved. {said} to be mended below.", icon=":material/error:")
+            st.error(f"The rule was not saved. Fix {found} below.", icon=":material/error:")
 
 
 def _overtaken(rule: InjectionRule | None, base: InjectionRule | None) -> None:
     if rule and base and rule.model_copy(update={"enabled": base.enabled}) != base:
         st.warning(
-            "The rule was changed meanwhile. Saving puts this in its place.", icon=":material/sync_problem:"
+            "This rule was changed while you edited it. Saving overwrites that change.",
+            icon=":material/sync_problem:",
         )
 
 
@@ -350,16 +347,16 @@ def _basics(inputs: Inputs, scene: SessionContext) -> None:
             "Tool",
             "tool",
             (EVERY_TOOL, *scene.tools()),
-            placeholder="Choose a tool, or type its name",
+            placeholder="Choose a tool or type its name",
             format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),
             width=220,
         )
-        inputs.line("Name", "name", placeholder="named after the tool", width=180)
-        inputs.line("Note", "label", placeholder="what it is for")
+        inputs.line("Name", "name", placeholder="default: the tool's name", width=180)
+        inputs.line("Note", "label", placeholder="purpose")
     if steers(scene.directory, inputs.fields.line("tool")):
         st.warning(
-            "No rule can answer this tool: ADK carries it out itself, to steer its own flow. "
-            "Put the rule on another tool, or on an agent that is used as a tool.",
+            "Rules cannot run on this tool, because ADK runs it itself to control its flow. "
+            "Choose another tool, or an agent used as a tool.",
             icon=":material/block:",
         )
 
@@ -399,7 +396,7 @@ def preview(
     if call is None:
         return
     if read is None:
-        st.caption("The preview follows as soon as all inputs can be read.")
+        st.caption("The preview appears when all inputs are valid.")
         return
     shown = previewed(read, call, before(scene.session, calls, call), scene.seed(), scene.world)
     if shown is None:
@@ -410,13 +407,13 @@ def preview(
 
 def _draw(shown: Preview) -> None:
     if shown.problem:
-        st.error("This cannot be filled in for the chosen call.", icon=":material/error:")
+        st.error("The placeholders cannot be filled in for this call.", icon=":material/error:")
         st.text(literal(shown.problem))
         return
     if shown.before is not None:
         left, right = st.columns(2, gap="small")
         with left:
-            st.caption("The answer as it is")
+            st.caption("Original response")
             st.code(literal(shown.before), language="json", wrap_lines=True)
         with right:
             st.caption("What the agent gets")
@@ -441,13 +438,13 @@ def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCa
         calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number)
     )
     if not listed:
-        st.caption("Once tools were called, you see here what this rule would have done to each call.")
+        st.caption("No tool calls yet. After the first call, you can try rules on it here.")
         return None
     by_id = {call.call_id: call for call in listed}
     if kept.value(_CALL) not in by_id:
         kept.put(_CALL, listed[0].call_id)
     chosen = st.selectbox(
-        "Call of this session",
+        "Call in this session",
         list(by_id),
         format_func=lambda call_id: literal(by_id[call_id].words),
         key=kept.widget(_CALL, listed[0].call_id),
@@ -468,7 +465,7 @@ def trials(
     if read is not None:
         rules = replaced(rules, edited.rule_id if edited else None, read)
     if not rules:
-        st.caption("There is no rule to try.")
+        st.caption("No rules to try.")
         return
     try:
         found = scene.live.simulation.environment.try_rules(rules, call.place)
@@ -483,8 +480,8 @@ def trials(
                 if each.fired:
                     st.badge("would fire", icon=":material/bolt:", color="red")
                 else:
-                    st.badge("would not", color="gray")
+                    st.badge("would not fire", color="gray")
                 st.markdown(f"**{safe_label(each.rule_id, 40)}**", width="content")
                 if each.reason:
                     st.text(literal(each.reason), width="content")
-    st.caption("Each rule is tried as if it spoke first.")
+    st.caption("Each rule is tried as if no other rule ran before it.")

@@ -99,11 +99,11 @@ def beside_rules(config: ReadConfig) -> Beside:
         "simulation_model_configuration": dict(config.simulation_model_configuration or {}),
     }
     said = {
-        "the environment's data": bool(config.environment_data),
-        f"{len(recorded)} recorded calls": bool(recorded),
-        f"the model {config.simulation_model}": bool(config.simulation_model),
-        "the configuration of the model": bool(config.simulation_model_configuration),
-        f"the model answers {', '.join(config.mock_tools)}": bool(config.mock_tools),
+        "environment data": bool(config.environment_data),
+        f"{len(recorded)} recorded call{'' if len(recorded) == 1 else 's'}": bool(recorded),
+        f"model {config.simulation_model}": bool(config.simulation_model),
+        "model configuration": bool(config.simulation_model_configuration),
+        f"{', '.join(config.mock_tools)} answered by the model": bool(config.mock_tools),
     }
     return Beside(
         data=config.environment_data,

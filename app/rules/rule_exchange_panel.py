@@ -49,7 +49,7 @@ def _import(scene: SessionContext, kept: Kept) -> Command | None:
     try:
         read = read_rule_set(text)
     except RuleSetError as error:
-        problem("The rules cannot be read.", str(error))
+        problem("Cannot read the rules.", str(error))
         return None
     rules = read.rule_set.rules
     with st.container(border=True, gap="xsmall", key="incoming_rules"):
@@ -75,12 +75,12 @@ def _import(scene: SessionContext, kept: Kept) -> Command | None:
 def _text(kept: Kept) -> str:
     """Draw the ways to give a text, a file or its words; the file counts where there is one."""
     uploaded = st.file_uploader(
-        "A file: a rule set, or ADK's EnvironmentSimulationConfig as JSON, YAML or Python",
+        "Rule set, or ADK's EnvironmentSimulationConfig (JSON, YAML or Python)",
         type=["json", "yaml", "yml", "py", "txt"],
         key=kept.key("upload"),
     )
     st.text_area(
-        "Or its text",
+        "Or paste its text",
         key=kept.widget("paste", ""),
         height=110,
         placeholder='{"tool_simulation_configs": [{"tool_name": ...',
@@ -90,27 +90,27 @@ def _text(kept: Kept) -> str:
     try:
         return uploaded.getvalue().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        problem("The file cannot be read.", f"It is no UTF-8 text: {error.reason} at byte {error.start}.")
+        problem("Cannot read the file.", f"It is not UTF-8 text: {error.reason} at byte {error.start}.")
         return ""
 
 
 def _beside(kept: Kept, beside: Beside) -> bool:
     """Name what a configuration holds beside its rules; return whether that is wanted too."""
     if beside.unread:
-        st.caption("Not taken in, because it cannot be read:")
+        st.caption("Not imported, because it cannot be read:")
         for words in beside.unread:
             st.text(literal(words))
     if not beside.words:
         return False
-    st.caption("Beside its rules it holds:")
+    st.caption("The configuration also contains:")
     st.text(literal("; ".join(beside.words)))
-    return st.checkbox("Take this too", key=kept.widget("beside", True))
+    return st.checkbox("Import this too", key=kept.widget("beside", True))
 
 
 def _export(scene: SessionContext, kept: Kept) -> None:
     rules = scene.session.rules
     if not rules:
-        st.caption("There is no rule to export.")
+        st.caption("No rules to export.")
         return
     form = st.selectbox(
         "Format", list(FORMS), format_func=FORMS.__getitem__, key=kept.widget("form", next(iter(FORMS)))
@@ -118,7 +118,7 @@ def _export(scene: SessionContext, kept: Kept) -> None:
     result = exported(config_of(scene.session), form, scene.live.config.name)
     if result.losses:
         with st.container(border=True, gap="xsmall", key="export_losses"):
-            st.badge("What this format cannot say", icon=":material/warning:", color="orange")
+            st.badge("Not included in this format", icon=":material/warning:", color="orange")
             for loss in result.losses:
                 st.text(literal(loss))
     with st.container(horizontal=True, gap="xsmall"):
@@ -132,14 +132,14 @@ def _export(scene: SessionContext, kept: Kept) -> None:
             on_click="ignore",
         )
         with st.popover("Copy", icon=":material/content_copy:", key="rules_copy"):
-            st.caption("Copy it with the button in its corner")
+            st.caption("Use the copy button in the corner")
             st.code(literal(result.text), language=result.language, height=320)
 
 
 # The saved sets of rules, which all agents of this server share: saved, taken in, renamed and deleted.
 
 
-_NO_SETS = "No set is saved yet. A set can be taken into the sessions of any agent."
+_NO_SETS = "No saved sets yet. Save rules as a set to use them in sessions of any agent."
 
 
 def save_form(scene: SessionContext, kept: Kept) -> None:
@@ -156,7 +156,7 @@ def save_form(scene: SessionContext, kept: Kept) -> None:
         folder = rule_set_folder()
         taken = any(each.name == name for each in _listed(folder))
         save = st.button(
-            "Save over it" if taken else "Save set",
+            "Overwrite" if taken else "Save set",
             key="rule_set_save",
             icon=":material/save:",
             disabled=not scene.session.rules,
@@ -164,7 +164,7 @@ def save_form(scene: SessionContext, kept: Kept) -> None:
     if save:
         _do(lambda: folder.save(RuleSet(name=name, rules=scene.session.rules)))
     if failed:
-        problem("The folder of sets was not changed.", str(failed))
+        problem("The saved sets were not changed.", str(failed))
 
 
 def rule_set_list(scene: SessionContext) -> Command | None:
@@ -177,7 +177,7 @@ def rule_set_list(scene: SessionContext) -> Command | None:
     for each in stored:
         with st.container(border=True, gap="xxsmall", key=f"rule_set_{slug(each.path.name)}"):
             asked = _card(scene, folder, each) or asked
-    st.caption("They are in the folder")
+    st.caption("Folder of the saved sets")
     st.text(literal(str(folder.path)))
     return asked
 
@@ -186,7 +186,7 @@ def _listed(folder: RuleSetFolder) -> tuple[StoredSet, ...]:
     try:
         return folder.list()
     except OSError as error:
-        problem("The folder of sets cannot be read.", str(error))
+        problem("Cannot read the folder of saved sets.", str(error))
         return ()
 
 
@@ -202,8 +202,8 @@ def _card(scene: SessionContext, folder: RuleSetFolder, each: StoredSet) -> Comm
                 if st.button("Rename", key=f"rename_now_{key}"):
                     _do(lambda: folder.rename(each.name, wanted))
         with st.popover("Delete", key=f"delete_{key}", type="tertiary"):
-            st.text("Its file is deleted, for all agents. Sessions that took its rules keep them.")
-            if st.button("Delete the set", key=f"delete_now_{key}", icon=":material/delete:"):
+            st.text("This deletes the file of the set for all agents. Sessions that use its rules keep them.")
+            if st.button("Delete set", key=f"delete_now_{key}", icon=":material/delete:"):
                 _do(lambda: each.path.unlink(missing_ok=True))
     if each.error:
         st.text(literal(f"Damaged: {each.error}"))
@@ -273,12 +273,12 @@ def take_in(
     `empty` says that there is nothing to take where there are no rules.
     """
     if lacks := missing_tools(rules, scene.tools()):
-        st.warning("This agent is not known to have the tools:", icon=":material/warning:")
+        st.warning("Tools that this agent is not known to have:", icon=":material/warning:")
         st.text(literal(", ".join(lacks)))
     now = scene.session.rules
     with st.container(horizontal=True, gap="xsmall"):
         append = st.button(
-            "Append" if now else "Take",
+            "Append" if now else "Add",
             key=f"append_{key}",
             icon=":material/playlist_add:",
             disabled=not rules and empty,

@@ -89,12 +89,12 @@ def _name(fields: Fields, others: set[str]) -> str:
         tool = fields.line("tool")
         return unused_name("every-tool" if tool == EVERY_TOOL else tool, others)
     if name in others:
-        fields.refuse("name", "Another rule has this name already.")
+        fields.refuse("name", "Another rule already has this name.")
     return name
 
 
 def _tool(fields: Fields) -> str:
-    return fields.needed("tool", "Choose the tool that the rule is for.")
+    return fields.needed("tool", "Choose a tool for the rule.")
 
 
 def _match(fields: Fields) -> dict[str, JsonValue] | None:
@@ -102,9 +102,9 @@ def _match(fields: Fields) -> dict[str, JsonValue] | None:
 
 
 def _chance(fields: Fields) -> float:
-    percent = fields.number("chance", "Write the chance, from 0 to 100 %.")
+    percent = fields.number("chance", "Enter a probability from 0 to 100 %.")
     if not 0 <= percent <= 100:  # noqa: PLR2004 - percent
-        fields.refuse("chance", "Write the chance, from 0 to 100 %.")
+        fields.refuse("chance", "Enter a probability from 0 to 100 %.")
     return fields.exact("chance", percent)
 
 
@@ -115,7 +115,7 @@ def _seed(fields: Fields) -> int | None:
     try:
         return int(text)
     except ValueError:
-        return fields.refuse("seed", "A seed is a whole number.")
+        return fields.refuse("seed", "The seed must be a whole number.")
 
 
 _PARTS: Mapping[str, Callable[[Fields], Any]] = {

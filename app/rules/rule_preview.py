@@ -116,4 +116,4 @@ def _lost(effect: LoseEffect) -> str:
 
 def _cut(text: str, longest: int = 6_000) -> str:
     """Show the beginning of a huge answer, and how long it is."""
-    return text if len(text) <= longest else f"{text[:longest]}\n... {len(text):,} characters in all"
+    return text if len(text) <= longest else f"{text[:longest]}\n... {len(text):,} characters in total"

@@ -79,9 +79,15 @@ def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for e
         case ErrorEffect():
             return f"error {effect.error_code}" + _said(effect.error_message)
         case ResponseEffect():
-            return f"fixed response {_json(effect.value)}" + (", filled in" if effect.templated else "")
+            return f"fixed response {_json(effect.value)}" + (
+                ", with placeholders" if effect.templated else ""
+            )
         case SequenceEffect():
-            after = {"repeat": "the last one again", "cycle": "from the first", "pass": "the call goes on"}
+            after = {
+                "repeat": "the last one again",
+                "cycle": "from the start again",
+                "pass": "calls pass through",
+            }
             count = len(effect.values)
             return f"{count} response{_s(count)} in turn, then {after[effect.then]}"
         case RaiseEffect():
@@ -91,12 +97,12 @@ def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for e
                 return "hangs until the turn is stopped"
             return f"hangs for {effect.timeout_seconds:g} s, then raises TimeoutError"
         case DelayEffect():
-            return "only delays the answer"
+            return "delays the response"
         case DistortEffect():
-            return "changes the answer: " + "; ".join(map(distortion_words, effect.distortions))
+            return "changes the response: " + "; ".join(map(distortion_words, effect.distortions))
         case LoseEffect():
             seen = f"error {effect.error_code}" if effect.way == "error" else "a TimeoutError"
-            return f"takes effect, but the answer is lost: the agent sees {seen}"
+            return f"loses the response: the call takes effect, but the agent sees {seen}"
         case AskEffect():
             return "asks you" + _said(effect.note)
         case never:
@@ -108,30 +114,30 @@ def distortion_words(distortion: Distortion) -> str:  # noqa: C901 - one case fo
     amount = distortion.amount
     match distortion.kind:
         case "truncate":
-            what = "cuts texts" + (f" to {amount} characters" if amount is not None else "")
+            what = "truncates text" + (f" to {amount} characters" if amount is not None else "")
         case "drop":
-            what = "drops fields"
+            what = "removes fields"
         case "corrupt":
             what = "corrupts values"
         case "wrong_type":
-            what = "gives values of the wrong type"
+            what = "uses wrong types"
         case "null":
-            what = "makes values null"
+            what = "sets values to null"
         case "empty_list":
             what = "empties lists"
         case "duplicate":
-            what = "repeats items of lists" + (f" {amount} times" if amount is not None else "")
+            what = "repeats list items" + (f" {amount} times" if amount is not None else "")
         case "stale":
-            what = "gives an answer from before" + (f", {amount} ago" if amount is not None else "")
+            what = "returns an old response" + (f", {amount} back" if amount is not None else "")
         case "huge":
-            what = "blows the answer up" + (f" to {amount:,} bytes" if amount is not None else "")
+            what = "inflates the response" + (f" to {amount:,} bytes" if amount is not None else "")
         case "malformed":
             what = "breaks the JSON"
         case "hostile":
-            what = "puts hostile text in" + (f" ({_hostile(distortion.text)})" if distortion.text else "")
+            what = "inserts hostile text" + (f" ({_hostile(distortion.text)})" if distortion.text else "")
         case never:
             assert_never(never)
-    share = f", {distortion.share * 100:.4g} % of the places" if distortion.share < 1 else ""
+    share = f", {distortion.share * 100:.4g} % of places" if distortion.share < 1 else ""
     return what + (f" at {distortion.at}" if distortion.at else "") + share
 
 
@@ -167,14 +173,14 @@ def condition_words(condition: Condition) -> str:  # noqa: PLR0911 - one case fo
         case CallNumber():
             return _number(condition)
         case WorldIs():
-            which = f"of {condition.id_from}" if condition.id_from else condition.entity_id
-            field = f" has a {condition.field} that" if condition.field else ""
-            return f"{condition.entity} {which}{field} {_test(condition.test)}"
+            which = f"from {condition.id_from}" if condition.id_from else condition.entity_id
+            field = f"{condition.field} of " if condition.field else ""
+            return f"{field}{condition.entity} {which} {_test(condition.test)}"
         case Expression():
             return condition.text
         case AgentIs():
-            who = f"{condition.agent} asks" if condition.agent else ""
-            where = f"it is asked in the branch {condition.branch}" if condition.branch else ""
+            who = f"agent is {condition.agent}" if condition.agent else ""
+            where = f"branch is {condition.branch}" if condition.branch else ""
             return " and ".join(filter(None, (who, where)))
         case AllOf():
             return " and ".join(_inner(each, AnyOf) for each in condition.conditions)
@@ -196,17 +202,17 @@ def _test(test: Test) -> str:  # noqa: PLR0911 - one case for each kind
         case Equals():
             return f"is {_json(test.value)}"
         case Holds():
-            return f"holds {_json(test.value)}"
+            return f"contains {_json(test.value)}"
         case Matches():
-            return f"{'is all' if test.whole else 'has'} /{_short(test.pattern)}/{'i' if test.ignore_case else ''}"
+            return f"{'fully matches' if test.whole else 'matches'} /{_short(test.pattern)}/{'i' if test.ignore_case else ''}"
         case Between():
             return _between(test)
         case OneOf():
             return f"is one of {', '.join(map(_json, test.values))}"
         case Present():
-            return "is given"
+            return "is present"
         case Absent():
-            return "is not given"
+            return "is missing"
         case never:
             assert_never(never)
 

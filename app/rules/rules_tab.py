@@ -53,7 +53,7 @@ def _head(scene: SessionContext) -> None:
 
 
 def _beside(scene: SessionContext) -> Command | None:
-    side = pane_head("Make and test", SIDES, "rules_side")
+    side = pane_head("Add and test", SIDES, "rules_side")
     with pane("rules_side"):
         match side:
             case "Fault library":
@@ -66,7 +66,7 @@ def _beside(scene: SessionContext) -> Command | None:
 
 
 def _try(scene: SessionContext) -> None:
-    st.caption("Would the rules have fired for a call? If not, why?")
+    st.caption("See which rules would fire for a call, and why others would not.")
     calls = past_calls(scene.session, scene.waiting_calls())
     trials(scene, call_picker(Kept(scene.drafts, "rules-try"), calls))
 
@@ -74,7 +74,7 @@ def _try(scene: SessionContext) -> None:
 # Draws the list of a session's rules: switches, order, what each does, how often it fired and why it last did not.
 
 
-_MENU = ("Duplicate", "Move up", "Move down", "Move to the top", "Delete")
+_MENU = ("Duplicate", "Move up", "Move down", "Move to top", "Delete")
 
 
 def rule_list(scene: SessionContext) -> Command | None:
@@ -83,9 +83,9 @@ def rule_list(scene: SessionContext) -> Command | None:
     asked = _deleted(rules) or _replaced()
     if not rules:
         st.caption(
-            "No rules yet. A rule speaks before whoever answers the calls of a tool: it fails them, delays them, "
-            "changes what they answer. Take one from the fault library, or write your own. It can be switched "
-            "while the session runs, and counts from the next call on."
+            "No rules yet. Rules run before a tool is answered. They can fail, delay or change its response. "
+            "Add one from the fault library, or write your own. You can switch rules on and off while the session "
+            "runs. A change applies from the next call."
         )
     fired = times_fired(scene.session)
     misses = last_misses(scene.session, scene.waiting_calls())
@@ -134,7 +134,7 @@ def edit(rule_id: str = NEW_RULE) -> None:
 
 def _menu(rules: tuple[InjectionRule, ...], rule: InjectionRule, name: str) -> Command | None:
     chosen = st.menu_button(
-        ":material/more_vert:", _MENU, key=f"rule_menu_{name}", type="tertiary", help="More for this rule"
+        ":material/more_vert:", _MENU, key=f"rule_menu_{name}", type="tertiary", help="More actions"
     )
     match chosen:
         case "Duplicate":
@@ -143,7 +143,7 @@ def _menu(rules: tuple[InjectionRule, ...], rule: InjectionRule, name: str) -> C
             return SetRules(rules=moved(rules, rule.rule_id, -1))
         case "Move down":
             return SetRules(rules=moved(rules, rule.rule_id, 1))
-        case "Move to the top":
+        case "Move to top":
             return SetRules(rules=moved_to_top(rules, rule.rule_id))
         case "Delete":
             page_state.put("deleted_rules", [rules.index(rule), rule.model_dump(mode="json")])
@@ -176,9 +176,9 @@ def _replaced() -> Command | None:
     if not kept:
         return None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rules_replaced"):
-        st.text("Other rules took the place of yours", width="content")
-        back = st.button("Put mine back", key="rules_put_back", icon=":material/undo:", type="tertiary")
-        away = st.button("Forget them", key="rules_forget", type="tertiary")
+        st.text("Your rules were replaced", width="content")
+        back = st.button("Restore mine", key="rules_put_back", icon=":material/undo:", type="tertiary")
+        away = st.button("Discard mine", key="rules_forget", type="tertiary")
     if not (back or away):
         return None
     page_state.put("replaced_rules", None)
@@ -193,12 +193,12 @@ def _replaced() -> Command | None:
 CATEGORIES = {
     "http": "HTTP errors",
     "exceptions": "Exceptions",
-    "time": "Time",
-    "patterns": "Over several calls",
-    "answers": "Answers",
-    "distortions": "Changed answers",
+    "time": "Timing",
+    "patterns": "Several calls",
+    "answers": "Responses",
+    "distortions": "Changed responses",
     "hostile": "Hostile text",
-    "people": "Asking you",
+    "people": "Ask you",
 }
 PAGE = 18
 """How many faults are drawn at first, and how many more with each click."""
@@ -213,7 +213,7 @@ def fault_library(scene: SessionContext) -> Command | None:
     found = _found(kept)
     shown = PAGE * (1 + int(page_state.get("faults_shown") or 0))
     if not found:
-        st.caption("Nothing in the library has these words. Other words, or all kinds, may find it.")
+        st.caption("No faults match. Try other words, or all kinds.")
     asked: Command | None = None
     for fault in found[:shown]:
         asked = _fault_card(scene, fault, tool) or asked
@@ -231,13 +231,13 @@ def _tool(scene: SessionContext, kept: Kept) -> str:
     now = kept.value("tool", likely)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
-            "Search the faults",
+            "Search faults",
             key=kept.widget("search", ""),
             placeholder="timeout, rate limit, prompt injection ...",
             icon=":material/search:",
         )
         st.selectbox(
-            "For the tool",
+            "Add to tool",
             list(dict.fromkeys((EVERY_TOOL, *tools, *((now,) if now else ())))),
             index=None,
             format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),

@@ -69,7 +69,7 @@ def recorded_cases(path: str, owner: str, config: SimulatedAgentConfig) -> dict[
     check_place(path, owner, config)
     found = _read(environment_of(path)).cases
     if not found:
-        raise ValueError(f"{environment_of(path)} holds no recorded case.")
+        raise ValueError(f"{environment_of(path)} contains no recorded case.")
     return {name: content_text(case.turns[0].query) if case.turns else "" for name, case in found.items()}
 
 
@@ -86,7 +86,7 @@ def open_recorded(form: RecordedForm, config: SimulatedAgentConfig, owner: str =
     path = environment_of(form.path)
     case = _case(path, form.case)
     if not case.turns:
-        raise ValueError(f"The recorded case {form.case!r} holds no turn.")
+        raise ValueError(f"The recorded case {form.case!r} has no turns.")
     script = script_of_recorded(form.case, case, agent=form.agents).script
     text = write_script(script)
     return open_script(
@@ -121,7 +121,7 @@ def add_answers(live: LiveSession) -> int:
 
     form = form_of(live)
     if form is None or not form.recorded_in:
-        raise ValueError("This session replays no recorded case.")
+        raise ValueError("This session does not replay a recorded case.")
     check_place(form.recorded_in, live.owner, live.config)
     return add_played(Path(form.recorded_in), form.recorded_case, _played(live)).total
 
@@ -144,19 +144,21 @@ def _nearest(live: LiveSession) -> list[str]:
             continue
         found = nearest(known, request.tool_name, request.arguments, n=1)
         if not found:
-            told.append(f"{request.tool_name} was never asked there")
+            told.append(f"The case has no recorded call of {request.tool_name}")
         elif found[0].differs:
             differs = "; ".join(found[0].differs[:_MOST_DIFFERENCES])
-            told.append(f"{request.tool_name} is nearest to {found[0].call.place}, where {differs}")
+            told.append(
+                f"The closest recorded call of {request.tool_name} is {found[0].call.place}, where {differs}"
+            )
         else:
-            told.append(f"{request.tool_name} was asked the same in {found[0].call.place}")
+            told.append(f"{request.tool_name} was recorded with the same arguments in {found[0].call.place}")
     return told
 
 
 def _case(path: Path, eval_id: str) -> RecordedCase:
     found = _read(path).cases.get(eval_id)
     if found is None:
-        raise ValueError(f"{path} holds no recorded case {eval_id!r}.")
+        raise ValueError(f"{path} does not contain the recorded case {eval_id!r}.")
     return found
 
 
@@ -164,7 +166,7 @@ def _read(path: Path) -> RecordedEnvironment:
     try:
         status = path.stat()
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise ValueError(f"Cannot read {path}: {error.strerror or error}") from error
     return _read_once(path, status.st_mtime_ns, status.st_size, status.st_ino)
 
 

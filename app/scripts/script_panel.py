@@ -62,7 +62,7 @@ def script_strip(
                 st.caption("Recorded in")
                 st.code(literal(f"{recorded.path}\n{recorded.case}"), language=None, wrap_lines=True)
             _more(progress, where)
-            st.caption("The script")
+            st.caption("Script")
             st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
         asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script")
     if work is not None and progress is not None and not progress.is_over:
@@ -87,13 +87,13 @@ def _watch(work: ScriptAtWork, drawn: ScriptProgress) -> None:
 def _badge(progress: ScriptProgress | None, what: str) -> Badge:
     icon = ":material/description:"
     if progress is None:
-        return Badge(text=f"{what} at rest", color="gray", icon=icon)
+        return Badge(text=f"{what} not running", color="gray", icon=icon)
     if progress.asks:
-        return Badge(text=f"{what} waits for you", color="orange", icon=icon)
+        return Badge(text=f"{what} waiting", color="orange", icon=icon)
     if not progress.is_over:
-        return Badge(text=f"{what} plays", color="blue", icon=icon)
+        return Badge(text=f"{what} running", color="blue", icon=icon)
     if progress.played is not None and progress.played.came_through:
-        return Badge(text=f"{what} played", color="green", icon=icon)
+        return Badge(text=f"{what} completed", color="green", icon=icon)
     if progress.played is not None and progress.played.stopped:
         return Badge(text=f"{what} stopped", color="gray", icon=icon)
     return Badge(text=f"{what} ended early", color="red", icon=icon)
@@ -107,12 +107,12 @@ def _words_of_replay(progress: ScriptProgress | None, recorded: RecordedView) ->
         missing = f" {_counted(recorded.missing)} not recorded yet." if recorded.missing else ""
         return f"{_words(progress)}{missing}"
     wanted = ", and ".join(each.words for each in progress.asks[:2])
-    nearest = f" {'; '.join(recorded.nearest)}." if recorded.nearest else ""
-    return f"Turn {progress.step.turn} of {progress.step.turns}: not recorded is {wanted}.{nearest} It goes on when you have answered."
+    nearest = "".join(f" {each}." for each in recorded.nearest)
+    return f"Turn {progress.step.turn} of {progress.step.turns}: no recording of {wanted}.{nearest} Answer to continue."
 
 
 def _counted(number: int) -> str:
-    return "1 answer is" if number == 1 else f"{number} answers are"
+    return "1 response is" if number == 1 else f"{number} responses are"
 
 
 def _adding(recorded: RecordedView | None) -> ScriptStep | None:
@@ -120,34 +120,34 @@ def _adding(recorded: RecordedView | None) -> ScriptStep | None:
     if recorded is None or not recorded.missing:
         return None
     wanted = st.button(
-        "Add to the recorded environment",
+        "Add to the recording",
         key="add_answers",
         icon=":material/library_add:",
-        help="The case then gives these answers by itself, in this replay and in each evaluation",
+        help="Stores these responses in the case. Later replays and evaluations use them",
     )
     return add_answers if wanted else None
 
 
 def _words(progress: ScriptProgress | None) -> str:
     if progress is None:
-        return "It can go on where it was."
+        return "It can resume where it stopped."
     step = progress.step
     turn = f"Turn {step.turn} of {step.turns}"
     if progress.asks:
         wanted = ", and ".join(each.words for each in progress.asks[:2])
-        return f"{turn}: it has no line for {wanted}. It goes on when you have answered."
+        return f"{turn}: the script has no line for {wanted}. Answer to continue."
     played = progress.played
     if played is None:
         return f"{turn}: {progress.failure or step.words}"
     if played.came_through:
-        return f"All {step.turns} turns were played." if step.turns > 1 else "Its one turn was played."
+        return f"All {step.turns} turns completed." if step.turns > 1 else "1 turn completed."
     return f"{turn}: {played.stopped or played.failure or _why(played)}"
 
 
 def _why(played: Played) -> str:
     if played.refused is not None:
-        return "a line does not fit where it is used."
-    return "it has no answer, and is to end there."
+        return "a line does not match the call that uses it."
+    return "the script has no line here, and is set to end."
 
 
 def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> None:
@@ -155,7 +155,7 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
     played = progress.played if progress is not None else None
     if played is None:
         return
-    lines = [f"{where(wait.place)}: {wait.words} is wanted" for wait in played.waits]
+    lines = [f"{where(wait.place)}: {wait.words} is missing" for wait in played.waits]
     if played.refused is not None:
         lines.append(f"{where(played.refused.place)}: {played.refused.words}")
     if not played.stopped:
@@ -167,26 +167,26 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
     if played.waits:
         snippet = played.waits[0].snippet
         is_long = snippet.count("\n") > _SNIPPET_LINES
-        st.caption("A line like this answers it:")
+        st.caption("Add a line like this:")
         st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
 
 
 def _buttons(progress: ScriptProgress | None, what: str) -> ScriptStep | None:
     if progress is not None and not progress.is_over:
         stopped = st.button(
-            f"Stop the {what}",
+            f"Stop {what}",
             key="stop_script",
             icon=":material/stop_circle:",
-            help="You play on by yourself; it can go on later, where it was",
+            help=f"You continue by hand. The {what} can resume later where it stopped",
         )
         return script_play.stop if stopped else None
     ended_well = progress is not None and progress.played is not None and progress.played.came_through
     asked: ScriptStep | None = None
     if not ended_well and st.button(
-        "Play on",
+        "Resume",
         key="play_script_on",
         icon=":material/play_arrow:",
-        help="It goes on with the lines that were not used on the way to here",
+        help="Continues with the lines that are not used yet",
     ):
         asked = script_play.play_on
     if st.button("Dismiss", key="forget_script", type="tertiary", icon=":material/close:"):

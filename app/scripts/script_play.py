@@ -53,7 +53,7 @@ def case_losses(text: str) -> dict[str, tuple[str, ...]]:
 
     played = {name: case for name, case in evalset.read_cases(text).items() if case.conversation}
     if not played:
-        raise evalset.ScenarioError("the eval set holds no case with a conversation")
+        raise evalset.ScenarioError("the eval set contains no case with a conversation")
     recorded = _recorded(text)
     return {name: script_with_recording(case, recorded.get(name)).losses for name, case in played.items()}
 
@@ -83,7 +83,7 @@ def text_of_upload(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError("It is no text in UTF-8.") from error
+        raise ValueError("The file is not UTF-8 text.") from error
 
 
 def read(form: ScriptForm) -> ScriptText:
@@ -141,7 +141,7 @@ def play_on(live: LiveSession) -> None:
     """
     form = form_of(live)
     if form is None:
-        raise ValueError("no script has played in this session")
+        raise ValueError("no script has run in this session")
     stop(live)
     _begin(live, form, resumes=True)
 

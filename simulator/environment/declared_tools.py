@@ -42,10 +42,10 @@ class DeclaredTool(FiniteValue):
     def _is_a_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name) or keyword.iskeyword(name):
             raise ValueError(
-                f"{name!r} is no tool name: use up to 64 ASCII letters, digits and underscores, no digit first"
+                f"{name!r} is not a valid tool name: use up to 64 ASCII letters, digits and underscores, and do not start with a digit"
             )
         if name in STEERING:
-            raise ValueError(f"{name!r} is a name that ADK has for a tool of its own; choose another")
+            raise ValueError(f"{name!r} is the name of an ADK tool; choose another name")
         return name
 
     @field_validator("parameters")
@@ -55,7 +55,7 @@ class DeclaredTool(FiniteValue):
             return dict(_NO_PARAMETERS)
         kind = parameters.get("type", "object")
         if not isinstance(kind, str) or kind.lower() != "object":
-            raise ValueError(f"the parameters are of type {kind!r}; they must be an object's schema")
+            raise ValueError(f"the parameters are of type {kind!r}; they must be the schema of an object")
         _check_properties(parameters.get("properties", {}))
         return schema_of(parameters)
 
@@ -84,7 +84,7 @@ class DeclaredTool(FiniteValue):
 
 def _check_properties(named: JsonValue) -> None:
     if not isinstance(named, dict):
-        problem = "the parameters' properties are no object"
+        problem = "the properties of the parameters are not an object"
         raise ValueError(problem)  # noqa: TRY004 - pydantic turns a ValueError into a problem of its field
     for name, schema in named.items():
         if not name or not isinstance(schema, (dict, bool)):

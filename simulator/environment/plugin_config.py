@@ -127,7 +127,7 @@ class SimulatedEnvironmentConfig(FiniteValue):
         for place, tools in named.items():
             for name in tools:
                 if name not in known:
-                    yield f"{place}: no agent is known so far to have a tool {name!r}"
+                    yield f"{place}: no agent so far has a tool {name!r}"
 
     def player_of(self, tool_name: str, *, has_body: bool = True) -> StandInPlayer:
         """Return who answers a tool where no rule does; a tool without a body has nothing real to run."""
@@ -141,12 +141,12 @@ class SimulatedEnvironmentConfig(FiniteValue):
         """Return why nobody answers a call of a tool, and how to change that."""
         not_run = "and the real tool was not run"
         if tool_name in self.players:
-            return f"players refuses {tool_name}, {not_run}."
+            return f"players is set to refuse {tool_name}, {not_run}."
         if self.lists(tool_name):
             return (
-                f"No rule answers this call of {tool_name}, nobody is set to answer it, {not_run}. "
-                f'Set players to {{"{tool_name}": "offline"}} for a draft, or to "model", "recorded" or "real"; '
-                "listed sets it for all tools that are named."
+                f"No rule answers this call of {tool_name}, no player is set for it, {not_run}. "
+                f'Set players to {{"{tool_name}": "offline"}} for a draft, or to "model", "recorded" or "real". '
+                "Set listed to change all named tools."
             )
         return (
             f"{tool_name} is not part of this simulation, {not_run}. List it under players, "
@@ -189,7 +189,7 @@ def _of_text(text: str) -> SimulatedEnvironmentConfig:
         raise EnvironmentConfigError(str(error)) from error
     if not isinstance(document, dict):
         raise EnvironmentConfigError(
-            f"an environment is an object, not {type(document).__name__}: {text!r:.80}; for a file, give a Path"
+            f"an environment must be an object, not {type(document).__name__}: {text!r:.80}; to read a file, pass a Path"
         )
     return read_environment_config(document)
 
@@ -259,7 +259,7 @@ def _check_head(document: Mapping[str, Any]) -> None:
     version = document.get("version", VERSION)
     if isinstance(version, bool) or version != VERSION:
         raise EnvironmentConfigError(
-            f"version {version!r:.40} is not known; this studio reads version {VERSION}"
+            f"version {version!r:.40} is unknown; this studio reads version {VERSION}"
         )
 
 

@@ -34,7 +34,7 @@ def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
     _open(studio, "World")
     expect(studio.keyed("world_kind")).to_contain_text("orders")  # the agent brings its own
     _give_data(studio)
-    studio.choose("world_part", "Things")
+    studio.choose("world_part", "Entities")
     studio.keyed("world_kind").get_by_text("orders").click()
     studio.rest()
     _edit_cell(studio, right=2, text="shipped")
@@ -104,7 +104,7 @@ def _give_data(studio: Studio) -> None:
     expect(studio.page.get_by_text("Preview: 2 tables")).to_be_visible()
     studio.rest()
     studio.click("data_give")
-    expect(studio.page.get_by_text("In force: 2 tables")).to_be_visible()
+    expect(studio.page.get_by_text("Loaded: 2 tables")).to_be_visible()
 
 
 def _edit_cell(studio: Studio, *, right: int, text: str) -> None:

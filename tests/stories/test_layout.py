@@ -134,7 +134,7 @@ def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served, 
     assert main.evaluate("main => main.scrollHeight - main.clientHeight") <= 1
     assert _outside(studio) == []
     studio.keyed("script_details").get_by_test_id("stPopoverButton").click()
-    expect(studio.page.get_by_text("A line like this answers it:")).to_be_visible()
+    expect(studio.page.get_by_text("Add a line like this:")).to_be_visible()
     assert studio.troubles == []
     context.close()
 
@@ -183,10 +183,10 @@ def _environment_fits(studio: Studio) -> None:
     studio.keyed("environment_tab").wait_for()
     for key, view in (
         ("environment_tab", "World"),
-        *(("world_part", part) for part in ("Data", "Invariants", "Things")),
+        *(("world_part", part) for part in ("Data", "Invariants", "Entities")),
         ("environment_tab", "Connections"),
         ("environment_tab", "Sources"),
-        *(("sources_part", part) for part in ("Model", "Memory", "Answer schemas", "Recordings")),
+        *(("sources_part", part) for part in ("Model", "Memory", "Response schemas", "Recordings")),
         ("environment_tab", "Tools"),
     ):
         studio.choose(key, view)

@@ -23,7 +23,7 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
     _add_fault(studio, "prompt injection")
     _narrow_to(studio, "A-1002")
     tried = studio.keyed("rule_trials")
-    expect(tried).to_contain_text("would not")
+    expect(tried).to_contain_text("would not fire")
     expect(tried).to_contain_text("A-1001")
     studio.click("rule_save")
     expect(studio.keyed("head_rules_side")).to_be_visible()

@@ -139,7 +139,7 @@ def role_of(tool_name: str, description: str = "") -> Role:
         target = _object(rest[1:])[0]
         if target and verb in ("add", "insert", "append", "remove", "drop"):
             kind, use, between = target, "changes", True
-    return Role(use, kind, verb, f"its name says {verb!r}", between)
+    return Role(use, kind, verb, f"its name contains {verb!r}", between)
 
 
 def _verb_place(words: tuple[str, ...]) -> int | None:
@@ -180,11 +180,11 @@ def _by_description(words: tuple[str, ...], description: str) -> Role:
         if verb is None:
             break
         use = _USES[verb]
-        return Role(use, kind or _noun_in(said[place + 1 :]), verb, f"its description says {word!r}")
+        return Role(use, kind or _noun_in(said[place + 1 :]), verb, f"its description contains {word!r}")
     aspect = words[-1:] and words[-1] in _ASPECTS
     if aspect:
-        return Role("reads", kind, "", f"its name asks for {words[-1]!r}")
-    return Role("changes", kind, "", "nothing says that it only reads")
+        return Role("reads", kind, "", f"its name ends with {words[-1]!r}")
+    return Role("changes", kind, "", "not known to be read-only")
 
 
 def _infinitive(word: str) -> str | None:

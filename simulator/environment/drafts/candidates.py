@@ -64,7 +64,7 @@ def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidat
     """
     parts = Parts(call, sources)
     expected = best(parts)
-    found = [_candidate("expected", expected.when or "As expected", expected, parts.problems(expected.value))]
+    found = [_candidate("expected", expected.when or "Expected", expected, parts.problems(expected.value))]
     for label, title, made in _others(call, parts, expected):
         if len(found) == _MOST:
             break
@@ -76,7 +76,7 @@ def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidat
 def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Label, str, Try]]:
     for one in parts.outcomes:
         yield "outcome", one.when or "Otherwise", one
-    schema = "the tool's output schema" if parts.plan is not None else "the shape of the expected answer"
+    fit = "valid response" if parts.plan is not None else "response in the expected shape"
     usual = expected
     if is_error(expected.value):
         usual = (
@@ -87,18 +87,18 @@ def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Labe
     least = parts.by_schema("least")
     empty = _emptied(usual.value, call.arguments) if least is None else least.value
     if not is_error(empty):
-        yield "empty", "Nothing found", Try(empty, f"The least that {schema} allows")
+        yield "empty", "Empty result", Try(empty, f"Minimal {fit}")
     if not any(is_error(one.value) for one in (expected, *parts.outcomes)):
         error = _error(call, parts)
         if parts.plan is None or not parts.plan.problems(error):
-            yield "error", "It fails", Try(error, "An error in the tool's own shape")
+            yield "error", "Error", Try(error, "An error in the shape that the tool uses")
     most = parts.by_schema("most")
     edge = _stretched(usual.value, call.arguments) if most is None else most.value
-    yield "edge", "Extreme values", Try(edge, f"The longest and largest that {schema} allows")
+    yield "edge", "Extreme values", Try(edge, f"Largest {fit}")
     hostile = _poisoned(usual.value, call, parts)
     if hostile is not None:
-        why = f"As expected, with a hostile text in {hostile[1]}"
-        yield "hostile", "With a prompt injection", replace(usual, value=hostile[0], why=why)
+        why = f"The expected response with hostile text in {hostile[1]}"
+        yield "hostile", "Prompt injection", replace(usual, value=hostile[0], why=why)
 
 
 def _error(call: DraftCall, parts: Parts) -> JsonObject:
@@ -167,7 +167,7 @@ def _poisoned(value: JsonValue, call: DraftCall, parts: Parts) -> tuple[JsonValu
     attack = parts.chance.choice("hostile", short).said(words)
     for text in dict.fromkeys((attack, min((one.said(words) for one in short), key=len))):
         if isinstance(value, str) and parts.fits(f"{value} {text}"):
-            return f"{value} {text}", "the answer"
+            return f"{value} {text}", "the response"
         free = [one for one in _texts(value) if not _is_kept(str(one[0][-1]), None, call.arguments)]
         for path, _ in sorted(free, key=lambda one: -len(one[1]))[:_TRIED]:
             poisoned: Any = copied(value)
@@ -180,7 +180,7 @@ def _poisoned(value: JsonValue, call: DraftCall, parts: Parts) -> tuple[JsonValu
     if isinstance(value, dict):
         noted: JsonObject = {**value, "note": attack}
         if parts.fits(noted):
-            return noted, "a new field, note"
+            return noted, "a new field 'note'"
     return None
 
 

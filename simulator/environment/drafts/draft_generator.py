@@ -35,7 +35,7 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     value: JsonValue = copied(made.value)
     problems = parts.problems(value)
     if problems and parts.hopeless:
-        problems = (Problem(path="$", message=f"no draft could be made: {parts.hopeless}"), *problems)
+        problems = (Problem(path="$", message=f"no draft could be generated: {parts.hopeless}"), *problems)
     return Draft(
         value=value,
         why=made.why,

@@ -43,8 +43,8 @@ from simulator.environment.world.world import World
 _BAD_REQUEST, _NOT_FOUND = 400, 404
 _MOST_REPLAYED = 100
 """How many earlier calls are read for what they left in the modules of the tools."""
-_BY_SCHEMA = "From the tool's output schema"
-GUESS = "A guess: nothing says what this tool returns"
+_BY_SCHEMA = "Generated from the output schema"
+GUESS = "A guess: the tool's return value is not known"
 
 
 class Parts:
@@ -163,13 +163,13 @@ class Parts:
         if null:
             return Try(
                 self.error(_BAD_REQUEST, f"{' and '.join(null)} must not be null."),
-                "The call gives null where the tool requires a value",
+                "A required argument is null",
             )
         if not missing:
             return None
         word = "arguments" if len(missing) > 1 else "argument"
         message = f"Missing required {word}: {', '.join(missing)}."
-        return Try(self.error(_BAD_REQUEST, message), "The call lacks what the tool requires")
+        return Try(self.error(_BAD_REQUEST, message), "A required argument is missing")
 
     @cached_property
     def gone(self) -> JsonObject | None:
@@ -196,8 +196,10 @@ class Parts:
             if is_so and is_error(made.value) and not made.blanks:
                 return made
         if self.gone is not None and self.gone in [one.response for one in self.call.earlier]:
-            return Try(self.gone, "As the tool said before that it does not exist")
-        return Try(self.error(_NOT_FOUND, message), "What the call names does not exist in this session")
+            return Try(self.gone, "The tool already returned this not-found error")
+        return Try(
+            self.error(_NOT_FOUND, message), "The call names an entity that does not exist in this session"
+        )
 
     def _is_about_gone(self, error: JsonValue) -> bool:
         """Return whether an error says that a thing does not exist, and of nothing that the session knows."""
@@ -231,7 +233,7 @@ class Parts:
         )
         if found is None or not (again or found[1]):
             return None
-        return Try(found[0].response, f"As {self.tool} was recorded for the same arguments: {found[0].place}")
+        return Try(found[0].response, f"Recorded response to the same arguments: {found[0].place}")
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
@@ -243,7 +245,7 @@ class Parts:
                 and answer.arguments == self.arguments
                 and not is_error(answer.response)
             ):
-                return Try(answer.response, "As this question was answered before")
+                return Try(answer.response, "The earlier response to the same call")
             if self._use(answer.tool_name, answer.arguments) != "reads":
                 return None
         return None
@@ -262,7 +264,7 @@ class Parts:
             return replace(made, value=self._untaken(made.value), when=title)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
         made = self._sketched(error, why)
-        return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
+        return replace(made, when=f"Raises {outcome.raises}{f' when {when}' if when else ''}")
 
     def _untaken(self, value: JsonValue) -> JsonValue:
         """Let a thing that is just made have the next id, where the one that the code counts out is taken in this session."""
@@ -401,9 +403,7 @@ class Parts:
             )
             return replace(made, value=value["result"], blanks=tuple(inner))
         fitting = self.by_schema(known=value if isinstance(value, dict) else {})
-        return (
-            made if fitting is None else replace(fitting, why=f"{why}, as far as it fits the output schema")
-        )
+        return made if fitting is None else replace(fitting, why=f"{why}, adapted to the output schema")
 
     def _scope(self, style: Style) -> Scope:
         before = len(self.call.earlier) if self.use == "creates" else 0
@@ -412,7 +412,9 @@ class Parts:
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer is about, too."""
         named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
-        return replace(made, why=f"{made.why}; this session knows {', '.join(named[:3])}") if named else made
+        return (
+            replace(made, why=f"{made.why}; uses {', '.join(named[:3])} of this session") if named else made
+        )
 
     @property
     def _is_changed(self) -> bool:

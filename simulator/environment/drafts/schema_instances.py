@@ -118,7 +118,7 @@ class Maker:
             NoValueError: No value was found that fits.
         """
         if node is False or scope.depth > _DEEPEST:
-            raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
+            raise NoValueError(f"{name or 'the response'}: no value is allowed here")
         node = node if isinstance(node, dict) else {}
         self._left -= 1
         for known in self._known(node, name, scope):
@@ -130,7 +130,7 @@ class Maker:
         for plain in self._ordered(node, name, scope):
             for again in range(tries):
                 if self._left < 0:
-                    raise NoValueError(f"{name or 'the answer'}: the schema is too large")
+                    raise NoValueError(f"{name or 'the response'}: the schema is too large")
                 try:
                     made = self._of(plain, name, scope.again(again))
                 except NoValueError as error:
@@ -140,7 +140,7 @@ class Maker:
                     return made
                 del self.blanks[marked:]
             del self.blanks[marked:]
-        raise failed or NoValueError(f"{name or 'the answer'}: no value was found that fits its schema")
+        raise failed or NoValueError(f"{name or 'the response'}: no value found that matches the schema")
 
     def blank(
         self, kind: Kind, name: str, scope: Scope, value: JsonValue = None, *, drawn: bool = False
@@ -188,7 +188,7 @@ class Maker:
 
     def _of(self, plain: JsonObject, name: str, scope: Scope) -> JsonValue:
         if plain == NEVER:
-            raise NoValueError(f"{name}: nothing is allowed there")
+            raise NoValueError(f"{name}: no value is allowed here")
         if "const" in plain:
             return self._choice([plain["const"]], plain, name, scope)
         choices, examples = plain.get("enum"), plain.get("examples")
@@ -220,7 +220,7 @@ class Maker:
             case None:
                 return self.blank("", name, scope)
             case other:
-                raise NoValueError(f"{name or 'the answer'}: there is no type {other!r}")
+                raise NoValueError(f"{name or 'the response'}: unknown type {other!r}")
 
     def _choice(self, choices: list[JsonValue], plain: JsonObject, name: str, scope: Scope) -> JsonValue:
         """Draw one of the values that a schema names: none that reports an error where there are others, null last."""
@@ -233,12 +233,12 @@ class Maker:
         for one in turned:
             if not is_typed or self._plan.fits(one, plain):
                 return one if self._is_stated or len(choices) == 1 else self._drawn(name, scope, one)
-        raise NoValueError(f"{name}: none of the choices fits")
+        raise NoValueError(f"{name}: no enum value matches the schema")
 
     def _text(self, plain: JsonObject, name: str, scope: Scope) -> str:
         least, most = _count(plain, "minLength", 0), _count(plain, "maxLength", 100_000)
         if most < least or least > LARGEST:
-            raise NoValueError(f"{name}: no text has such a length")
+            raise NoValueError(f"{name}: no text can have this length")
         pattern = plain.get("pattern")
         made = formatted(plain.get("format"), name, scope.chance)
         made = fake(name, scope.chance) if made is None and scope.style == "usual" else made
@@ -248,7 +248,7 @@ class Maker:
             self._left -= pattern_cost(pattern)
             made = matching(pattern, scope.chance, name, least=least, most=most)
             if made is None:
-                raise NoValueError(f"{name}: no text was found that fits its pattern")
+                raise NoValueError(f"{name}: no text found that matches the pattern")
         if made is not None:
             self.blank("string", name, scope, made, drawn=True)
             return made
@@ -269,7 +269,7 @@ class Maker:
         most = scope.style == "most"
         made = highest(plain, whole=whole) if most else fitted(wanted, plain, whole=whole, shift=scope.shift)
         if made is None:
-            raise NoValueError(f"{name}: no number was found that fits its bounds")
+            raise NoValueError(f"{name}: no number found within the bounds")
         made = int(made) if whole else made
         return self.blank(kind, name, scope, made, drawn=is_drawn)
 
@@ -327,7 +327,7 @@ class Maker:
             if len(made) >= least:
                 return
         if len(made) < least:
-            raise NoValueError(f"{name}: it cannot have as many fields as it must")
+            raise NoValueError(f"{name}: it cannot have the required number of fields")
 
     def _depend(self, plain: JsonObject, made: JsonObject, make: Callable[[str], None]) -> None:
         dependent = plain.get("dependentRequired")
@@ -365,9 +365,9 @@ class Maker:
         count = 0 if items is False else max(_size(rows, scope) - len(fixed), 0)
         count = min(max(count, least - len(fixed), needed), max(most - len(fixed), 0))
         if items is False and least > len(fixed):
-            raise NoValueError(f"{name}: it cannot have as many items as it must")
+            raise NoValueError(f"{name}: it cannot have the required number of items")
         if needed > _count(plain, "maxContains", 1_000):
-            raise NoValueError(f"{name}: it must hold more of something than it may")
+            raise NoValueError(f"{name}: minContains is larger than maxContains")
         made: list[JsonValue] = []
         for place in range(min(len(fixed), most) + count):
             number = place - len(fixed)
@@ -396,7 +396,7 @@ class Maker:
                 made.append(value)
                 return
             del self.blanks[marked:]
-        raise NoValueError(f"{name}: there are not as many different items as it must have")
+        raise NoValueError(f"{name}: there are not enough different items")
 
     def rows_of(self, name: str, fields: Iterable[str], scope: Scope) -> list[Mapping[str, JsonValue]] | None:
         """Return the records that a list is about: those that the call gives or asks for; None where it asks and none fits."""

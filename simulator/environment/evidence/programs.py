@@ -137,7 +137,7 @@ def _fill(heap: Heap, name: str, tree: ast.Module, budget: Budget, loaded: Any) 
 @lru_cache(maxsize=256)
 def _parsed(module: Module) -> ast.Module:
     if len(module.text) > MOST_LETTERS:
-        raise UnreadableError(f"{module.path} is too long to be read")
+        raise UnreadableError(f"{module.path} is too long to read")
     try:
         return ast.parse(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

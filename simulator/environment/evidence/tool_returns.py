@@ -86,7 +86,7 @@ def read_returns(
 
 
 def _too_much(code: Code) -> str:
-    return f"{code.module.path}: {code.name} does more than can be followed"
+    return f"{code.module.path}: {code.name} is too complex to analyze"
 
 
 class _End:

@@ -162,7 +162,7 @@ class Budget:
         """
         if characters > MOST_CHARACTERS:
             raise TooMuchWorkError(
-                f"it makes a text of {characters:,} characters; {MOST_CHARACTERS:,} are the most"
+                f"it produces a text of {characters:,} characters; the maximum is {MOST_CHARACTERS:,}"
             )
         self.spend(1 + characters // _CHARACTERS_PER_STEP)
 
@@ -173,7 +173,7 @@ class Budget:
             TooMuchWorkError: It is too long.
         """
         if items > MOST_ITEMS:
-            raise TooMuchWorkError(f"it makes a list of {items:,} items; {MOST_ITEMS:,} are the most")
+            raise TooMuchWorkError(f"it produces a list of {items:,} items; the maximum is {MOST_ITEMS:,}")
         self.spend(1 + items)
 
     def plain(self, value: object) -> Any:
@@ -196,7 +196,7 @@ class Budget:
             return {self._key(key): self.plain(inner) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.plain(inner) for inner in value]
-        raise TypeError(f"it gives {_described(value)}")
+        raise TypeError(f"it returns {_described(value)}")
 
     def _key(self, key: object) -> str:
         self.spend_on(key)
@@ -212,15 +212,15 @@ def _steps_of_number(number: int) -> int:
 def _finite(number: float) -> float:
     if math.isfinite(number):
         return number
-    raise TypeError("it gives NaN or Infinity, which JSON cannot represent")
+    raise TypeError("it returns NaN or Infinity, which JSON cannot represent")
 
 
 def _as_json(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"it makes a text of {_described(value)}")
+    raise TypeError(f"it uses as text: {_described(value)}")
 
 
 def _described(value: object) -> str:
     offered = getattr(value, "described", None)
-    return offered if isinstance(offered, str) else f"a {type(value).__name__}, which is no JSON value"
+    return offered if isinstance(offered, str) else f"a {type(value).__name__}, which is not a JSON value"

@@ -66,18 +66,20 @@ def _rounded(budget: Budget, number: float, precision: int = 0, method: str = "c
     if not isinstance(number, (int, float)):
         raise TypeError(f"round takes a number, not {type(number).__name__}")
     if not -_MOST_DIGITS <= precision <= _MOST_DIGITS:
-        raise ValueError(f"round: {precision} digits; {_MOST_DIGITS} are the most")
+        raise ValueError(f"round: {precision} digits; the maximum is {_MOST_DIGITS}")
     if method == "common":
         return round(number, precision)
     if method not in {"ceil", "floor"}:
-        raise ValueError(f"round: {method!r} is none of 'common', 'ceil' and 'floor'")
+        raise ValueError(f"round: {method!r} is not 'common', 'ceil' or 'floor'")
     scale = 10.0**precision
     return (math.ceil if method == "ceil" else math.floor)(number * scale) / scale
 
 
 def _check_number(value: Any, what: str) -> None:
     if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
-        raise ValueError(f"{what}: the text has {len(value):,} characters; {_LONGEST_NUMBER:,} are the most")
+        raise ValueError(
+            f"{what}: the text has {len(value):,} characters; the maximum is {_LONGEST_NUMBER:,}"
+        )
 
 
 def _as_integer(budget: Budget, value: Any, *more: Any) -> Any:
@@ -95,13 +97,13 @@ def _as_float(budget: Budget, value: Any, *more: Any) -> Any:
 def _check_attribute(path: Any) -> None:
     """Refuse the path of an attribute that is so long that to follow it for each item is work."""
     if isinstance(path, str) and len(path) > _LONGEST_ATTRIBUTE:
-        raise ValueError(f"the attribute has {len(path):,} characters; {_LONGEST_ATTRIBUTE:,} are the most")
+        raise ValueError(f"the attribute has {len(path):,} characters; the maximum is {_LONGEST_ATTRIBUTE:,}")
 
 
 def _range(budget: Budget, *bounds: int) -> list[int]:
     numbers = range(*bounds)
     if numbers and abs(numbers[-1] - numbers[0]) // abs(numbers.step) >= MOST_ITEMS:
-        raise OverflowError(f"range: {MOST_ITEMS:,} numbers are the most")
+        raise OverflowError(f"range: the maximum is {MOST_ITEMS:,} numbers")
     budget.room_for_items(len(numbers))
     return list(numbers)
 
@@ -109,7 +111,7 @@ def _range(budget: Budget, *bounds: int) -> list[int]:
 def _filled_with_zeros(budget: Budget, text: str, width: int) -> str:
     budget.spend_on(text)
     if width > _WIDEST:
-        raise ValueError(f"zfill: {width} is too wide; {_WIDEST} is the most")
+        raise ValueError(f"zfill: {width} is too wide; the maximum is {_WIDEST}")
     return text.zfill(width)
 
 

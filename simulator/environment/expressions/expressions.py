@@ -14,7 +14,7 @@ from simulator.environment.expressions.compiled_expression import CompiledExpres
 LONGEST_EXPRESSION: Final = 2_000
 """Characters that an expression may have."""
 
-_NO_JINJA2 = "it cannot be evaluated, as the package jinja2 is not installed"
+_NO_JINJA2 = "it cannot be evaluated, because the package jinja2 is not installed"
 
 
 @lru_cache(maxsize=4_096)
@@ -28,7 +28,7 @@ def compiled(text: str) -> CompiledExpression:
         ExpressionError: It is no expression; says what is wrong.
     """
     if len(text) > LONGEST_EXPRESSION:
-        reason = f"it has {len(text):,} characters; {LONGEST_EXPRESSION:,} are the most"
+        reason = f"it has {len(text):,} characters; the maximum is {LONGEST_EXPRESSION:,}"
         raise ExpressionError(text, reason)
     if not text.strip():
         raise ExpressionError(text, "it is empty")

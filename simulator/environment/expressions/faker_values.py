@@ -76,9 +76,9 @@ class Fake:
             LookupError: There is none of that name, or Faker is not installed.
         """
         if not _HAS_FAKER:
-            raise LookupError(f"fake.{name} has no value, as the package faker is not installed")
+            raise LookupError(f"fake.{name} has no value, because the package faker is not installed")
         if name not in fake_names():
-            reason = "is not for expressions" if name in _REFUSED else near(name, fake_names())
+            reason = "it cannot be used in expressions" if name in _REFUSED else near(name, fake_names())
             raise LookupError(f"fake has no {name!r}; {reason}")  # its text is that of an ExpressionError
         return Function(
             f"fake.{name}", lambda budget, *args, **options: self._made(budget, name, args, options)
@@ -113,7 +113,7 @@ def _check_sizes(
         for size in _sizes(value):
             most = _LONGEST if isinstance(value, str) else _MOST
             if parameter not in _VALUES and size > most:
-                raise ValueError(f"fake.{name}: {parameter} is too large; {most} is the most")
+                raise ValueError(f"fake.{name}: {parameter} is too large; the maximum is {most}")
 
 
 def _sizes(value: object) -> list[float]:

@@ -19,7 +19,7 @@ from simulator.environment.expressions.sandbox import BUDGET
 
 _DEEPEST = 60
 _STEPS_TO_BEGIN = 20
-_TOO_DEEP = "it is nested too deep"
+_TOO_DEEP = "it is nested too deeply"
 _LANGUAGE = Language()
 _UNKNOWN = re.compile(r"'(\w+)' is undefined")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -93,7 +93,7 @@ def _tree(text: str) -> nodes.Expr:
     tree = parser.parse_expression()
     if not parser.stream.eos:
         token = parser.stream.current
-        raise TemplateSyntaxError(f"{str(token.value)!r} is not expected there", token.lineno)
+        raise TemplateSyntaxError(f"unexpected {str(token.value)!r}", token.lineno)
     _check(tree)
     tree.set_environment(_LANGUAGE)
     return tree
@@ -121,7 +121,7 @@ def _check_literal(value: object) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise TemplateSyntaxError("a number is too large; the largest is about 1.8e308", 1)
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise TemplateSyntaxError("a text holds half of a surrogate pair, which is no character", 1)
+        raise TemplateSyntaxError("a text contains half of a surrogate pair, which is not a character", 1)
 
 
 def _attribute(node: nodes.Getattr | nodes.Name) -> str:
@@ -193,8 +193,8 @@ def _reason(error: Exception) -> str:
 
 def _syntax_reason(text: str, message: str) -> str:
     if re.search(r"(?<![=!<>])=(?!=)", text) and ("'='" in message or "assign" in message):
-        return "a single '=' compares nothing; write '=='"
+        return "a single '=' does not compare; write '=='"
     if "end of template" in message or "end of statement block" in message:
         wanted = re.search(r"expected '(\W)'", message)
-        return f"it ends where {wanted.group(1)!r} is missing" if wanted else "it ends too early"
+        return f"it ends, but {wanted.group(1)!r} is missing" if wanted else "it ends too early"
     return message.replace("end of print statement", "its end")

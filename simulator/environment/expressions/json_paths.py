@@ -84,7 +84,7 @@ class Path:
 
         result = holder.replaced(value, change)
         if not struck:
-            raise PathError(f"path {self.text!r}: the value has no such place")
+            raise PathError(f"path {self.text!r}: the value has no such path")
         return result
 
 
@@ -99,7 +99,9 @@ def parse(path: str) -> Path:
         PathError: It is no path; says at which character.
     """
     if len(path) > LONGEST_PATH:
-        raise PathError(f"path {path[:40]!r}...: it has {len(path)} characters, {LONGEST_PATH} are the most")
+        raise PathError(
+            f"path {path[:40]!r}...: it has {len(path)} characters; the maximum is {LONGEST_PATH}"
+        )
     at = len(path) - len(path.lstrip())
     end = len(path.rstrip())
     if path[at : at + 1] == "$" and path[at + 1 : at + 2] in {"", ".", "["}:
@@ -128,7 +130,7 @@ def _name(path: str, at: int) -> tuple[_Step, int]:
         return _Each(".*"), at + 1
     match = PLAIN_NAME.match(path, at)
     if not match:
-        raise PathError(f"path {path!r}: the name of a field is missing at character {at + 1}")
+        raise PathError(f"path {path!r}: a field name is missing at character {at + 1}")
     return match.group(), match.end()
 
 
@@ -141,7 +143,7 @@ def _bracket(path: str, at: int) -> tuple[_Step, int]:
         quoted = match.group(1) if match.group(1) is not None else match.group(2)
         return _ESCAPED.sub(r"\1", quoted), match.end()
     raise PathError(
-        f'path {path!r}: {path[at : at + 20]!r}, at character {at + 1}, is none of [0], [*] and ["name"]'
+        f'path {path!r}: {path[at : at + 20]!r} at character {at + 1} is not [0], [*] or ["name"]'
     )
 
 

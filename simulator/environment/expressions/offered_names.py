@@ -41,4 +41,4 @@ def near(name: str, names: Iterable[str]) -> str:
     if alike:
         return "did you mean " + " or ".join(alike) + "?"
     shown = ", ".join(known[:_NAMES_SHOWN]) + (", ..." if len(known) > _NAMES_SHOWN else "")
-    return f"there is: {shown}" if known else "there is nothing else"
+    return f"available: {shown}" if known else "nothing is available"

@@ -129,7 +129,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a function, within bounds."""
         if not isinstance(_there(obj), Function):
-            raise TypeError("it calls what is no function")
+            raise TypeError("it calls something that is not a function")
         for argument in (*args, *kwargs.values()):
             _there(argument)
         return obj.run(budget_of(context), *args, **kwargs)
@@ -161,7 +161,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Cut a part out of a text or a list."""
         where = slice(*map(_there, bounds))
         if not isinstance(_there(obj), (str, list, tuple)):
-            raise TypeError("only a text or a list has slices")
+            raise TypeError("only a text or a list can be sliced")
         budget_of(context).spend_on(obj)
         return obj[where]
 
@@ -177,7 +177,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if (method := self.method(obj, name)) is not None:
                 return method
         if not isinstance(name, (str, int, float, NoneType)):
-            raise TypeError("a key is a text or a number")
+            raise TypeError("a key must be a text or a number")
         return Missing(None, obj, name)  # type: ignore[arg-type] # as above
 
     def method(self, obj: Any, name: str) -> Function | None:  # noqa: ARG002 - for those who know some
@@ -232,7 +232,7 @@ def _calculated(budget: Budget, symbol: str, left: Any, right: Any) -> Any:
         if isinstance(number, int):
             budget.spend_on(number)
     if symbol == "%" and not _is_number(left):
-        raise TypeError("% is for numbers; put texts together with ~")
+        raise TypeError("% is for numbers; join texts with ~")
     if symbol == "+":
         return _sum(budget, left, right)
     if symbol == "*":
@@ -251,7 +251,7 @@ def _sum(budget: Budget, left: Any, right: Any) -> Any:
         budget.room_for_items(len(left) + len(right))
         return [*left, *right]
     elif isinstance(left, str) or isinstance(right, str):
-        raise TypeError("+ adds a text to a text only; put a text and another value together with ~")
+        raise TypeError("+ joins a text only with a text; join a text and another value with ~")
     return left + right
 
 
@@ -282,7 +282,7 @@ def _is_number(value: object) -> bool:
 
 def _absence(obj: object, name: object) -> str:
     if isinstance(obj, (list, tuple, str)) and isinstance(name, int):
-        return f"there is no item {name}; there are {len(obj)}"
+        return f"there is no item {name}; the length is {len(obj)}"
     if isinstance(name, str) and len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}..."
     if isinstance(obj, Mapping):
@@ -293,7 +293,7 @@ def _absence(obj: object, name: object) -> str:
         "NoneType": "null",
         "str": "a text",
         "list": "a list",
-        "bool": "true or false",
+        "bool": "a boolean",
         "int": "a number",
         "float": "a number",
     }

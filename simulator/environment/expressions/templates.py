@@ -91,7 +91,7 @@ def check_template(value: JsonValue) -> None:
             if isinstance(part, CompiledExpression) and (unknown := sorted(part.names - set(VARIABLES))):
                 there = ", ".join(VARIABLES)
                 raise TemplateError(
-                    place, f"expression {part.text!r}: {unknown[0]!r} is not known; there is: {there}"
+                    place, f"expression {part.text!r}: {unknown[0]!r} is not known; available: {there}"
                 )
 
 
@@ -119,7 +119,7 @@ def _filled(value: JsonValue, place: str, variables: Mapping[str, object], budge
         inside = field_place(place, key)
         new = _as_text(_filled_text(key, inside, variables, budget), inside, budget)
         if new in result:
-            raise TemplateError(inside, f"two keys are both {new!r}")
+            raise TemplateError(inside, f"two keys are {new!r}")
         result[new] = _filled(inner, inside, variables, budget)
     return result
 
@@ -177,7 +177,7 @@ def _parts(text: str) -> tuple[str | CompiledExpression, ...]:
         closing = _closing(text, opening + 2)
         parts.append(compiled(text[opening + 2 : closing].strip()))
         if len(parts) > 2 * MOST_EXPRESSIONS:
-            raise ValueError(f"it holds more than {MOST_EXPRESSIONS:,} expressions")
+            raise ValueError(f"it contains more than {MOST_EXPRESSIONS:,} expressions")
         at = closing + 2
     if at < len(text):
         parts.append(text[at:])

@@ -78,7 +78,7 @@ _LIST_OF = {"tool_simulation_configs": _TOOL, "injection_configs": _INJECTION}
 _INDENT = "    "
 _WIDTH = 100
 _DEEPEST, _MOST_VALUES = 100, 200_000
-_RUN_IT = "only running it would tell what it gives"
+_RUN_IT = "its value is only known when the code runs"
 
 # ---------------------------------------------------------------- writing
 
@@ -140,19 +140,19 @@ def config_in_snippet(code: str) -> JsonObject:
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f", at line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise EnvironmentConfigError(f"the text is no Python code: {error}{line}") from error
+        line = f", on line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise EnvironmentConfigError(f"the text is not Python code: {error}{line}") from error
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == _CONFIG]
     if len(found) != 1:
         lines = ", ".join(str(node.lineno) for node in found)
         lesser = [_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        part = next((f"a {name} alone" for name in (_TOOL, _INJECTION) if name in lesser), "none")
-        what = f"makes {len(found)}, at the lines {lines}" if found else f"makes {part}"
-        raise EnvironmentConfigError(f"the code has to make one {_CONFIG}, and it {what}")
+        part = next((f"only {name}" for name in (_TOOL, _INJECTION) if name in lesser), "none")
+        what = f"{len(found)}, on lines {lines}" if found else part
+        raise EnvironmentConfigError(f"the code must create exactly one {_CONFIG}, but creates {what}")
     try:
         config = taken(_Reader(tree, found[0]).value(found[0]))
     except NotJsonError as error:
-        raise EnvironmentConfigError(f"the code makes what is {error}") from error
+        raise EnvironmentConfigError(f"the configuration in the code is {error}") from error
     except RecursionError as error:
         raise EnvironmentConfigError("the code is nested too deeply") from error
     return config if isinstance(config, dict) else {}
@@ -209,7 +209,7 @@ class _Reader:
         for key, item in zip(node.keys, node.values, strict=True):
             name = self.value(key) if key is not None else None
             if not isinstance(name, str):
-                raise _unreadable(key or item, "the name of a field has to be a text")
+                raise _unreadable(key or item, "a field name must be a text")
             yield name, self.value(item)
 
     def _called(self, node: ast.Call) -> Any:
@@ -221,7 +221,7 @@ class _Reader:
         if not name[:1].isupper():
             raise _unreadable(node, _RUN_IT)
         if node.args or any(each.arg is None for each in node.keywords):
-            raise _unreadable(node, f"give {name} its fields by their names")
+            raise _unreadable(node, f"pass the fields of {name} by name")
         return {str(each.arg): self.value(each.value) for each in node.keywords}
 
 
@@ -253,4 +253,4 @@ def _changed(tree: ast.Module) -> Iterator[str]:
 
 
 def _unreadable(node: ast.expr, why: str) -> EnvironmentConfigError:
-    return EnvironmentConfigError(f"line {node.lineno}: {ast.unparse(node)[:80]!r} cannot be read; {why}")
+    return EnvironmentConfigError(f"line {node.lineno}: cannot read {ast.unparse(node)[:80]!r}: {why}")

@@ -81,7 +81,9 @@ class _Tool(_Strict):
         value = getattr(strategy, "value", strategy)
         number = MOCK_STRATEGIES.get(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int) or number not in MOCK_STRATEGIES.values():
-            raise ValueError(f"{strategy!r} is no mock strategy; there are {', '.join(MOCK_STRATEGIES)}")
+            raise ValueError(
+                f"{strategy!r} is not a mock strategy; choose one of {', '.join(MOCK_STRATEGIES)}"
+            )
         return number
 
 
@@ -198,7 +200,7 @@ def written_config(read: ReadConfig) -> WrittenConfig:
         [
             *written.losses,
             *(
-                f"tool {name!r} has neither an injection nor a mock, and ADK refuses to list it so"
+                f"tool {name!r} has neither an injection nor a mock, so it is left out: ADK refuses such an entry"
                 for name in lost
             ),
         ],
@@ -227,7 +229,7 @@ def config_from_rules(rules: Iterable[InjectionRule], base: object = None) -> Wr
         written.append(injection(rule))
     tools: list[JsonValue] = [*_tools(injections, kept)]
     if not tools:
-        lost.append("no injection is left, and ADK refuses a configuration without tools")
+        lost.append("no injections are left, and ADK refuses a configuration without tools")
     return WrittenConfig({**kept, _TOOLS: tools}, lost)
 
 
@@ -254,7 +256,7 @@ def _whole(config: object) -> JsonObject:
         try:
             config = config.model_dump(mode="json", exclude_unset=True)
         except PydanticSerializationError as error:
-            raise EnvironmentConfigError(f"the environment simulation config is no JSON: {error}") from error
+            raise EnvironmentConfigError(f"the environment simulation config is not JSON: {error}") from error
     document = _mapping(config)
     _read(document)
     try:
@@ -268,8 +270,8 @@ def _mapping(config: object) -> JsonObject:
     if isinstance(config, Mapping):
         return dict(config)
     raise EnvironmentConfigError(
-        f"this is no environment simulation config but of type {type(config).__name__}; "
-        "give ADK's EnvironmentSimulationConfig or a mapping"
+        f"an environment simulation config must be ADK's EnvironmentSimulationConfig or a mapping, "
+        f"not {type(config).__name__}"
     )
 
 

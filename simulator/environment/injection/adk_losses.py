@@ -46,11 +46,11 @@ def losses(rule: InjectionRule, reads_back_as: str) -> Iterator[str]:
         yield f"{name} loses its label, {rule.label!r}"
     if rule.latency is not None:
         told, kept = _latency(rule.latency)
-        yield f"{name} has a latency that is drawn ({told}), and ADK has only fixed ones; it is written as {kept:g} s"
+        yield f"{name} has a random latency ({told}), but ADK supports only fixed ones; it is written as {kept:g} s"
     if rule.random_seed is None and 0.0 < rule.probability < 1.0:
-        yield f"{name} has no random_seed, so in ADK each run draws differently"
+        yield f"{name} has no random_seed, so ADK draws differently in each run"
     if isinstance(rule.effect, ErrorEffect) and rule.effect.details:
-        yield f"{name} answers more than ADK's error says; it is written as a fixed response with the same fields"
+        yield f"{name} returns more fields than ADK's error has; it is written as a fixed response with the same fields"
     if any(map(_is_loose, (_match_args(rule) or {}).values())):
         yield f"{name} matches a boolean, 0 or 1 exactly; ADK takes true for 1 and false for 0"
 
@@ -82,17 +82,17 @@ def injection(rule: InjectionRule) -> JsonObject:
 def _obstacles(rule: InjectionRule) -> Iterator[str]:
     effect = rule.effect
     if not rule.enabled:
-        yield "is switched off, which ADK cannot say"
+        yield "is switched off, which ADK does not support"
     if rule.tool_name == EVERY_TOOL:
-        yield "is for every tool, and ADK's are for one"
+        yield "applies to every tool, but an injection of ADK applies to one"
     if not isinstance(effect, ErrorEffect | ResponseEffect):
-        yield f"has an effect of the kind {effect.kind!r}, and ADK's only answer with an error or a fixed response"
+        yield f"has the effect {effect.kind!r}, but ADK supports only errors and fixed responses"
     elif effect.templated and _has_template(effect.response()):
-        yield "fills its answer in from a template, and ADK would give the braces to the agent"
+        yield "has a response with placeholders, which ADK would not fill in"
     elif not effect.response():
-        yield "answers {}, which ADK refuses"
+        yield "returns {}, which ADK refuses"
     if rule.when is not None and _match_args(rule) is None:
-        yield f"asks for {', '.join(sorted(_asked(rule.when)))}, and ADK knows only match_args"
+        yield f"depends on {', '.join(sorted(_asked(rule.when)))}, but ADK supports only match_args"
 
 
 def _match_args(rule: InjectionRule) -> JsonObject | None:
@@ -126,16 +126,16 @@ def _asked(condition: Condition) -> set[str]:
         case AllOf(conditions=conditions):
             return set[str]().union(*map(_asked, conditions))
         case AnyOf():
-            words = "one of several conditions"
+            words = "any of several conditions"
         case Not():
-            words = "something not to be so"
+            words = "a negated condition"
         case ArgumentIs(path=path, test=test):
             plain = [name for name, _ in _equal(condition) if name is not None]
             words = f"the argument {path} ({test.test})" if not plain else f"the argument {path}"
         case CallNumber():
-            words = "the call's number"
+            words = "the call number"
         case WorldIs():
-            words = "something in the world"
+            words = "the world"
         case Expression():
             words = "an expression"
         case AgentIs():

@@ -167,7 +167,7 @@ class _Any(Matcher):
         nearest = max(whys, key=lambda each: each.nearness)
         if len(whys) == 1:
             return nearest
-        return Why(f"{nearest.reason}; no other of its {len(whys)} ways came nearer", nearest.nearness)
+        return Why(f"{nearest.reason}; none of its {len(whys)} alternatives came closer", nearest.nearness)
 
 
 # ---------------------------------------------------------------- conditions on the call itself
@@ -299,7 +299,7 @@ class _OfPlaces(Matcher):
         except UndecidedError as error:
             return Why(f"{values[0][0]}: {error}", 0.0)
         # A pattern was too slow when the rule was judged, and is not now.
-        return Why(f"whether {values[0][0]} is {test.wanted} could not be told in time", 0.0)
+        return Why(f"could not check in time whether {values[0][0]} is {test.wanted}", 0.0)
 
     def _missed(self, seen: Seen, values: list[tuple[str, JsonValue]]) -> Why:
         test = self._test
@@ -310,7 +310,7 @@ class _OfPlaces(Matcher):
             place, value = next((each for each in values if test.passes(each[1], seen.patience)), values[0])
             return Why(f"{place} was {shown(value)}, wanted {wanted}", 0.0)
         place, value = max(values, key=lambda each: test.near(each[1]))
-        others = f" (the nearest of {len(values)})" if len(values) > 1 else ""
+        others = f" (closest of {len(values)})" if len(values) > 1 else ""
         return Why(f"{place} was {shown(value)}, wanted {wanted}{others}", test.near(value))
 
 
@@ -432,7 +432,7 @@ class ExpressionMatcher(Matcher):
             self._is_true(seen)
         except ExpressionError as error:
             return Why(str(error), 0.0)
-        was, wanted = ("true", ", wanted it not to be") if self._negated else ("false", "")
+        was, wanted = ("true", ", wanted false") if self._negated else ("false", "")
         return Why(f"{self._expression.text} was {was}{wanted}{self._values(seen)}", _FALSE)
 
     def _values(self, seen: Seen) -> str:

@@ -177,7 +177,7 @@ class WorldIs(FiniteValue):
     @model_validator(mode="after")
     def _names_one_entity(self) -> Self:
         if bool(self.entity_id) == bool(self.id_from):
-            raise ValueError("name the entity either by entity_id or by id_from")
+            raise ValueError("set either entity_id or id_from")
         return self
 
 
@@ -194,7 +194,7 @@ class Expression(FiniteValue):
     @classmethod
     def _can_be_read(cls, text: str) -> str:
         if unknown := sorted(compiled(text).names - _KNOWN):
-            raise ValueError(f"{', '.join(unknown)} is not known here; {', '.join(sorted(_KNOWN))} are")
+            raise ValueError(f"unknown name {', '.join(unknown)}; available: {', '.join(sorted(_KNOWN))}")
         return text
 
 
@@ -296,7 +296,7 @@ def ready_test(test: Test) -> ReadyTest:
         case Holds(value=wanted):
             return ReadyTest(
                 lambda value, _: holds(value, wanted),
-                f"something that holds {shown(wanted)}",
+                f"something that contains {shown(wanted)}",
                 lambda value: _share_held(value, wanted),
             )
         case Matches():
@@ -376,13 +376,15 @@ def _ready_pattern(test: Matches) -> ReadyTest:
         if not isinstance(value, str):
             return False
         if patience.left <= 0:
-            raise UndecidedError(f"the pattern {shown(test.pattern)} was not tried, as others took too long")
+            raise UndecidedError(
+                f"the pattern {shown(test.pattern)} was not tried, because others took too long"
+            )
         try:
             return search(value, _SEARCH_SECONDS)
         except SearchError as error:
             raise patience.give_up(test.pattern, error) from None
 
-    what = "a text that is all a match of" if test.whole else "a match of"
+    what = "a text that fully matches" if test.whole else "a text that matches"
     return ReadyTest(
         passes,
         f"{what} {shown(test.pattern)}",
@@ -405,7 +407,7 @@ def _near(value: JsonValue, test: Between) -> float:
 
 
 def _range(test: Between) -> str:
-    ends = "" if not test.exclusive else ", without the ends" if None not in {test.low, test.high} else ""
+    ends = "" if not test.exclusive else ", exclusive" if None not in {test.low, test.high} else ""
     if test.low is None:
         return f"a number {'below' if test.exclusive else 'of at most'} {test.high:g}"
     if test.high is None:

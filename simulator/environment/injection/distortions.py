@@ -130,7 +130,7 @@ class _Spot:
         return self.holder[self.key]
 
     def note(self, what: str) -> str:
-        return f"{self.place or 'the answer'}: {what}"
+        return f"{self.place or 'the response'}: {what}"
 
     def inner(self) -> Iterator[_Spot]:
         """Yield what is directly inside."""
@@ -193,7 +193,7 @@ class _Work:
 
     def nothing(self, why: str) -> list[str]:
         where = f" at {self.distortion.at}" if self.distortion.at else ""
-        return [f"{self.distortion.kind}: nothing was struck{where}: {why}"]
+        return [f"{self.distortion.kind}: nothing changed{where}: {why}"]
 
     def replace(
         self,
@@ -237,7 +237,7 @@ def _truncate(work: _Work) -> list[str]:
         work.fitting(lambda value: isinstance(value, str) and len(value) > left(value)),
         lambda text: text[: left(text)],
         lambda before, after: f"cut from {len(before)} to {len(after)} characters",
-        "there is no text that is longer",
+        "no text is longer",
     )
 
 
@@ -246,7 +246,7 @@ def _corrupt(work: _Work) -> list[str]:
         work.fitting(lambda value: isinstance(value, (str, bool, int, float))),
         lambda value: corrupted(value, work.rng),
         lambda before, _: f"corrupted ({_type(before)})",
-        "there is no text, number, true or false",
+        "there is no text, number or boolean",
     )
 
 
@@ -255,7 +255,7 @@ def _wrong_type(work: _Work) -> list[str]:
         work.fitting(lambda _: True, _is_leaf),
         lambda value: of_another_type(value, work.rng),
         lambda before, after: f"{_type(before)} became {_type(after)}",
-        "there is no such place",
+        "the path does not exist",
     )
 
 
@@ -264,7 +264,7 @@ def _null(work: _Work) -> list[str]:
         work.fitting(lambda value: value is not None, lambda value: value is not None and _is_leaf(value)),
         lambda _: None,
         lambda before, _: f"{_type(before)} became null",
-        "there is nothing but null",
+        "every value is null",
     )
 
 
@@ -272,7 +272,7 @@ def _empty_list(work: _Work) -> list[str]:
     return work.replace(
         work.fitting(lambda value: isinstance(value, list) and bool(value)),
         lambda _: [],
-        lambda before, _: f"emptied of {len(before)} items",
+        lambda before, _: f"emptied ({len(before)} items)",
         "there is no list with items",
     )
 
@@ -285,7 +285,7 @@ def _drop(work: _Work) -> list[str]:
     chosen = work.drawn(spots)
     for spot in reversed(chosen):  # from the end, so that no item of a list moves before it is its turn
         del spot.holder[spot.key]
-    return [spot.note("dropped") for spot in chosen] or work.nothing("there is no such field")
+    return [spot.note("removed") for spot in chosen] or work.nothing("the field does not exist")
 
 
 def _duplicate(work: _Work) -> list[str]:
@@ -304,7 +304,10 @@ def _duplicate(work: _Work) -> list[str]:
         room -= fitting * bytes_each
         spot.holder[spot.key + 1 : spot.key + 1] = [copied(spot.value) for _ in range(fitting)]
         notes.append(
-            spot.note(f"repeated {fitting} times" + (", as there is no more room" if fitting < times else ""))
+            spot.note(
+                f"repeated {fitting} times"
+                + (", because more would make the response too large" if fitting < times else "")
+            )
         )
     return notes[::-1] or work.nothing("there is no list with items")
 
@@ -312,16 +315,18 @@ def _duplicate(work: _Work) -> list[str]:
 def _stale(work: _Work) -> list[str]:
     ago = max(work.distortion.amount or 1, 1)
     if ago > len(work.earlier):
-        return work.nothing(f"there are {len(work.earlier)} earlier answers of this tool, not {ago}")
+        return work.nothing(f"this tool has {len(work.earlier)} earlier responses, not {ago}")
     old: JsonValue = work.earlier[-ago]
     notes = []
     for spot in work.drawn(work.named()):
         for _, then in parse(spot.place).found(old):
             spot.holder[spot.key] = copied(then)
             notes.append(
-                spot.note(f"as it was {ago} answers ago" if ago > 1 else "as it was in the answer before")
+                spot.note(
+                    f"as it was {ago} responses ago" if ago > 1 else "as it was in the previous response"
+                )
             )
-    return notes or work.nothing("the earlier answer has no such place")
+    return notes or work.nothing("the earlier response has no such path")
 
 
 def _huge(work: _Work) -> list[str]:
@@ -332,8 +337,8 @@ def _huge(work: _Work) -> list[str]:
         before = size(spot.value)
         if before < wanted // len(spots):
             spot.holder[spot.key] = blown_up(spot.value, wanted // len(spots), work.rng)
-            notes.append(spot.note(f"blown up from {before:,} to {size(spot.value):,} bytes"))
-    lack = "it is that large already" if spots else "there is no such place"
+            notes.append(spot.note(f"inflated from {before:,} to {size(spot.value):,} bytes"))
+    lack = "it is already that large" if spots else "the path does not exist"
     return notes or work.nothing(lack)
 
 
@@ -342,7 +347,7 @@ def _malformed(work: _Work) -> list[str]:
         work.named(),
         lambda value: broken_json(value, work.rng),
         lambda _, after: f"broken JSON of {len(after):,} characters",
-        "there is no such place",
+        "the path does not exist",
     )
 
 
@@ -364,8 +369,10 @@ def _hostile(work: _Work) -> list[str]:
         spot.holder[spot.key] = infect(spot.value)
         notes.append(spot.note(f"hostile text added ({name})"))
     if len(spots) > fitting:
-        notes.append(f"hostile: left out at {len(spots) - fitting} places, as there is no more room")
-    return notes or work.nothing("there is no such place")
+        notes.append(
+            f"hostile: skipped at {len(spots) - fitting} places, because the response would be too large"
+        )
+    return notes or work.nothing("the path does not exist")
 
 
 _STRIKES: dict[DistortionKind, Callable[[_Work], list[str]]] = {
@@ -384,7 +391,7 @@ _STRIKES: dict[DistortionKind, Callable[[_Work], list[str]]] = {
 
 
 def _type(value: Any) -> str:
-    names = {"NoneType": "null", "str": "text", "bool": "true or false", "list": "list", "dict": "object"}
+    names = {"NoneType": "null", "str": "text", "bool": "boolean", "list": "list", "dict": "object"}
     return names.get(type(value).__name__, "number")
 
 
@@ -563,7 +570,7 @@ class HostileText(Named):
     def _names_known_words(self) -> Self:
         for word in _WORD.findall(self.text):
             if word not in WORDS:
-                raise ValueError(f"{{{{ {word} }}}} is not known; there is: {', '.join(WORDS)}")
+                raise ValueError(f"{{{{ {word} }}}} is not known; available: {', '.join(WORDS)}")
         return self
 
     def said(self, words: Mapping[str, str]) -> str:
@@ -601,7 +608,7 @@ def check_category(which: str) -> None:
     category = which.removeprefix(CATEGORY).strip()
     if which.startswith(CATEGORY) and category not in categories():
         raise ValueError(
-            f"there is no category {category!r} of hostile texts; there are {', '.join(categories())}"
+            f"unknown category {category!r} of hostile texts; choose one of {', '.join(categories())}"
         )
 
 

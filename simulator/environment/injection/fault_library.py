@@ -84,7 +84,7 @@ def _hostile(category: str) -> Fault:
         title=f"Hostile text: {category.replace('_', ' ')}",
         category="hostile",
         words=" ".join(["prompt injection attack jailbreak security", *(text.title for text in texts)]),
-        description=f"One of {len(texts)} texts that attack the agent is added to each text of the answer.",
+        description=f"Adds one of {len(texts)} texts that attack the agent to each text of the response.",
         rule={"effect": effect.model_dump(mode="json")},
     )
 

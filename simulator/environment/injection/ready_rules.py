@@ -100,7 +100,7 @@ class ReadyRule:
 
     def comes_after(self, answered_by: str) -> Miss:
         """Say that another rule has answered."""
-        return Miss(self.rule_id, f"rule {answered_by!r} answered before it was its turn")
+        return Miss(self.rule_id, f"rule {answered_by!r} answered first")
 
     def does_not_match(self, seen: Seen) -> Miss:
         """Say which of its conditions does not hold."""
@@ -117,13 +117,13 @@ class ReadyRule:
     def has_another_number(self, seen: Seen) -> Miss:
         """Say that the number of the call is not the one that it waits for."""
         if self.condition is None:
-            raise ValueError(f"rule {self.rule_id!r} asks for no number")
+            raise ValueError(f"rule {self.rule_id!r} does not depend on the call number")
         why = self.condition.why(seen, self.number(seen))
         return Miss(self.rule_id, why.reason, _CONDITIONS + _NUMBER * why.nearness)
 
     def ran_out(self) -> Miss:
         """Say that its answers are used up."""
-        answers = "its one answer is" if self.most == 1 else f"its {self.most} answers are"
+        answers = "its one response is" if self.most == 1 else f"its {self.most} responses are"
         return Miss(self.rule_id, f"{answers} used up", _USED_UP)
 
     def had_no_luck(self, value: float) -> Miss:

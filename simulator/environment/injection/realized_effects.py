@@ -115,7 +115,7 @@ def _next(effect: SequenceEffect, variables: Mapping[str, object], fired_before:
     index = fired_before
     if fired_before >= count:
         if effect.then == "pass":
-            return PassesOn(reason=f"its {count} values were all given")
+            return PassesOn(reason=f"its {count} values are used up")
         index = fired_before % count if effect.then == "cycle" else count - 1
     value = _said(effect.values[index], f"values[{index}]", variables, templated=effect.templated)
     return GivesValue(value=value)

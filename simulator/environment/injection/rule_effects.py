@@ -110,8 +110,8 @@ class RaiseEffect(_Templated):
         name = builtin_name(error_type)
         if name and builtin_error(name, "") is None:
             raise ValueError(
-                f"{name!r} is no builtin exception that a tool can raise, as TimeoutError is; "
-                "write one of another module as module:Name"
+                f"{name!r} is not a builtin exception that a tool can raise, such as TimeoutError; "
+                "write an exception of a module as module:Name"
             )
         return error_type
 

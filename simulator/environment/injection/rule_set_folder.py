@@ -72,7 +72,7 @@ class RuleSetFolder:
         name = _checked(rule_set.name)
         known = self._find(name)
         if known is not None and not overwrite:
-            raise RuleSetError(f"there is a set of rules called {name!r} already")
+            raise RuleSetError(f"a rule set named {name!r} already exists")
         path = known or self.path / _file_name(name)
         self.path.mkdir(parents=True, exist_ok=True)
         form: RuleSetForm = "json" if path.name.endswith(_SUFFIX) else "yaml"
@@ -89,7 +89,7 @@ class RuleSetFolder:
         new_name = _checked(new_name)
         old = self._path_of(name)
         if self._find(new_name) not in {None, old}:
-            raise RuleSetError(f"there is a set of rules called {new_name!r} already")
+            raise RuleSetError(f"a rule set named {new_name!r} already exists")
         renamed = self.load(name).model_copy(update={"name": new_name})
         new = self.path / _file_name(new_name)
         _write(new, write_rule_set(renamed))
@@ -119,17 +119,17 @@ class RuleSetFolder:
     def _path_of(self, name: str) -> Path:
         path = self._find(name)
         if path is None:
-            raise RuleSetError(f"there is no set of rules called {name!r}")
+            raise RuleSetError(f"there is no rule set named {name!r}")
         return path
 
 
 def _checked(name: str) -> str:
     name = name.strip()
     if not name:
-        raise RuleSetError("a set of rules needs a name")
+        raise RuleSetError("a rule set needs a name")
     if len(name) > _LONGEST_NAME or not name.isprintable():
         raise RuleSetError(
-            f"the name {name!r:.80} is longer than {_LONGEST_NAME} characters, or more than a line"
+            f"the name {name!r:.80} is longer than {_LONGEST_NAME} characters, or has several lines"
         )
     return name
 
@@ -158,7 +158,7 @@ def _read(path: Path) -> RuleSet:
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise RuleSetError(f"the file is no UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise RuleSetError(f"the file is not UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:
         raise RuleSetError(f"the file cannot be read: {error.strerror}") from error
     return read_rule_set(text).rule_set

@@ -73,7 +73,7 @@ def read_rule_set(text: str) -> ReadRules:
     except (DocumentError, EnvironmentConfigError) as error:
         raise RuleSetError(str(error)) from error
     if not isinstance(document, dict):
-        raise RuleSetError(f"a set of rules is an object, not {type(document).__name__}")
+        raise RuleSetError(f"a rule set must be an object, not {type(document).__name__}")
     _check_head(document)
     rules = _read_rules(document["rules"])
     head = {name: document.get(name, "") for name in ("name", "description")}
@@ -110,14 +110,14 @@ def _is_kind(value: BaseModel, name: str) -> bool:
 def _check_head(document: JsonObject) -> None:
     if document.get("format") != FORMAT:
         raise RuleSetError(
-            f"this is neither a set of rules (format {FORMAT!r}) nor ADK's EnvironmentSimulationConfig: "
+            f"this is neither a rule set (format {FORMAT!r}) nor ADK's EnvironmentSimulationConfig: "
             f"format is {document.get('format')!r:.80}"
         )
     version = document.get("version")
     if isinstance(version, bool) or version != VERSION:
-        raise RuleSetError(f"version {version!r:.40} is not known; this studio reads version {VERSION}")
+        raise RuleSetError(f"version {version!r:.40} is unknown; this studio reads version {VERSION}")
     if unknown := [name for name in document if name not in _FIELDS]:
-        raise RuleSetError(f"{', '.join(unknown)}: unknown field; there are {', '.join(_FIELDS)}")
+        raise RuleSetError(f"{', '.join(unknown)}: unknown field; the fields are {', '.join(_FIELDS)}")
     if "rules" not in document:
         raise RuleSetError("rules: this field is required")
 
@@ -129,7 +129,7 @@ def _read_rules(value: JsonValue) -> tuple[InjectionRule, ...]:
         raise RuleSetError("\n".join(_complaints(error, value))) from error
     names = [rule.rule_id for rule in rules]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise RuleSetError(f"rules: two have the rule_id {', '.join(map(repr, twice))}")
+        raise RuleSetError(f"rules: two rules have the rule_id {', '.join(map(repr, twice))}")
     return rules
 
 

@@ -42,12 +42,12 @@ def explain(
 def _tried(rule: InjectionRule, seen: Seen, draw: Callable[[InjectionRule], float]) -> Trial:
     tool_name = seen.call.tool_name
     if rule.tool_name not in {tool_name, EVERY_TOOL}:
-        reason = f"it is for {rule.tool_name}, and this call was to {tool_name}"
+        reason = f"it applies to {rule.tool_name}, but this call was to {tool_name}"
         return Trial(rule_id=rule.rule_id, fired=False, reason=reason, nearness=0.0)
     tried = _alone(rule.model_copy(update={"enabled": True}), seen, draw)
     if rule.enabled:
         return tried
-    but = "all that it asks for held" if tried.fired else tried.reason
+    but = "all conditions hold" if tried.fired else tried.reason
     nearness = (_ALMOST if tried.fired else tried.nearness) * _NOT_EVEN_ON
     return Trial(rule_id=rule.rule_id, fired=False, reason=f"switched off; {but}", nearness=nearness)
 
@@ -64,4 +64,4 @@ def _alone(rule: InjectionRule, seen: Seen, draw: Callable[[InjectionRule], floa
         miss = verdict.misses[0]
         return Trial(rule_id=rule.rule_id, fired=False, reason=miss.reason, nearness=miss.nearness)
     chance = f"; drew {drawn[0]:.6g}, needed less than {rule.probability:g}" if rule.probability < 1 else ""
-    return Trial(rule_id=rule.rule_id, fired=True, reason=f"all that it asks for held{chance}", nearness=1.0)
+    return Trial(rule_id=rule.rule_id, fired=True, reason=f"all conditions hold{chance}", nearness=1.0)

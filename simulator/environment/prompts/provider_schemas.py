@@ -78,7 +78,7 @@ def _answer_schema(schema: object) -> AnswerSchema:
     try:
         normal = normalise(schema)
     except BrokenSchemaError as error:
-        return AnswerSchema(problem=f"the output schema is broken: {error}")
+        return AnswerSchema(problem=f"the output schema is invalid: {error}")
     broken = next((found.message for found in check(None, normal) if found.of_schema), "")
     if broken:
         return AnswerSchema(problem=broken)

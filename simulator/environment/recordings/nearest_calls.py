@@ -30,7 +30,7 @@ class Near(FiniteValue):
         index: Its number among the recorded calls.
         call: The call.
         distance: 0 is a call with equal arguments, 1 one that has nothing in common but the tool.
-        differs: What is not as it was, in words: "args.city was 'Oslo' there, is 'Rome' here".
+        differs: What is not as it was, in words: "args.city was 'Oslo' and is now 'Rome'".
     """
 
     index: int
@@ -142,11 +142,11 @@ def _differences(place: str, there: Any, here: Any) -> Iterator[str]:
                 field_place(place, name), there.get(name, _ABSENT), here.get(name, _ABSENT)
             )
     elif here is _ABSENT:
-        yield f"{place} was {_shown(there)} there, is missing here"
+        yield f"{place} was {_shown(there)} and is now missing"
     elif there is _ABSENT:
-        yield f"{place} was missing there, is {_shown(here)} here"
+        yield f"{place} was missing and is now {_shown(here)}"
     elif not same(there, here):
-        yield f"{place} was {_shown(there)} there, is {_shown(here)} here"
+        yield f"{place} was {_shown(there)} and is now {_shown(here)}"
 
 
 def _shown(value: Any) -> str:

@@ -64,7 +64,7 @@ def read_recording(text: str) -> Recording:
     found = _Found()
     _visit(_document(text.lstrip("\ufeff")), "", found, 0)
     if not found.calls and not found.problems:
-        found.problems.append("the recording holds no tool calls")
+        found.problems.append("the recording contains no tool calls")
     return Recording(calls=tuple(found.calls), problems=tuple(found.problems))
 
 
@@ -78,9 +78,9 @@ def _document(text: str) -> Any:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and _is_json(lines[0]):
             return [_line(line, number) for number, line in enumerate(lines, 1)]
-        raise RecordingError(f"the recording is no JSON: {error}") from error
+        raise RecordingError(f"the recording is not JSON: {error}") from error
     except JsonTextError as error:
-        raise RecordingError(f"the recording is no JSON: {error}") from error
+        raise RecordingError(f"the recording is not JSON: {error}") from error
 
 
 def _is_json(line: str) -> bool:
@@ -94,7 +94,7 @@ def _line(line: str, number: int) -> Any:
     try:
         return read_json(line)
     except JsonTextError as error:
-        raise RecordingError(f"the recording is no JSON Lines: {error}, in record {number}") from error
+        raise RecordingError(f"the recording is not JSON Lines: {error}, in record {number}") from error
 
 
 @dataclass
@@ -169,7 +169,7 @@ class _Scope:
         for response in self.responses:
             call_or_none = by_id.get(response.call_id) or _next_open(by_name.get(response.name))
             if call_or_none is None:
-                self.problems.append(f"{response.place}: a response of {response.name!r} to no call")
+                self.problems.append(f"{response.place}: a response of {response.name!r} without a call")
             elif call_or_none.response is not _MISSING:
                 self.problems.append(f"{response.place}: a second response to one call of {response.name!r}")
             else:
@@ -187,7 +187,7 @@ class _Scope:
             for index, item in enumerate(items):
                 take(item, item_place(place, index))
         elif items is not None:
-            self.problems.append(f"{place}: it is no list")
+            self.problems.append(f"{place}: it is not a list")
 
     def take_call(self, call: Any, place: str) -> None:
         """Take a function call; one that is damaged is a problem."""
@@ -195,7 +195,7 @@ class _Scope:
             return
         arguments = _either(call, "args", "arguments", "tool_input", "toolInput")
         if arguments is not None and not isinstance(arguments, dict):
-            self.problems.append(f"{place}: the arguments of {name!r} are no object")
+            self.problems.append(f"{place}: the arguments of {name!r} are not an object")
             return
         response = next((call[key] for key in ("response", "mock_tool_output") if key in call), _MISSING)
         self.calls.append(
@@ -207,7 +207,7 @@ class _Scope:
         if (name := self._name(response, place)) is None:
             return
         if "response" not in response:
-            self.problems.append(f"{place}: the response of {name!r} holds nothing under 'response'")
+            self.problems.append(f"{place}: the response of {name!r} has no field 'response'")
             return
         call_id = _text(_either(response, "id", "call_id"))
         self.responses.append(_Call(place, call_id, name, {}, response["response"]))
@@ -221,7 +221,7 @@ class _Scope:
         for index, part in enumerate(parts if isinstance(parts, list) else []):
             inside = item_place(field_place(field_place(place, "content"), "parts"), index)
             if not isinstance(part, dict):
-                self.problems.append(f"{inside}: a part that is no object")
+                self.problems.append(f"{inside}: a part is not an object")
                 continue
             for key in ("function_call", "functionCall"):
                 if part.get(key) is not None:
@@ -235,7 +235,7 @@ class _Scope:
         if isinstance(name, str) and name:
             return name
         self.problems.append(
-            f"{place}: {'no tool is named' if isinstance(value, dict) else 'it is no object'}"
+            f"{place}: {'the tool name is missing' if isinstance(value, dict) else 'it is not an object'}"
         )
         return None
 
@@ -291,7 +291,7 @@ def _read_journal(journal: dict[str, Any], place: str, found: _Found) -> None:
 
 
 def _without_answer(outcome: dict[str, Any]) -> str:
-    said = {"raised": "raised an exception, which is no response", "deferred": "was not answered yet"}
+    said = {"raised": "raised an exception, so it has no response", "deferred": "was not answered yet"}
     return said.get(str(outcome.get("kind")), "has no response")
 
 
@@ -300,7 +300,7 @@ def _path_to_head(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     nodes, at = journal.get("nodes"), journal.get("head")
     if not isinstance(nodes, list):
-        problems.append(f"{field_place(place, 'nodes')}: it is no list")
+        problems.append(f"{field_place(place, 'nodes')}: it is not a list")
         return
     path: list[int] = []
     below = len(nodes)

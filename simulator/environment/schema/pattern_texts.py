@@ -210,7 +210,7 @@ def is_found(pattern: str, text: str, seconds: float) -> bool:
         return _ready(pattern).search(text, seconds)
     except SearchError as error:
         raise UnboundedPatternError(
-            f"it cannot be told whether it matches {pattern!r}: the search {error}"
+            f"cannot check whether it matches {pattern!r}: the search {error}"
         ) from None
 
 

@@ -63,9 +63,9 @@ def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
     except SchemaError as error:
         return (_broken(f"at {error.json_path}: {error.message}"),)
     except Unresolvable as error:
-        return (_broken(f"it refers to {error.ref!r}, which it does not hold"),)
+        return (_broken(f"it refers to {error.ref!r}, which it does not contain"),)
     except RecursionError:
-        return (_broken("it contains itself without end, or the value is nested too deeply"),)
+        return (_broken("it refers to itself endlessly, or the value is nested too deeply"),)
     except (re.error, PatternError, OverflowError, TypeError) as error:
         return (_broken(str(error)),)
 
@@ -78,7 +78,7 @@ def in_words(problems: Sequence[Problem], most: int) -> tuple[str, ...]:
 
 
 def _broken(reason: str) -> Problem:
-    return Problem(path="$", message=_short(f"the schema itself is broken: {reason}"), of_schema=True)
+    return Problem(path="$", message=_short(f"the schema itself is invalid: {reason}"), of_schema=True)
 
 
 def _problem(error: ValidationError) -> Problem:
@@ -237,14 +237,14 @@ def _for_texts(reads: Callable[[str], object]) -> Callable[[object], bool]:
 
 def _date_time(text: str) -> datetime:
     if not re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d", text):
-        raise ValueError(f"{text!r} is no date with a time")
+        raise ValueError(f"{text!r} is not a date with a time")
     return datetime.fromisoformat(text)
 
 
 def _uri(text: str) -> None:
     parts = urlsplit(text)
     if not parts.scheme or not (parts.netloc or parts.path) or re.search(r"\s", text):
-        raise ValueError(f"{text!r} is no URI")
+        raise ValueError(f"{text!r} is not a URI")
 
 
 # Brings any schema that a tool may declare into one standard form of JSON schema (2020-12).
@@ -308,7 +308,7 @@ def normalise(schema: object) -> JsonObject:
     if schema is False:
         return {"not": {}}
     if not isinstance(schema, dict):
-        raise BrokenSchemaError(f"a schema is an object, and this is of type {type(schema).__name__}")
+        raise BrokenSchemaError(f"a schema must be an object, not {type(schema).__name__}")
     try:
         root: JsonObject = copied(schema)
         return _Normaliser(root).whole()

@@ -178,7 +178,7 @@ def _uses(
     main = _main(tool.name, role, inputs, own)
     for field, kind in inputs:
         use: Use = role.use if field is main else "reads"
-        why = f"{role.why}, and {field.name!r} names a thing of the kind {kind}"
+        why = f"{role.why}, and {field.name!r} identifies an entity of kind {kind}"
         yield ParameterUse(tool_name=tool.name, parameter=field.path, kind=kind, use=use, why=why)
 
 
@@ -207,14 +207,18 @@ def _produced(tool: ToolShape, role: Role, inputs: list[tuple[SchemaField, str]]
             ids.append((field.path, kind or _container(field.parent) or role.kind or "record"))
     why = "its output schema has this field"
     if not ids:
-        ids, why = _told_ids(tool, role), "its description says so"
+        ids, why = _told_ids(tool, role), "its description names this field"
     new = _new_id(role, given, ids)
     for path, kind in ids:
         yield Produced(tool_name=tool.name, field=path, kind=kind, creates=path == new, why=why)
     made = _MADE_BY.get(role.verb, "") if role.kind in given and role.acts_on else role.kind
     if not ids and role.use == "creates" and made and made not in given:
         yield Produced(
-            tool_name=tool.name, field=f"{made}_id", kind=made, creates=True, why=f"{role.why}; not declared"
+            tool_name=tool.name,
+            field=f"{made}_id",
+            kind=made,
+            creates=True,
+            why=f"{role.why}; no id field is declared",
         )
 
 

@@ -141,13 +141,13 @@ def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -
             continue
         if entity.gone:
             if role.use != "creates" or (change.kind, change.id) in named:
-                yield _said(change, f"{_name(change)} is answered about, but it is gone", entity.last)
+                yield _said(change, f"{_name(change)} is in the response, but it was deleted", entity.last)
         elif role.use == "reads":
             yield from _identity(change, entity)
             if role.kind == change.kind and _asks_for_it_as_it_is(call.arguments, change.id, named):
                 yield from _description(world, change, entity)
         elif role.use == "creates" and (change.kind, change.id) not in named and change.kind == role.kind:
-            yield _said(change, f"{_name(change)} was just made, but it was there before", entity.first)
+            yield _said(change, f"{_name(change)} was created, but it already existed", entity.first)
 
 
 def _missing(world: World, call: WorldCall) -> Iterator[Contradiction]:
@@ -156,7 +156,7 @@ def _missing(world: World, call: WorldCall) -> Iterator[Contradiction]:
     named = world.named(call.tool_name, call.arguments)
     entity = world.entity(*named[0]) if len(named) == 1 else None
     if entity is not None and not entity.gone:
-        what = f"{entity.kind} {entity.id!r} is said not to be there, but it is known"
+        what = f"{entity.kind} {entity.id!r} is reported as not found, but it exists"
         yield Contradiction(
             kind=entity.kind, id=entity.id, what=_with(what, entity.last), earlier=entity.last
         )
@@ -167,7 +167,7 @@ def _identity(change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
         before = entity.fields.get(name)
         if before is None or same(before, value) or not _identifies(name):
             continue
-        what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
+        what = f"{name} of {_name(change)} would be {_short(value)}, but was {_short(before)}"
         yield _said(change, what, entity.origins.get(name))
 
 
@@ -196,7 +196,7 @@ def _description(world: World, change: EntityChange, entity: Entity) -> Iterator
         ):
             continue
         if _is_another(before, value):
-            what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
+            what = f"{name} of {_name(change)} would be {_short(value)}, but was {_short(before)}"
             yield _said(change, what, origin)
 
 
@@ -253,7 +253,7 @@ def _sums(change: EntityChange, entity: Entity | None) -> Iterator[Contradiction
         if name in change.fields or totals[0] in change.fields:
             other = totals[0] if name in change.fields else name
             where = entity.origins.get(other) if entity and other not in change.fields else None
-            what = f"{totals[0]} of {_name(change)} is {_short(total)}, but its {name} come to {added:.2f}"
+            what = f"{totals[0]} of {_name(change)} is {_short(total)}, but its {name} add up to {added:.2f}"
             yield _said(change, what, where)
 
 

@@ -28,7 +28,7 @@ class Origin:
         if self.source == SEED:
             return "the environment's data"
         if self.source == PERSON:
-            return f"a person's edit in turn {self.turn + 1}"
+            return f"an edit in turn {self.turn + 1}"
         return f"{self.source} in turn {self.turn + 1}"
 
 

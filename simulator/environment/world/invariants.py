@@ -71,11 +71,11 @@ def _check_readable(text: str) -> None:
         raise InvariantError(f"invariant {_short(text)}: {error.reason}") from error
     if "\n" in text.strip():
         raise InvariantError(
-            f"invariant {_short(text)}: it has several lines; write each in a line of its own"
+            f"invariant {_short(text)}: it has several lines; enter each line as a separate invariant"
         )
     if not expression.names and not expression.unread:
         raise InvariantError(
-            f"invariant {_short(text)}: it says nothing of the world; name a kind or a field"
+            f"invariant {_short(text)}: it does not refer to the world; use an entity kind or a field"
         )
 
 
@@ -126,7 +126,7 @@ def standing(world: World, invariants: Sequence[str]) -> tuple[Standing, ...]:
                 holds=holds,
                 broken=tuple(broken[:_MOST_TOLD]),
                 unjudged=len(reasons),
-                why=reasons[0] if reasons else "" if verdicts else "nothing of this kind is known yet",
+                why=reasons[0] if reasons else "" if verdicts else "no entity of this kind is known yet",
             )
         )
     return tuple(found)
@@ -272,7 +272,7 @@ class _Judge:
         ]
         name = f"{case.kind} {case.id!r}" if case.kind else "the world"
         facts = ", ".join((*values, *sizes))
-        where = f" (against {earlier.words()})" if earlier else ""
+        where = f" (conflicts with {earlier.words()})" if earlier else ""
         what = (
             f"{name} breaks {self.text!r}: {facts}{where}."
             if facts
@@ -396,15 +396,15 @@ def misused(expression: CompiledExpression) -> str:
     A function that there is not, and all things of a kind taken for one of them (`orders.quantity`), have no value.
     """
     for name, path in expression.called.items():
-        return f"there is no function {name!r}; {_instead(name, path)}"
+        return f"unknown function {name!r}; {_instead(name, path)}"
     for path in expression.paths:
         root, *fields = path.split(".")
         if len(fields) == _PARTS - 1 and is_collection(root) and fields[0] not in _METHODS:
             kind, field = kind_named(root), fields[0]
             return (
-                f"{root!r} is all of them, and has no {field!r}; write {kind}.{field} for each of them, "
-                f"{root}.values() | sum(attribute='{field}') for their sum; where {root!r} is a field of something, "
-                f"name what has it before: customer.{path}"
+                f"{root!r} is the collection of all entities of kind {kind}, and has no field {field!r}. "
+                f"Write {kind}.{field} for each entity, or {root}.values() | sum(attribute='{field}') for the sum. "
+                f"If {root!r} is a field of an entity, put the entity kind before it: customer.{path}"
             )
     return ""
 

@@ -89,7 +89,7 @@ def read_tables(text: str) -> Tables:
     if not isinstance(data, dict):
         if isinstance(data, str):
             return Tables(description=text.strip())
-        told = f"the environment's data is {_short(data)}: it is no table, and kept as words"
+        told = f"the environment's data is {_short(data)}: it is not a table, and is kept as text"
         return Tables(description=text.strip(), problems=(told,))
     tables, notes = _split(data, 0)
     _check_kinds(tables)
@@ -103,7 +103,7 @@ def _no_tables(notes: JsonObject) -> Iterator[str]:
             continue
         if not any(isinstance(item, str) for item in value):
             yield (
-                f"the environment's data: {name!r} is no table, and kept as a note: {_short(value[0])} is no object"
+                f"the environment's data: {name!r} is not a table, and is kept as a note: {_short(value[0])} is not an object"
             )
 
 
@@ -111,7 +111,7 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     found: JsonObject = {}
     for name, value in pairs:
         if name in found:
-            raise TablesError(f"{name!r} stands twice in one object; the first one would be lost")
+            raise TablesError(f"{name!r} appears twice in one object; the first value would be lost")
         found[name] = value
     return found
 
@@ -157,7 +157,7 @@ def _rows(name: str, value: list[JsonValue]) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for number, row in enumerate(value, start=1):
         if not isinstance(row, dict):
-            raise TablesError(f"table {name!r}, row {number}: {_short(row)} is no object")
+            raise TablesError(f"table {name!r}, row {number}: {_short(row)} is not an object")
         rows.append(row)
     return rows
 
@@ -166,7 +166,7 @@ def _keyed(name: str, kind: str, value: JsonObject) -> Table | None:
     """Make a table of an object whose keys are the ids of its rows."""
     rows = {key: row for key, row in value.items() if isinstance(row, dict)}
     if any(id_of(key) is None for key in rows):
-        raise TablesError(f"table {name!r}: {next(key for key in rows if id_of(key) is None)!r} is no id")
+        raise TablesError(f"table {name!r}: {next(key for key in rows if id_of(key) is None)!r} is not an id")
     own = [field for field in columns_of(rows.values()) if is_own_key(field, kind)]
     for field in own:
         if all(field not in row or id_of(row[field]) == key for key, row in rows.items()):
@@ -176,7 +176,7 @@ def _keyed(name: str, kind: str, value: JsonObject) -> Table | None:
     for key, row in rows.items():
         if field in row:
             raise TablesError(
-                f"table {name!r}, row {key!r}, field {field!r}: {_short(row[field])} is not its key"
+                f"table {name!r}, row {key!r}, field {field!r}: {_short(row[field])} does not match its key"
             )
     return Table(
         name=name, kind=kind, id_field=field, rows=tuple({field: key, **row} for key, row in rows.items())
@@ -207,7 +207,7 @@ def _check_ids(name: str, field: str, rows: list[JsonObject]) -> None:
             raise TablesError(f"{where}: it is missing, so the row has no id")
         key = id_of(row[field])
         if key is None:
-            raise TablesError(f"{where}: {_short(row[field])} is no id; write a text or a whole number")
+            raise TablesError(f"{where}: {_short(row[field])} is not an id; use a text or a whole number")
         if key in seen:
             raise TablesError(f"{where}: row {seen[key]} has the id {key!r} too")
         seen[key] = number
@@ -218,7 +218,7 @@ def _check_kinds(tables: list[Table]) -> None:
     for table in tables:
         if table.kind in names:
             raise TablesError(
-                f"table {table.name!r}: {names[table.kind]!r} holds the same kind of things, {table.kind}"
+                f"table {table.name!r}: {names[table.kind]!r} contains the same kind of entity, {table.kind}"
             )
         names[table.kind] = table.name
 

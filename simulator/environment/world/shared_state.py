@@ -136,7 +136,7 @@ class StateRegistry:
             self._beginnings[state_key] = described
             return ""
         return (
-            f"the state {state_key!r} has already been initialized; the first description stays: "
+            f"the state {state_key!r} has already been initialized; the first description is kept: "
             f"{self._beginnings[state_key]!r}"
         )
 

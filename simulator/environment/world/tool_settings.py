@@ -43,13 +43,13 @@ def schema_of(model_or_schema: Any) -> JsonObject:
             schema = TypeAdapter(model_or_schema).json_schema(mode="serialization")
         except (PydanticUserError, TypeError) as error:
             reason = str(error).partition("\n")[0]
-            raise ValueError(f"{model_or_schema!r} is no output schema: {reason}") from error
+            raise ValueError(f"{model_or_schema!r} is not an output schema: {reason}") from error
     try:
         Draft202012Validator.check_schema(normalise(schema))
     except BrokenSchemaError as error:
-        raise ValueError(f"the schema is broken: {error}") from error
+        raise ValueError(f"the schema is invalid: {error}") from error
     except SchemaError as error:
-        raise ValueError(f"the schema is broken at {error.json_path}: {error.message}") from error
+        raise ValueError(f"the schema is invalid at {error.json_path}: {error.message}") from error
     return schema
 
 
@@ -104,7 +104,7 @@ class EnvironmentSettings(FiniteValue):
     def _each_tool_stands_under_its_name(self) -> Self:
         for name, settings in self.tools.items():
             if name != settings.name:
-                raise ValueError(f"the settings of tool {settings.name!r} stand under {name!r}")
+                raise ValueError(f"the settings of tool {settings.name!r} are listed under {name!r}")
         return self
 
     def tool(self, name: str) -> ToolSettings:

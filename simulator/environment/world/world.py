@@ -371,4 +371,4 @@ def _merged(before: JsonValue, new: JsonValue) -> JsonValue:
 
 
 def _why_not(new: str) -> str:
-    return "it is already there" if id_of(new) is not None else "it is no id"
+    return "it already exists" if id_of(new) is not None else "it is not an id"

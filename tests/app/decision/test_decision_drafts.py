@@ -286,6 +286,6 @@ def test_the_nearest_recorded_call_says_what_differs() -> None:
         simulation.set_player("tool", "recorded", "find_order")
         simulation.query("go", wait=PATIENCE)
         page = Deciding(simulation)
-        assert "args.order_id was 'A-2' there, is 'A-1' here" in page.shown()
+        assert "args.order_id was 'A-2' and is now 'A-1'" in page.shown()
         page.press("take_recorded")
         assert json.loads(page.text("response_")) == recorded.response

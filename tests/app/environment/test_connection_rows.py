@@ -97,11 +97,11 @@ def test_another_place_leaves_the_one_before() -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ({"place": "nothing"}, "no such parameter; it has order_id, why"),
-        ({"use": "gives"}, "only an answer gives ids"),
-        ({"kind": ""}, "names no kind"),
-        ({"part": "answer"}, "an answer gives ids, or creates them"),
-        ({"place": None}, "name the parameter"),
+        ({"place": "nothing"}, "no such parameter. Its parameters are order_id, why"),
+        ({"use": "gives"}, "only a response field gives ids"),
+        ({"kind": ""}, "is not an entity kind"),
+        ({"part": "response"}, "a response field gives ids or creates them"),
+        ({"place": None}, "enter the parameter"),
     ],
 )
 def test_what_is_no_connection_is_named(cells: dict[str, Any], said: str) -> None:
@@ -121,7 +121,7 @@ def test_a_new_row_waits_until_it_is_complete() -> None:
 def test_a_tool_keeps_a_role() -> None:
     """What a tool does as a whole can be changed; only that change can be taken away."""
     place = _place("cancel_order", "tool")
-    assert "always does something" in _read({"deleted_rows": [place]}).problems[0]
+    assert "cannot be deleted" in _read({"deleted_rows": [place]}).problems[0]
     edits = _read({"edited_rows": {place: {"use": "deletes"}}}).edits
     assert edits.roles[0].use == "deletes"
     assert _read({"deleted_rows": [place]}, edits).edits == NO_EDITS
@@ -138,7 +138,7 @@ def test_what_is_set_stands_in_the_table(data: st.DataObject) -> None:
         n: {
             "kind": data.draw(st.sampled_from(["order", "ticket", "parcel"])),
             "use": data.draw(
-                st.sampled_from(["gives", "creates"] if rows[n].part == "answer" else ["reads", "changes"])
+                st.sampled_from(["gives", "creates"] if rows[n].part == "response" else ["reads", "changes"])
             ),
         }
         for n in data.draw(st.sets(st.sampled_from(free)))

@@ -53,20 +53,20 @@ def test_rows_become_a_schema() -> None:
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        (_form(name=" "), "Name: the model calls"),
-        (_form(name="find_order"), "Name: there is a tool called 'find_order' already"),
-        (_form(name="no name"), "Name: 'no name' is no tool name"),
+        (_form(name=" "), "Name: enter a name."),
+        (_form(name="find_order"), "Name: a tool named 'find_order' already exists"),
+        (_form(name="no name"), "Name: 'no name' is not a valid tool name"),
         (
             _form(parameters=SchemaForm(rows=(SchemaRow(description="x"),))),
             "Parameters: row 1: the field has no",
         ),
         (
             _form(parameters=SchemaForm(rows=(SchemaRow(name="a"), SchemaRow(name="a")))),
-            "Parameters: row 2: there is a field 'a'",
+            "Parameters: row 2: the field 'a' already exists",
         ),
         (
             _form(parameters=SchemaForm(rows=(SchemaRow(name="a", type="number", choices="x"),))),
-            "Parameters: field 'a': the choice 'x' is no number",
+            "Parameters: field 'a': the allowed value 'x' is not a number",
         ),
         (_form(parameters=SchemaForm(style="JSON schema", text="{")), "Parameters: Line 1, column 2"),
         (
@@ -79,7 +79,7 @@ def test_rows_become_a_schema() -> None:
         ),
         (
             _form(output=SchemaForm(style="JSON schema", text='{"type": "texts"}')),
-            "Answer: the schema is broken",
+            "Response: the schema is invalid",
         ),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_schema_that_rows_cannot_say_is_json() -> None:
     schema: JsonObject = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}
     form = form_of_schema(schema)
     assert form.style == "JSON schema"
-    assert read_schema(form, "Answer") == schema
+    assert read_schema(form, "Response") == schema
     assert rows_of_schema({"type": "object", "additionalProperties": False}) is None
 
 

@@ -58,7 +58,7 @@ def test_what_is_no_connection_is_said(shaped: Shaped) -> None:
     """A row that makes no sense is named, and the page goes on."""
     added = {"tool": "cancel_order", "part": "parameter", "place": "nothing", "kind": "order", "use": "reads"}
     tab = shaped.edit("connections_", added_rows=[added])
-    assert "the tool has no such parameter; it has order_id" in tab.literal
+    assert "the tool has no such parameter. Its parameters are order_id" in tab.literal
     assert not shaped.environment.settings.connections.uses
 
 
@@ -72,12 +72,12 @@ def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped, monkeypatch: pyte
     assert shaped.tab.app.button(key="analysis_ask").disabled
     shaped.environment.change(simulation_model="gemini-2.5-flash")
     tab = shaped.tab.run()
-    assert "gemini-2.5-flash cannot be asked from here" in tab.literal
+    assert "gemini-2.5-flash cannot be used here" in tab.literal
     tab.click("analysis_ask")
     shaped.simulation.wait(5)
     assert tab.run().app.button(key="analysis_ask")
     assert shaped.environment.now.not_analysed in tab.literal
-    assert "what was found in names still counts" in tab.words
+    assert "Connections found in names still apply" in tab.words
 
 
 class Analyst(BaseLlm):

@@ -9,7 +9,7 @@ import pytest
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
 from tests.app.page_driver import HOSTILE
 
-WARNED = "the state 'shop' has already been initialized; the first description stays"
+WARNED = "the state 'shop' has already been initialized; the first description is kept"
 
 
 @pytest.fixture
@@ -32,11 +32,11 @@ def test_a_recording_is_read_listed_and_removed(shaped: Shaped) -> None:
     tab = shaped.open("Sources")
     shaped.write("recording_json", json.dumps(calls))
     assert "2 calls: find_order 2" in tab.literal
-    assert "Left out: 1" in tab.words
+    assert "Skipped: 1" in tab.words
     shaped.write("recording_name", "traces")
     tab.click("recording_give")
     assert len(shaped.environment.now.recordings["traces"]) == 2
-    assert "Left out: 1" in tab.words
+    assert "Skipped: 1" in tab.words
     (waiting,) = shaped.simulation.view().pending
     assert waiting.draft["total"] == 77.77  # type: ignore[union-attr, index, call-overload]  # a tool's request
     tab.app.toggle(key="recording_view_traces").set_value(True)
@@ -55,16 +55,16 @@ def test_a_recording_that_cannot_be_read_says_where(shaped: Shaped) -> None:
     """Text that is no JSON is named with its place, and cannot be given."""
     tab = shaped.open("Sources")
     shaped.write("recording_json", '{"x": ')
-    assert "no JSON" in tab.literal
+    assert "not JSON" in tab.literal
     assert tab.app.button(key="recording_give").disabled
 
 
 def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
     """While a name is typed the page says what is missing; a configuration that is no JSON is refused."""
     tab = shaped.open("Sources", sources_part="Model")
-    assert "No model is set" in tab.words
+    assert "No model set" in tab.words
     shaped.write("model_name", "gemini-2.5-flash")
-    assert "cannot be asked from here" in tab.words
+    assert "Cannot be used here" in tab.words
     assert "GOOGLE_API_KEY" in tab.literal
     shaped.write("model_json", '{"temperature": ')
     assert "Configuration: Line 1" in tab.click("model_save").literal
@@ -150,11 +150,11 @@ def test_states_are_shared_and_cleared(shaped: Shaped) -> None:
 
 def test_a_schema_is_checked_as_it_is_typed(shaped: Shaped) -> None:
     """A broken schema says where; a sound one is saved, and the draft follows it; removing it puts things back."""
-    tab = shaped.open("Sources", sources_part="Answer schemas")
+    tab = shaped.open("Sources", sources_part="Response schemas")
     tab.app.selectbox(key="schema_tool").set_value("find_order")
     tab.run()
     shaped.write("schema_json", '{"type": "texts"}')
-    assert "broken at $.type" in tab.literal
+    assert "invalid at $.type" in tab.literal
     assert tab.app.button(key="schema_save").disabled
     wanted = {"type": "object", "properties": {"parcel": {"const": "X-1"}}, "required": ["parcel"]}
     shaped.write("schema_json", json.dumps(wanted))

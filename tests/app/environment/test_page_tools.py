@@ -22,7 +22,7 @@ def _choose(shaped: Shaped, start: str, value: str) -> None:
 
 def test_a_tool_is_declared_with_rows(shaped: Shaped) -> None:
     """Name, words and rows become a tool of the session, and the page says when it joins."""
-    assert "from the next turn on" in shaped.tab.words
+    assert "From the next turn" in shaped.tab.words
     shaped.write("tool_name", "track_parcel")
     shaped.write("tool_words", HOSTILE)
     shaped.edit("parameters_rows", added_rows=[{"name": "parcel_id", "type": "text", "required": True}])
@@ -42,7 +42,7 @@ def test_a_tool_is_declared_with_rows(shaped: Shaped) -> None:
 def test_a_mistake_is_named_and_nothing_is_lost(shaped: Shaped) -> None:
     """A tool of the agent's own name, and a broken schema, are refused; what was typed stays."""
     shaped.write("tool_name", "find_order")
-    assert "a tool called 'find_order' already" in shaped.tab.click("declared_save").literal
+    assert "a tool named 'find_order' already exists" in shaped.tab.click("declared_save").literal
     shaped.write("tool_name", "track_parcel")
     _choose(shaped, "parameters_style", "JSON schema")
     shaped.write("parameters_json", '{"type": ')

@@ -46,7 +46,7 @@ def _order(shaped: Shaped, key: str) -> dict[str, object]:
 def test_an_empty_world_teaches() -> None:
     """Before anything is known, the page says how the world comes to know something."""
     tab = Shaped(brings=False).open("World")
-    assert "knows of nothing yet" in tab.words
+    assert "No entities yet" in tab.words
     assert "Answer a call" in tab.words
 
 
@@ -58,7 +58,7 @@ def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
     assert _order(shaped, "A-1001")["status"] == "delivered"
     (waiting,) = shaped.simulation.view().pending
     assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
-    assert "a person's edit" in shaped.tab.literal
+    assert "an edit in turn" in shaped.tab.literal
     shaped.simulation.undo()
     assert _order(shaped, "A-1001")["status"] == "processing"
 
@@ -70,7 +70,7 @@ def test_rows_come_and_go(shaped: Shaped) -> None:
     shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": 7.0}])
     assert _order(shaped, "A-3")["total"] == 7
     shaped.edit("world_order_", deleted_rows=[1])
-    assert "Gone: A-2" in shaped.tab.literal
+    assert "Deleted: A-2" in shaped.tab.literal
     shaped.edit("world_order_", edited_rows={0: {"order_id": "A-9"}})
     assert _order(shaped, "A-9")["order_id"] == "A-9"
 
@@ -103,7 +103,7 @@ def test_search_goes_over_all_kinds(shaped: Shaped) -> None:
     tab = shaped.write("world_search", "shipped")
     assert list(tab.app.pills(key="world_kind").options) == ["orders \u00b7 1"]
     assert "A-1001" not in tab.app.data_editor[0].value.to_csv()
-    assert "holds these words" in shaped.write("world_search", "nowhere").words
+    assert "No entities match." in shaped.write("world_search", "nowhere").words
 
 
 def test_a_thing_is_edited_as_json(shaped: Shaped) -> None:
@@ -120,20 +120,20 @@ def test_a_thing_is_edited_as_json(shaped: Shaped) -> None:
 
 def test_a_kind_is_closed_or_open(shaped: Shaped) -> None:
     """The page says what an unknown id means, and a person decides it."""
-    assert "closed now" in shaped.tab.words
+    assert "This kind is closed" in shaped.tab.words
     shaped.tab.app.selectbox(key="world_authority_customer").set_value("open")
     shaped.tab.run()
     assert shaped.environment.settings.authority == {"customer": "open"}
-    assert "open now" in shaped.tab.words
+    assert "This kind is open" in shaped.tab.words
     shaped.environment.change(authority={})  # from another tab
-    assert "closed now" in shaped.tab.run().words
+    assert "This kind is closed" in shaped.tab.run().words
     assert shaped.environment.settings.authority == {}
 
 
 def test_hostile_data_is_letters(shaped: Shaped) -> None:
     """Names, ids and values are shown letter for letter on every part."""
     shaped.environment.give_data(json.dumps({HOSTILE: [{"id": HOSTILE, HOSTILE: HOSTILE}]}))
-    for part in ("Things", "Invariants", "Data"):
+    for part in ("Entities", "Invariants", "Data"):
         assert shaped.open("World", world_part=part).live_marks() == []
 
 
@@ -176,7 +176,7 @@ def test_data_is_checked_before_it_counts() -> None:
     assert "table 'orders', row 2, field 'order_id'" in tab.literal
     assert shaped.environment.now.data == ""
     shaped.write("data_json", DATA)
-    assert "In force: 2 tables" in tab.click("data_give").words
+    assert "Loaded: 2 tables" in tab.click("data_give").words
     assert shaped.environment.now.data == DATA
     tab.click("data_drop")
     assert shaped.environment.now.data == ""
@@ -189,7 +189,7 @@ def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
     shaped = Shaped()
     tab = shaped.open("World", world_part="Data")
     assert "comes with the agent" in tab.words
-    assert "In force: 3 tables" in tab.words
+    assert "Loaded: 3 tables" in tab.words
     shaped.write("data_json", DATA)
     assert "comes with the agent" not in tab.click("data_give").words
     assert shaped.environment.now.data == DATA

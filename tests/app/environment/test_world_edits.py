@@ -69,8 +69,8 @@ def test_a_boolean_in_a_list_is_not_a_number() -> None:
 def test_ids_and_rows() -> None:
     """Another id renames; a deleted row is gone; a new one is put once it has an id that nobody has."""
     assert _edited({0: {"order_id": "A-9"}}).renames == (Rename(kind="order", old="A-1", new="A-9"),)
-    assert "there is A-2 already" in _edited({0: {"order_id": "A-2"}}).problems[0]
-    assert "an id is needed" in _edited({0: {"order_id": None}}).problems[0]
+    assert "A-2 already exists" in _edited({0: {"order_id": "A-2"}}).problems[0]
+    assert "an id is required" in _edited({0: {"order_id": None}}).problems[0]
     assert _edited({0: {"total": 9}}, deleted=[0]).changes == (
         EntityChange(op="delete", kind="order", id="A-1"),
     )
@@ -79,7 +79,7 @@ def test_ids_and_rows() -> None:
     assert _edited(added=[{"order_id": "A-3", "total": 9}]).changes == (
         EntityChange(op="put", kind="order", id="A-3", fields={"total": 9}),
     )
-    assert "there is A-1 already" in _edited(added=[{"order_id": "A-1"}], search="A-2").problems[0]
+    assert "A-1 already exists" in _edited(added=[{"order_id": "A-1"}], search="A-2").problems[0]
     assert not _edited(added=[{"order_id": "A-1"}], deleted=[0]).problems
 
 

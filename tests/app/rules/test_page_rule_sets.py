@@ -64,7 +64,7 @@ def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
     """Its injections become rules behind those that are there; what is no rule is named, and stays out where it is not wanted."""
     simulation.set_rules([rule("mine")])
     tab = pasted(opened(), json.dumps(ADK))
-    assert "the environment's data; the model answers send_fax" in tab.literal
+    assert "environment data; send_fax answered by the model" in tab.literal
     tab.app.checkbox(key=tab.key("beside_")).uncheck()
     tab.run().click("append_incoming")
     assert ids(simulation) == ["mine", "find_order[0]"]
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation)
         {**ADK, "tool_simulation_configs": [{"tool_name": "a", "injection_configs": [{"x": 1}]}]}
     )
     tab = pasted(opened(), broken)
-    assert "The rules cannot be read." in tab.words
+    assert "Cannot read the rules." in tab.words
     assert "tool 'a', injection 0" in tab.literal
     assert tab.app.text_area(key=tab.key("paste_")).value == broken
     assert ids(simulation) == []
@@ -116,7 +116,7 @@ def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
     assert ids(simulation) == ["find_order[0]"]
     tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
     tab.run()
-    assert "no UTF-8 text" in tab.literal
+    assert "not UTF-8 text" in tab.literal
 
 
 def test_rules_that_were_replaced_come_back(simulation: FakeSimulation) -> None:
@@ -151,7 +151,7 @@ def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSe
     tab = opened()
     tab.app.text_input(key=tab.key("rename_to_first")).input("second")
     tab.run().click(tab.key("rename_now_first"))
-    assert "called 'second' already" in tab.literal
+    assert "named 'second' already exists" in tab.literal
     tab.app.text_input(key=tab.key("rename_to_first")).input("third")
     tab.run().click(tab.key("rename_now_first"))
     assert [each.name for each in folder.list()] == ["second", "third"]
@@ -175,7 +175,7 @@ def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimul
     effect = DistortEffect(distortions=(Distortion(kind="drop"),))
     simulation.set_rules([rule("cut", effect=effect)])
     tab = opened()
-    assert "cut" not in tab.literal.partition("They are in the folder")[2]
+    assert "cut" not in tab.literal.partition("Folder of the saved sets")[2]
     tab.app.selectbox(key=tab.key("form_")).set_value("adk_python")
     tab.run()
     assert "'cut'" in tab.literal

@@ -65,14 +65,14 @@ def test_a_line_says_what_when_how_often_and_how_late() -> None:
         (CallNumber(which="every", n=2, counted="tool"), "it is every 2nd call of this tool"),
         (CallNumber(which="every", n=112), "it is every 112th call"),
         (CallNumber(which="after", n=5), "it comes after call 5"),
-        (WorldIs(entity="order", id_from="order_id", test=Present()), "order of order_id is given"),
+        (WorldIs(entity="order", id_from="order_id", test=Present()), "order from order_id is present"),
         (
             WorldIs(
                 entity="order", entity_id="A-1", field="status", test=Matches(pattern="^s", ignore_case=True)
             ),
-            "order A-1 has a status that has /^s/i",
+            "status of order A-1 matches /^s/i",
         ),
-        (AgentIs(agent="helper*"), "helper* asks"),
+        (AgentIs(agent="helper*"), "agent is helper*"),
         (
             AllOf(conditions=(ID, AnyOf(conditions=(ID, MANY)))),
             'order_id is "A-1" and (order_id is "A-1" or items[*].quantity is above 3)',
@@ -87,10 +87,13 @@ def test_conditions_in_words(condition: Condition, words: str) -> None:
 @pytest.mark.parametrize(
     ("effect", "words"),
     [
-        (SequenceEffect(values=(1, 2), then="pass"), "2 responses in turn, then the call goes on"),
+        (SequenceEffect(values=(1, 2), then="pass"), "2 responses in turn, then calls pass through"),
         (RaiseEffect(error_type="httpx:ReadTimeout", message="no"), "raises ReadTimeout \u201cno\u201d"),
         (HangEffect(timeout_seconds=30), "hangs for 30 s, then raises TimeoutError"),
-        (LoseEffect(way="raise"), "takes effect, but the answer is lost: the agent sees a TimeoutError"),
+        (
+            LoseEffect(way="raise"),
+            "loses the response: the call takes effect, but the agent sees a TimeoutError",
+        ),
         (
             DistortEffect(
                 distortions=(
@@ -98,7 +101,7 @@ def test_conditions_in_words(condition: Condition, words: str) -> None:
                     Distortion(kind="drop", share=0.5),
                 )
             ),
-            "changes the answer: cuts texts to 5 characters at orders[*].note; drops fields, 50 % of the places",
+            "changes the response: truncates text to 5 characters at orders[*].note; removes fields, 50 % of places",
         ),
     ],
 )

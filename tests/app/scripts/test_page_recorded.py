@@ -67,17 +67,17 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start:
     live = replay(start, path.with_name("orders.evalset.json"))
     until(live, "asks")
     start.run()
-    assert "Replay waits for you" in start.words
-    assert "Turn 2 of 2: not recorded is an answer to find_order, which order_desk calls." in start.literal
+    assert "Replay waiting" in start.words
+    assert "Turn 2 of 2: no recording of an answer to find_order, which order_desk calls." in start.literal
     assert (
-        "find_order is nearest to turn 1, call 1, where args.order_id was 'A-1002' there, is 'A-1003' here."
+        "The closest recorded call of find_order is turn 1, call 1, where args.order_id was 'A-1002' and is now 'A-1003'."
         in start.literal
     )
     assert not start.has("add_answers")
     start.click(start.key("accept_"))
     until(live, "over")
     start.run()
-    assert "All 2 turns were played. 1 answer is not recorded yet." in start.literal
+    assert "All 2 turns completed. 1 response is not recorded yet." in start.literal
     start.click("add_answers")
     assert not start.has("add_answers")
     case = read_environment(path).cases["two"]
@@ -90,7 +90,7 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start:
     live = replay(again.run(), path)
     until(live, "over")
     again.run()
-    assert "All 2 turns were played." in again.literal
+    assert "All 2 turns completed." in again.literal
     assert "not recorded yet" not in again.literal
 
 
@@ -127,7 +127,8 @@ def test_a_file_that_is_none_is_named(start: Tab, tmp_path: Path) -> None:
     assert "it is no JSON" in start.run().literal
     assert start.app.button(key="play_recorded").disabled
     start.app.text_input(key=PATH_KEY).set_value(str(tmp_path / "none.evalset.json"))
-    assert "cannot be read: No such file" in start.run().literal
+    literal = start.run().literal
+    assert f"Cannot read {tmp_path / 'none.environment.json'}: No such file" in literal
 
 
 def test_a_damaged_file_is_not_written_over(start: Tab, path: Path) -> None:

@@ -62,12 +62,15 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(start: Tab) -> N
     live = play(start, LOST)
     until(live, "asks")
     start.run()
-    assert "Turn 1 of 2: it has no line for an answer to find_order, which order_desk calls." in start.literal
+    assert (
+        "Turn 1 of 2: the script has no line for an answer to find_order, which order_desk calls."
+        in start.literal
+    )
     assert start.has("stop_script")
     answer(start)
     until(live, "over")
     start.run()
-    assert "All 2 turns were played." in start.literal
+    assert "All 2 turns completed." in start.literal
     assert "lost" in live.simulation.session.history[-1].content  # type: ignore[union-attr] # the final response
     assert [turn.number for turn in live.simulation.session.turns] == [0, 1]
     start.click("forget_script")
@@ -95,7 +98,7 @@ def test_it_is_stopped_and_played_on(start: Tab) -> None:
     start.click("play_script_on")
     until(live, "over")
     start.run()
-    assert "All 2 turns were played." in start.literal
+    assert "All 2 turns completed." in start.literal
 
 
 def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -> None:
@@ -106,7 +109,7 @@ def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -
     registry().close_all()
     close_store()
     tab = Tab(session_id)
-    assert "It can go on where it was." in tab.literal
+    assert "It can resume where it stopped." in tab.literal
     again = registry().get(session_id)
     assert again is not None
     assert again.script is None
@@ -115,7 +118,7 @@ def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -
     tab.run()
     answer(tab)
     until(again, "over")
-    assert "All 2 turns were played." in tab.run().literal
+    assert "All 2 turns completed." in tab.run().literal
     assert store is not None
 
 
@@ -145,7 +148,7 @@ def test_an_upload_becomes_the_text_that_can_be_changed(start: Tab) -> None:
     start.run()
     assert start.app.text_area(key=TEXT_KEY).value == LOST
     start.app.file_uploader[0].set_value(("lost.yaml", b"\xff\xfe", "application/yaml"))
-    assert "It is no text in UTF-8." in start.run().literal
+    assert "The file is not UTF-8 text." in start.run().literal
 
 
 def test_without_a_script_nothing_is_played(start: Tab) -> None:
@@ -157,7 +160,7 @@ def test_without_a_script_nothing_is_played(start: Tab) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (HEAD + "otherwise: fail\nturns:\n- say: Where is order A-1002?\n", "it has no answer, and is to end there."),
+        (HEAD + "otherwise: fail\nturns:\n- say: Where is order A-1002?\n", "the script has no line here, and is set to end."),
         (HEAD + "turns:\n- say: hi\n- confirm: true\n", "nothing waits that fits confirm of any"),
         (
             HEAD + "turns:\n- say: Where is order A-1002?\n  moves: [{tool: find_order, raises: 'ValueError: no'}]\n",

@@ -125,7 +125,7 @@ def test_each_loss_is_named() -> None:
         "what the agent's code printed is left out, as ADK runs it",
     ):
         assert where + words in losses
-    assert any("nothing(n=1)" in each and "answers {}" in each for each in losses)
+    assert any("nothing(n=1)" in each and "returns {}" in each for each in losses)
     assert "ADK runs the real tool for every call that is not in the configuration" in losses[-1]
 
 

@@ -331,7 +331,7 @@ def test_a_question_without_an_answer_says_why(turn: Any, arguments: Any, words:
             "the tool was not asked there; b, e was",
         ),
         ([{"calls": [called("c", within=("t", "u"))]}], "the same was asked by u in t"),
-        ([{"calls": [called("c", x=2)]}], "nearest is a(x=2), where args.x was 2 there, is 1 here"),
+        ([{"calls": [called("c", x=2)]}], "nearest is a(x=2), where args.x was 2 and is now 1"),
     ],
 )
 def test_a_call_without_an_answer_says_what_is_nearest(turns: list[Any], words: str) -> None:

@@ -219,7 +219,7 @@ def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("check B", r"nearest is check\(order=\"A\"\), where args.order was 'A' there, is 'B' here"),
+        ("check B", r"nearest is check\(order=\"A\"\), where args.order was 'A' and is now 'B'"),
         ("note A", "the tool was not asked there; check was"),
         ("check C", "it was asked in turn 2"),
     ],

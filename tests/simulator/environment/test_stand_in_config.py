@@ -247,5 +247,5 @@ def test_a_path_may_be_given_as_text(tmp_path: Path) -> None:
     assert create_plugin(str(file)).environment.config == FULL
     with pytest.raises(FileNotFoundError):
         create_plugin(str(tmp_path / "none.yaml"))
-    with pytest.raises(EnvironmentConfigError, match="give a Path"):
+    with pytest.raises(EnvironmentConfigError, match="pass a Path"):
         read_environment_config(str(file))

@@ -141,7 +141,7 @@ def test_what_is_set_for_tools_that_there_are_not_is_told() -> None:
         sim.environment.change(connections=ConnectionEdits(roles=(role,)))
         asked(sim)
         table_, connection = sim.environment.world().problems
-        assert "'orders' is no table" in table_
+        assert "'orders' is not a table" in table_
         assert "'get_prodct'" in connection
 
 
@@ -199,7 +199,7 @@ def test_settings_go_back_one_step_each_and_are_said_in_the_timeline() -> None:
         ({"simulation_model_configuration": {"temperature": "hot"}}, "temperature"),
         ({"max_tool_call_cache_size": 0}, "max_tool_call_cache_size"),
         ({"no_such_setting": 1}, "no_such_setting"),
-        ({"tools": {"a": {"name": "b"}}}, "stand under"),
+        ({"tools": {"a": {"name": "b"}}}, "are listed under"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused_with_their_place(fields: Any, match: str) -> None:
@@ -306,7 +306,7 @@ def test_declarations_that_cannot_be_are_refused() -> None:
             sim.environment.declare(DeclaredTool(name="find_product"))
         with pytest.raises(SimulationError, match="two tools are declared as ship"):
             sim.environment.declare(ship, DeclaredTool(name="ship"))
-        with pytest.raises(ValidationError, match="no tool name"):
+        with pytest.raises(ValidationError, match="not a valid tool name"):
             DeclaredTool(name="no name")
         sim.environment.declare(ship)
         sim.environment.declare(ship, DeclaredTool(name="pack"))

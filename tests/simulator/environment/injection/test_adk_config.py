@@ -135,8 +135,8 @@ def test_bad_values_in_adks_own_object_are_found_too() -> None:
         ({"tool_simulation_configs": [3]}, "tool at index 0: Input should be an object, got 3"),
         ({"tool_simulation_configs": [{}]}, "tool at index 0: tool_name: this field is required"),
         ({"tool_simulation_configs": [{"tool_name": "a"}] * 2}, "two entries for 'a'"),
-        ([], "no environment simulation config but of type list"),
-        (DOWN, "no environment simulation config but of type ErrorEffect"),
+        ([], "must be ADK's EnvironmentSimulationConfig or a mapping, not list"),
+        (DOWN, "must be ADK's EnvironmentSimulationConfig or a mapping, not ErrorEffect"),
     ],
 )
 def test_what_is_no_configuration_is_refused(config: object, complaint: str) -> None:
@@ -176,7 +176,7 @@ def test_what_adk_cannot_say_is_named() -> None:
     written, losses = config_from_rules(rules)
     assert [loss.split(",")[0] for loss in losses] == [
         "rule 'off' is switched off",
-        "rule 'empty' answers {}",
+        "rule 'empty' returns {}",
         "rule 'lucky' loses its id; it reads back as 'pay[0]'",
         "rule 'lucky' has no random_seed",
         "rule 'pay[1]' matches a boolean",
@@ -191,10 +191,10 @@ IS_ROME = {"kind": "argument", "path": "city", "test": {"test": "equals", "value
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"tool_name": "*"}, "is for every tool, and ADK's are for one"),
-        ({"effect": {"kind": "response", "value": {"a": "{{ args.b }}"}, "templated": True}}, "from a template"),
+        ({"tool_name": "*"}, "applies to every tool, but an injection of ADK applies to one"),
+        ({"effect": {"kind": "response", "value": {"a": "{{ args.b }}"}, "templated": True}}, "response with placeholders"),
         *(
-            ({"effect": effect}, f"has an effect of the kind '{effect['kind']}'")
+            ({"effect": effect}, f"has the effect '{effect['kind']}'")
             for effect in (
                 {"kind": "sequence", "values": [1]},
                 {"kind": "raise"},
@@ -205,16 +205,16 @@ IS_ROME = {"kind": "argument", "path": "city", "test": {"test": "equals", "value
                 {"kind": "ask"},
             )
         ),
-        ({"when": BUSY_NOW}, "asks for the call's number, and ADK knows only match_args"),
-        ({"when": {"kind": "agent", "agent": "a"}}, "asks for the agent or its branch"),
-        ({"when": {"kind": "expression", "text": "args.a"}}, "asks for an expression"),
+        ({"when": BUSY_NOW}, "depends on the call number, but ADK supports only match_args"),
+        ({"when": {"kind": "agent", "agent": "a"}}, "depends on the agent or its branch"),
+        ({"when": {"kind": "expression", "text": "args.a"}}, "depends on an expression"),
         ({"when": {"kind": "world", "entity": "order", "entity_id": "1", "test": {"test": "present"}}}, "the world"),
-        ({"when": {"kind": "not", "condition": IS_ROME}}, "asks for something not to be so"),
-        ({"when": {"kind": "any_of", "conditions": [IS_ROME, IS_ROME]}}, "asks for one of several conditions"),
-        ({"when": {"kind": "all_of", "conditions": [IS_ROME, BUSY_NOW]}}, "asks for the argument city, the call's number"),
-        ({"when": {**IS_ROME, "path": "a.b"}}, "asks for the argument a.b (equals)"),
-        ({"when": {**IS_ROME, "test": {"test": "present"}}}, "asks for the argument city (present)"),
-        ({"when": IS_ROME, "match_args": {"city": "Oslo"}}, "asks for the argument city"),
+        ({"when": {"kind": "not", "condition": IS_ROME}}, "depends on a negated condition"),
+        ({"when": {"kind": "any_of", "conditions": [IS_ROME, IS_ROME]}}, "depends on any of several conditions"),
+        ({"when": {"kind": "all_of", "conditions": [IS_ROME, BUSY_NOW]}}, "depends on the argument city, the call number"),
+        ({"when": {**IS_ROME, "path": "a.b"}}, "depends on the argument a.b (equals)"),
+        ({"when": {**IS_ROME, "test": {"test": "present"}}}, "depends on the argument city (present)"),
+        ({"when": IS_ROME, "match_args": {"city": "Oslo"}}, "depends on the argument city"),
     ],
 )  # fmt: skip
 def test_each_thing_that_adk_has_no_word_for_is_named_and_left_out(fields: Any, reason: str) -> None:
@@ -252,10 +252,10 @@ def test_what_is_written_in_another_way_is_named() -> None:
         ]
     )
     assert [loss.partition(" ")[2].partition(",")[0] for loss in losses] == [
-        "'pay[0]' has a latency that is drawn (1 to 3 s)",
+        "'pay[0]' has a random latency (1 to 3 s)",
         "'pay[1]' loses its label",
-        "'pay[1]' has a latency that is drawn (log-normal",
-        "'pay[2]' answers more than ADK's error says; it is written as a fixed response with the same fields",
+        "'pay[1]' has a random latency (log-normal",
+        "'pay[2]' returns more fields than ADK's error has; it is written as a fixed response with the same fields",
     ]
     first, second, third = rules_from_config(EnvironmentSimulationConfig.model_validate(written))
     assert (first.latency_seconds, second.latency_seconds) == (2.0, 0.5)
@@ -268,7 +268,7 @@ def test_a_configuration_without_tools_is_a_loss() -> None:
     """ADK refuses a configuration without tools, so it is said that nothing is left."""
     written, losses = config_from_rules([])
     assert written == {"tool_simulation_configs": []}
-    assert losses == ["no injection is left, and ADK refuses a configuration without tools"]
+    assert losses == ["no injections are left, and ADK refuses a configuration without tools"]
 
 
 def test_settings_beside_the_injections_are_kept() -> None:

@@ -148,13 +148,13 @@ TOOLS = 'tool_simulation_configs=[ToolSimulationConfig(tool_name="t", mock_strat
 @pytest.mark.parametrize(
     ("code", "complaint"),
     [
-        ("config = EnvironmentSimulationConfig(", "no Python code"),
-        (f"a = EnvironmentSimulationConfig({TOOLS})\nb = EnvironmentSimulationConfig({TOOLS})", "makes 2, at the lines 1, 2"),
-        ("x = EnvironmentSimulationConfig(tool_simulation_configs=load())", "line 1: 'load()' cannot be read"),
-        ("x = EnvironmentSimulationConfig(\n  environment_data=open('f').read())", "line 2: \"open('f').read()\""),
-        ("x = EnvironmentSimulationConfig(tracing=f'{1}')", "cannot be read; only running it"),
-        ("x = EnvironmentSimulationConfig([])", "give EnvironmentSimulationConfig its fields by their names"),
-        ("x = EnvironmentSimulationConfig(**fields)", "its fields by their names"),
+        ("config = EnvironmentSimulationConfig(", "not Python code"),
+        (f"a = EnvironmentSimulationConfig({TOOLS})\nb = EnvironmentSimulationConfig({TOOLS})", "creates 2, on lines 1, 2"),
+        ("x = EnvironmentSimulationConfig(tool_simulation_configs=load())", "line 1: cannot read 'load()'"),
+        ("x = EnvironmentSimulationConfig(\n  environment_data=open('f').read())", "line 2: cannot read \"open('f').read()\""),
+        ("x = EnvironmentSimulationConfig(tracing=f'{1}')", "only known when the code runs"),
+        ("x = EnvironmentSimulationConfig([])", "pass the fields of EnvironmentSimulationConfig by name"),
+        ("x = EnvironmentSimulationConfig(**fields)", "by name"),
         ("a = []\na.append(1)\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "the code changes it"),
         ("a = 'x'\na = 'y'\nx = EnvironmentSimulationConfig(tracing=a)", "the code changes it"),
         ("a = [a]\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "refers to itself"),
@@ -189,8 +189,8 @@ def test_reading_code_runs_nothing(tmp_path: Path) -> None:
         ("tracing: a\ntracing: b\n", "the field 'tracing' stands twice in one object, at line 2"),
         ('{"tracing": "a", "tracing": "b"}', "the field 'tracing' stands twice"),
         ('{"tracing": NaN}', "NaN is no JSON number at line 1"),
-        ("- 1\n", "of type list"),
-        ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 is no mock"),
+        ("- 1\n", "or a mapping, not list"),
+        ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 is not a mock"),
     ],
 )  # fmt: skip
 def test_a_text_that_cannot_be_read_is_refused_with_the_place(text: str, complaint: str) -> None:
@@ -210,7 +210,9 @@ def test_a_mock_strategy_may_be_given_by_name() -> None:
 def test_a_tool_that_is_only_listed_is_a_loss() -> None:
     """ADK refuses a tool with neither injections nor a mock, so it is named."""
     text, losses = config_text(read(listed_tools=("search", "pay", "bare")), "json")
-    assert losses == ["tool 'bare' has neither an injection nor a mock, and ADK refuses to list it so"]
+    assert losses == [
+        "tool 'bare' has neither an injection nor a mock, so it is left out: ADK refuses such an entry"
+    ]
     assert read_config_text(text).listed_tools == ("search", "pay")
 
 
@@ -218,6 +220,6 @@ def test_a_tool_that_is_only_listed_is_a_loss() -> None:
 def test_a_part_of_a_configuration_is_told_from_the_whole(code: str) -> None:
     """A lone part says which class was found, and which was wanted."""
     with pytest.raises(
-        EnvironmentConfigError, match=r"one EnvironmentSimulationConfig, .* makes a \w+Config alone"
+        EnvironmentConfigError, match=r"one EnvironmentSimulationConfig, but creates only \w+Config$"
     ):
         read_config_text(code)

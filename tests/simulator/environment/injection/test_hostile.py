@@ -76,7 +76,7 @@ ONE = "- {name: a, category: c, title: t, text: x, good: g}\n"
         ("- {name: a, category: c, title: t, good: g}", "text"),
         (
             "- {name: a, category: c, title: t, text: '{{ town }}', good: g}",
-            "{{ town }} is not known; there is: tool",
+            "{{ town }} is not known; available: tool",
         ),
         ("- {name: a, category: c, title: t, text: x, good: g, more: 1}", "more"),
         ("[", "the library of hostile texts"),

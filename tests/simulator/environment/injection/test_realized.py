@@ -86,7 +86,7 @@ def test_a_sequence_gives_one_value_after_the_other(then: str, expected: list[ob
     given_values = [answered(effect, CALL, n) for n in range(5)]
     assert [each.value if isinstance(each, GivesValue) else ... for each in given_values] == expected
     if then == "pass":
-        assert given_values[-1] == PassesOn(reason="its 3 values were all given")
+        assert given_values[-1] == PassesOn(reason="its 3 values are used up")
 
 
 def test_an_answer_shares_nothing_with_its_rule() -> None:

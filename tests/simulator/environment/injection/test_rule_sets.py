@@ -118,18 +118,18 @@ def document(*rules: object, **more: object) -> str:
         (document({**RULE, "when": {"kind": "all_of", "conditions": [CONDITIONS[0], {"kind": "argument", "path": "a[", "test": TESTS[0]}]}}), "when.conditions.1.path: path 'a['"),
         (document({**RULE, "when": {"kind": "not", "condition": {"kind": "argument", "path": "a", "test": {"test": "matches", "pattern": "("}}}}), "when.condition.test: the pattern '(' cannot be read"),
         (document({**RULE, "when": {"kind": "expression", "text": "1 +"}}), "when.text: expression '1 +'"),
-        (document({**RULE, "when": {"kind": "expression", "text": "arg.n"}}), "when.text: arg is not known here"),
+        (document({**RULE, "when": {"kind": "expression", "text": "arg.n"}}), "when.text: unknown name arg"),
         (document({**RULE, "latency_seconds": 1, "latency": {"kind": "log_normal", "median": 1}}), "latency_seconds and latency are both set"),
         (document({**RULE, "effect": {"kind": "response", "value": {"a": "{{ 1 + }}"}, "templated": True}}), "rule 'slow' (number 1): effect: "),
-        (document(RULE, RULE), "rules: two have the rule_id 'slow'"),
+        (document(RULE, RULE), "rules: two rules have the rule_id 'slow'"),
         (document(3), "rule number 1: Input should be an object, got 3"),
         (document(name=3), "name: Input should be a text, got 3"),
         (document(nmae="x"), "nmae: unknown field"),
-        (document(version=2), "version 2 is not known; this studio reads version 1"),
-        (document(version=True), "version True is not known"),
+        (document(version=2), "version 2 is unknown; this studio reads version 1"),
+        (document(version=True), "version True is unknown"),
         (document(format="x"), "format is 'x'"),
         ('{"format": "golden-trace-studio/rules", "version": 1}', "rules: this field is required"),
-        ("[]", "a set of rules is an object, not list"),
+        ("[]", "a rule set must be an object, not list"),
         ("{", "no JSON"),
         ('{"tool_simulation_configs": [{}]}', "tool at index 0: tool_name: this field is required"),
     ],
@@ -202,7 +202,7 @@ def test_a_set_is_replaced_renamed_and_deleted(tmp_path: Path) -> None:
     assert [(each.name, each.description) for each in folder.list()] == [("A", "new"), ("b", "")]
     folder.delete("b")
     for action in (lambda: folder.load("b"), lambda: folder.delete("b"), lambda: folder.rename("b", "c")):
-        with pytest.raises(RuleSetError, match="no set of rules called 'b'"):
+        with pytest.raises(RuleSetError, match="no rule set named 'b'"):
             action()
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -218,7 +218,7 @@ def test_damaged_files_are_listed_with_their_error(tmp_path: Path) -> None:
     listed = {each.name: each for each in folder.list()}
     assert sorted(listed) == ["adk", "bytes", "cut", "good"]
     assert (listed["adk"].rules, listed["adk"].error) == (1, "")
-    assert "no UTF-8" in listed["bytes"].error
+    assert "not UTF-8" in listed["bytes"].error
     with pytest.raises(RuleSetError, match=r"cut.rules.json: the text is no JSON"):
         folder.load("cut")
     folder.delete("cut")
@@ -253,18 +253,18 @@ def test_a_set_that_cannot_be_written_leaves_the_old_one(
             {"effect": {"kind": "error", "error_code": True, "error_message": ""}},
             r"error_code: .*valid integer",
         ),
-        ({"effect": {"kind": "raise", "error_type": "int"}}, r"'int' is no builtin exception"),
+        ({"effect": {"kind": "raise", "error_type": "int"}}, r"'int' is not a builtin exception"),
         (
             {"effect": {"kind": "raise", "error_type": "builtins:SystemExit"}},
-            r"'SystemExit' is no builtin exception",
+            r"'SystemExit' is not a builtin exception",
         ),
         (
             {"effect": {"kind": "raise", "error_type": "TimeoutEror"}},
-            r"write one of another module as module:Name",
+            r"write an exception of a module as module:Name",
         ),
         (
             {"effect": {"kind": "distort", "distortions": [{"kind": "hostile", "text": "category:nope"}]}},
-            r"no category 'nope' of hostile texts; there are \w+, ",
+            r"unknown category 'nope' of hostile texts; choose one of \w+, ",
         ),
     ],
 )

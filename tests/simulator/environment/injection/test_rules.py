@@ -129,7 +129,7 @@ def test_each_rule_that_did_not_answer_says_why() -> None:
         ("absent", "args.x is absent, wanted 1"),
         ("unequal", 'args.y was "Oslo", wanted "Rome"'),
         ("unlucky", "drew 0.25, needed less than 0.2"),
-        ("late", "rule 'hit' answered before it was its turn"),
+        ("late", "rule 'hit' answered first"),
     ]
     assert fired(verdict) == "hit"
     assert verdict.drawn == ("unlucky", "hit")
@@ -338,7 +338,7 @@ def test_rules_that_let_a_call_go_on_stand_beside_the_one_that_answers() -> None
     assert [each.rule_id for each in verdict.modifiers] == ["m0", "m1"]
     assert fired(verdict) == "hit"
     assert verdict.drawn == verdict.counted == ("m0", "m1", "hit")
-    assert [miss.reason for miss in verdict.misses] == ["rule 'hit' answered before it was its turn"]
+    assert [miss.reason for miss in verdict.misses] == ["rule 'hit' answered first"]
 
 
 def test_a_counter_moves_with_calls_that_only_the_number_holds_back() -> None:

@@ -220,7 +220,7 @@ def test_our_journals_are_read_up_to_their_head() -> None:
         ("t", {"n": 4.0}, {"error_code": 404, "error_message": "no"}),
     ]
     assert [problem.split(": ", 1)[1] for problem in recording.problems] == [
-        "the call of 't' raised an exception, which is no response",
+        "the call of 't' raised an exception, so it has no response",
         "the call of 't' was not answered yet",
     ]
 
@@ -228,9 +228,9 @@ def test_our_journals_are_read_up_to_their_head() -> None:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        (5, "tool_uses[1]: it is no object"),
-        ({"args": {}}, "tool_uses[1]: no tool is named"),
-        ({"name": "t", "args": [1], "response": {}}, "tool_uses[1]: the arguments of 't' are no object"),
+        (5, "tool_uses[1]: it is not an object"),
+        ({"args": {}}, "tool_uses[1]: the tool name is missing"),
+        ({"name": "t", "args": [1], "response": {}}, "tool_uses[1]: the arguments of 't' are not an object"),
         ({"name": "t", "args": {}}, "tool_uses[1]: the call of 't' has no response"),
     ],
 )
@@ -254,9 +254,9 @@ def test_stray_responses_are_named() -> None:
         ],
     }
     assert read(data).problems == (
-        "tool_responses[3]: the response of 'a' holds nothing under 'response'",
+        "tool_responses[3]: the response of 'a' has no field 'response'",
         "tool_responses[1]: a second response to one call of 'a'",
-        "tool_responses[2]: a response of 'b' to no call",
+        "tool_responses[2]: a response of 'b' without a call",
     )
 
 
@@ -267,7 +267,7 @@ def test_stray_responses_are_named() -> None:
         ('[{"a": 1},\n {"b" 2}]', "Expecting ':' delimiter at line 2, column 7"),
         ('{"a": 1}\n{"b": }', "in record 2"),
         ('{"a": NaN}', "NaN is no JSON"),
-        ("[" * 100_000, "the recording is no JSON"),
+        ("[" * 100_000, "the recording is not JSON"),
     ],
 )
 def test_what_is_no_json_is_refused_with_its_place(text: str, reason: str) -> None:
@@ -279,7 +279,7 @@ def test_what_is_no_json_is_refused_with_its_place(text: str, reason: str) -> No
 
 def test_a_recording_without_calls_says_so() -> None:
     """Nothing found is told, not passed over."""
-    assert read({"eval_set_id": "s", "eval_cases": []}).problems == ("the recording holds no tool calls",)
+    assert read({"eval_set_id": "s", "eval_cases": []}).problems == ("the recording contains no tool calls",)
 
 
 @given(value=JSON)
@@ -325,12 +325,12 @@ def test_what_differs_is_said_in_words() -> None:
     """Changed, missing and additional arguments are named with both values, inside of objects too."""
     differs = nearest(CALLS[4:], "find", {"city": "Rome", "nights": 2, "room": {"beds": 1}})[0].differs
     assert differs == (
-        "args.city was 'Oslo Airport' there, is 'Rome' here",
-        'args.room was missing there, is {"beds": 1} here',
-        "args.pets was true there, is missing here",
+        "args.city was 'Oslo Airport' and is now 'Rome'",
+        'args.room was missing and is now {"beds": 1}',
+        "args.pets was true and is now missing",
     )  # fmt: skip
     nested = nearest([recorded("t", 0, order={"id": "a", "n": 1})], "t", {"order": {"id": "b", "n": 1.0}})[0]
-    assert nested.differs == ("args.order.id was 'a' there, is 'b' here",)
+    assert nested.differs == ("args.order.id was 'a' and is now 'b'",)
     assert nearest(CALLS, "book", {"city": "Oslo", "nights": 2})[0].differs == ()
 
 

@@ -39,7 +39,7 @@ def test_a_pattern_that_repeats_too_much_is_given_up_and_said_so(pattern: str) -
     begun = time.perf_counter()
     schema = of_field({"type": "string", "pattern": pattern})
     made = drafted(DraftCall(tool_name="read", response_schema=schema))
-    assert "no draft could be made: code: " in made.problems[0].message
+    assert "no draft could be generated: code: " in made.problems[0].message
     assert "too much" in check({"code": "a"}, schema)[0].message
     assert time.perf_counter() - begun < AT_MOST
 

@@ -115,7 +115,7 @@ def test_what_was_set_passes_too() -> None:
     assert told([dollars], data=data) == []
     assert told([plain], "update_product", "restock_product", data=data) == []
     assert told([plain], data=data) == [
-        "price of product 'P-1' would be 12 now; it was 10 (the environment's data)."
+        "price of product 'P-1' would be 12, but was 10 (the environment's data)."
     ]
 
 
@@ -124,7 +124,7 @@ def test_another_name_is_told_where_nothing_but_questions_were_asked() -> None:
     ann = ask("get_user", {"user_id": "U-1", "name": "Ann Lee"}, user_id="U-1")
     bob = ask("list_users", {"users": [{"user_id": "U-1", "full_name": "Ann Lee", "name": "Bob Ray"}]})
     (one,) = told([ann, bob])
-    assert one.startswith('name of user \'U-1\' would be "Bob Ray" now; it was "Ann Lee"')
+    assert one.startswith('name of user \'U-1\' would be "Bob Ray", but was "Ann Lee"')
     data = json.dumps({"users": [{"user_id": 1, "name": "Ann Lee"}]})
     (one,) = told([ask("get_user", {"user_id": 1, "name": "Bob Ray"}, user_id=1)], data=data)
     assert one.startswith("name of user '1' would be")

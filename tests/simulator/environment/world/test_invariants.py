@@ -156,7 +156,7 @@ def test_what_was_broken_before_is_not_told_again() -> None:
     ("text", "told"),
     [
         ("stock >", "ends too early"),
-        ("1 == 1", "says nothing of the world"),
+        ("1 == 1", "does not refer to the world"),
         ("stock = 3", "write '=='"),
         ("", "empty"),
         ("stock\n>= 3", "several lines"),
@@ -174,10 +174,13 @@ def test_a_line_that_is_no_invariant_is_refused(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("count(orders) < 1", r"no function 'count'; write orders \| length"),
-        ("avg(orders.total) < 5", r"no function 'avg'; write orders\.values\(\) \| sum\(attribute='total'\)"),
+        ("count(orders) < 1", r"unknown function 'count'; write orders \| length"),
+        (
+            "avg(orders.total) < 5",
+            r"unknown function 'avg'; write orders\.values\(\) \| sum\(attribute='total'\)",
+        ),
         ("check(order)", "the functions are len, sum"),
-        ("orders.quantity >= 5", r"write order\.quantity"),
+        ("orders.quantity >= 5", r"Write order\.quantity"),
         ("sum(orders.total) < 1", r"orders\.values\(\) \| sum\(attribute='total'\)"),
     ],
 )
@@ -220,7 +223,7 @@ def test_how_invariants_stand_is_told_for_the_world_as_it_is() -> None:
     assert (stock.holds, [one.id for one in stock.broken]) == (1, ["P-2"])
     assert (typo.holds, typo.unjudged) == (0, 1)
     assert "totl" in typo.why
-    assert (none.holds, none.broken, none.why) == (0, (), "nothing of this kind is known yet")
+    assert (none.holds, none.broken, none.why) == (0, (), "no entity of this kind is known yet")
 
 
 @pytest.mark.parametrize(
@@ -236,16 +239,16 @@ def test_how_invariants_stand_is_told_for_the_world_as_it_is() -> None:
             "find_order",
             {"order_id": "A-1", "created_at": "2026-02-02"},
             {"order_id": "A-1"},
-            'it was "2026-01-01"',
+            'would be "2026-02-02", but was "2026-01-01"',
         ),
         ("find_order", {"order_id": "A-1", "currency": "USD"}, {"order_id": "A-1"}, "currency"),
-        ("find_order", {"error": "Order not found"}, {"order_id": "A-1"}, "said not to be there"),
-        ("create_order", {"order_id": "A-1", "total": 8}, {}, "was there before"),
+        ("find_order", {"error": "Order not found"}, {"order_id": "A-1"}, "reported as not found"),
+        ("create_order", {"order_id": "A-1", "total": 8}, {}, "already existed"),
         (
             "find_order",
             {"order_id": "A-1", "total": 5, "items": [{"price": 2, "quantity": 2}]},
             {},
-            "come to 4.00",
+            "add up to 4.00",
         ),
     ],
 )
@@ -311,7 +314,7 @@ def test_a_question_does_not_change_what_a_thing_is(name: str, value: JsonValue,
     world = shop("get_order", "list_orders")
     (one,) = found(world, "", "get_order", {"order_id": "A-1", name: value}, order_id="A-1")
     assert one.what.startswith(f"{name} of order 'A-1' would be ")
-    assert f"it was {told} (the environment's data)" in one.what
+    assert f", but was {told} (the environment's data)" in one.what
     (other,) = found(world, "", "list_orders", [{"order_id": "A-1", name: value}])
     assert other.earlier == SEED
 

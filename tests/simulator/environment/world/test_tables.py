@@ -82,12 +82,12 @@ def test_an_empty_list_with_a_plural_name_is_an_empty_table() -> None:
     [
         ('{"orders": [{"id": 1}, {"id": 1}]}', "table 'orders', row 2, field 'id': row 1 has the id '1' too"),
         ('{"orders": [{"id": 1}, {"x": 1}]}', "table 'orders', row 2, field 'id': it is missing"),
-        ('{"orders": [{"id": [1]}]}', "table 'orders', row 1, field 'id': [1] is no id"),
-        ('{"orders": [{"id": 1}, 3]}', "table 'orders', row 2: 3 is no object"),
-        ('{"orders": {"A": {"order_id": "B"}}}', "row 'A', field 'order_id': \"B\" is not its key"),
-        ('{"orders": {"": {"x": 1}}}', "table 'orders': '' is no id"),
-        ('{"orders": [], "order": [{"id": 1}]}', "table 'order': 'orders' holds the same kind"),
-        ('{"a": 1, "a": 2}', "'a' stands twice"),
+        ('{"orders": [{"id": [1]}]}', "table 'orders', row 1, field 'id': [1] is not an id"),
+        ('{"orders": [{"id": 1}, 3]}', "table 'orders', row 2: 3 is not an object"),
+        ('{"orders": {"A": {"order_id": "B"}}}', "row 'A', field 'order_id': \"B\" does not match its key"),
+        ('{"orders": {"": {"x": 1}}}', "table 'orders': '' is not an id"),
+        ('{"orders": [], "order": [{"id": 1}]}', "table 'order': 'orders' contains the same kind"),
+        ('{"a": 1, "a": 2}', "'a' appears twice"),
         ('{"a": NaN}', "NaN is no JSON number"),
         ('{\n  "a": }', "line 2, column 8"),
         ("{orders: []}", "line 1, column 2"),
@@ -131,10 +131,10 @@ def test_any_json_is_read_or_refused(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[1, 2]", "'records' is no table, and kept as a note: 1 is no object"),
-        ('{"orders": [1, 2]}', "'orders' is no table"),
-        ("5", "is 5: it is no table"),
-        ("null", "is null: it is no table"),
+        ("[1, 2]", "'records' is not a table, and is kept as a note: 1 is not an object"),
+        ('{"orders": [1, 2]}', "'orders' is not a table"),
+        ("5", "is 5: it is not a table"),
+        ("null", "is null: it is not a table"),
     ],
 )
 def test_what_may_have_been_meant_as_tables_is_told(text: str, told: str) -> None:

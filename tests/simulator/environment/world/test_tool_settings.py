@@ -66,10 +66,10 @@ def test_a_pydantic_class_is_an_output_schema() -> None:
 @pytest.mark.parametrize("wrong", [3, "HvacResponse", {"type": "sting"}, {"properties": 3}])
 def test_what_is_no_schema_is_refused(wrong: object) -> None:
     """The error says what was given, or where the schema is broken."""
-    with pytest.raises(ValueError, match=r"no output schema|schema is broken at \$"):
+    with pytest.raises(ValueError, match=r"not an output schema|schema is invalid at \$"):
         schema_of(wrong)
     if isinstance(wrong, dict):
-        with pytest.raises(ValidationError, match="schema is broken"):
+        with pytest.raises(ValidationError, match="schema is invalid"):
             ToolSettings(name="t", output_schema=wrong)
 
 
@@ -146,21 +146,21 @@ def test_a_declared_tool_hangs_together_with_the_others() -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"name": "find order"}, "is no tool name"),
-        ({"name": "1st"}, "is no tool name"),
-        ({"name": "for"}, "is no tool name"),
-        ({"name": "x" * 65}, "is no tool name"),
-        ({"name": "größe"}, "is no tool name"),
+        ({"name": "find order"}, "is not a valid tool name"),
+        ({"name": "1st"}, "is not a valid tool name"),
+        ({"name": "for"}, "is not a valid tool name"),
+        ({"name": "x" * 65}, "is not a valid tool name"),
+        ({"name": "größe"}, "is not a valid tool name"),
         ({"name": "f", "parameters": {"type": "array"}}, "of type 'array'"),
-        ({"name": "f", "parameters": {"properties": []}}, "properties are no object"),
+        ({"name": "f", "parameters": {"properties": []}}, "properties of the parameters are not an object"),
         ({"name": "f", "parameters": {"properties": {"x": 3}}}, "parameter 'x': it has no schema"),
         (
             {"name": "f", "parameters": {"properties": {"x": {"type": "sting"}}}},
-            r"broken at \$\.properties\.x\.type",
+            r"invalid at \$\.properties\.x\.type",
         ),
         ({"name": "f", "parameters": {"required": ["x"]}}, "not declared: x"),
-        ({"name": "f", "output_schema": {"type": "sting"}}, r"broken at \$\.type"),
-        *(({"name": name}, "a name that ADK has") for name in sorted(STEERING)),
+        ({"name": "f", "output_schema": {"type": "sting"}}, r"invalid at \$\.type"),
+        *(({"name": name}, "the name of an ADK tool") for name in sorted(STEERING)),
     ],
 )
 def test_an_unsound_declaration_is_refused(fields: JsonObject, told: str) -> None:
@@ -190,7 +190,7 @@ def test_an_output_schema_may_be_a_class() -> None:
     )
     declared = DeclaredTool.model_validate({"name": "f", "parameters": Weather, "output_schema": Weather})
     assert (declared.parameters, declared.output_schema) == (schema, schema)
-    with pytest.raises(ValidationError, match="is no output schema"):
+    with pytest.raises(ValidationError, match="is not an output schema"):
         ToolSettings.model_validate({"name": "f", "output_schema": object()})
 
 

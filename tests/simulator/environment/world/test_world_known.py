@@ -143,7 +143,7 @@ def test_a_thing_gets_another_id_wherever_it_is_named() -> None:
     assert told.world.not_found("get_customer", {"customer_id": "C-1"}) is not None
     with pytest.raises(ValueError, match="no customer 'C-1'"):
         told.world.renaming("customer", "C-1", "C-2")
-    with pytest.raises(ValueError, match="already there"):
+    with pytest.raises(ValueError, match="already exists"):
         told.world.renaming("customer", "C-9", "C-9")
 
 

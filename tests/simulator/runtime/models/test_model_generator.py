@@ -71,7 +71,7 @@ def test_without_a_schema_json_mode_is_still_asked_for(
     assert done.value == {"anything": 1}
     assert provider.json_mode(body)
     assert provider.schema(body) is None
-    assert ("itself is broken" in done.attempts[0].sent) == (schema is not None)
+    assert ("itself is invalid" in done.attempts[0].sent) == (schema is not None)
 
 
 def test_a_tool_that_returns_a_list_is_asked_for_in_an_object(provider: Provider) -> None:

@@ -148,5 +148,5 @@ def test_players_of_tools_that_there_are_not_are_told_once(
     given = config(players={"find_order": "offline", "find_ordr": "real"})
     seen, _ = played(form, agent_of(FIND, FIND, tools=[find_order]), given)
     assert len(seen) == 2
-    told = [record.message for record in caplog.records if "no agent is known" in record.message]
-    assert told == ["players: no agent is known so far to have a tool 'find_ordr'"]
+    told = [record.message for record in caplog.records if "no agent so far" in record.message]
+    assert told == ["players: no agent so far has a tool 'find_ordr'"]

@@ -304,7 +304,7 @@ def test_names_lists_and_clearing() -> None:
 def test_a_schema_that_is_none_is_refused() -> None:
     """It is named, and nothing is registered."""
     simulator, _ = simulator_of("offline")
-    with pytest.raises(ValueError, match="broken"):
+    with pytest.raises(ValueError, match="the schema is invalid"):
         simulator.tool(output_schema={"type": "nothing"})(lambda: None)
     assert simulator.list_tools() == []
 
