@@ -19,9 +19,9 @@ from simulator.agents import AgentSettingsError
 from simulator.base.json_values import digest
 
 _UNRECORDED: dict[Policy, str] = {
-    "fail": "fails, with the nearest one",
-    "rules": "is answered by the rules, or fails",
-    "generate": "is answered by the rules, or drafted",
+    "fail": "Fail and show the closest recorded call",
+    "rules": "Use rules, otherwise fail",
+    "generate": "Use rules, otherwise generate",
 }
 _MOST_LISTED = 400
 """Of more cases than this a list is no help, and slow to send."""
@@ -40,7 +40,7 @@ def unrecorded_choice(workspace: Workspace, tab: str) -> Policy:
     """Draw what becomes of a call that was not recorded; `tab` tells the choices of two tabs apart."""
     name = f"{tab}_unrecorded"
     chosen = st.selectbox(
-        "A call that was not recorded",
+        "Unrecorded calls",
         list(_UNRECORDED),
         key=option_key(workspace, name, "fail"),
         format_func=lambda each: _UNRECORDED[each],
@@ -57,7 +57,7 @@ def agent_choice(workspace: Workspace, facts: SetFacts) -> str:
         entries = []
     names, is_known = fitting_agents(entries, workspace.eval_set, facts.app_names)
     if not names:
-        st.caption("There is no agent to run it with.")
+        st.caption("No agents found to run this set.")
         return ""
     before = workspace.options.get("agent")
     now = before if before in names else names[0] if is_known else None
@@ -67,7 +67,7 @@ def agent_choice(workspace: Workspace, facts: SetFacts) -> str:
         index=None,
         key=followed_key(workspace, "agent", now),
         format_func=literal,
-        placeholder="Which agent is it for?",
+        placeholder="Choose an agent",
     )
     keep_option(workspace, "agent", chosen)
     return str(chosen or "")
@@ -92,15 +92,13 @@ def case_choice(workspace: Workspace, facts: SetFacts) -> tuple[str, ...]:
     said = st.text_input(
         "Cases",
         key=option_key(workspace, "case_pattern", ""),
-        placeholder=f"All {len(facts.eval_ids):,}; or ids with * for any letters, parted by spaces",
+        placeholder=f"All {len(facts.eval_ids):,}. Or ids separated by spaces, with * as a wildcard",
     )
     keep_option(workspace, "case_pattern", said or "")
     patterns = (said or "").split()
     found = tuple(each for each in facts.eval_ids if any(fnmatchcase(each, one) for one in patterns))
     if patterns:
-        st.caption(
-            f"{len(found):,} cases are like this." if found else "No case is like this, so all are run."
-        )
+        st.caption(f"Matching cases: {len(found):,}" if found else "No case matches, so all cases run.")
     return found
 
 

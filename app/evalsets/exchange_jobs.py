@@ -27,8 +27,8 @@ IMPORTED, EXPORTED = "imported", "exported_set"
 """The names of the works at a workspace."""
 
 FORM_NAMES: dict[ExportForm, str] = {
-    "evalset": "Eval set, with what is recorded",
-    "pytest": "pytest file that replays it without a key",
+    "evalset": "Eval set with recording",
+    "pytest": "pytest file, replays without a key",
     "adk_test": "Tests for `adk test`",
     "scenarios": "Scenario file",
     "simulation_json": "ADK simulation config (JSON)",
@@ -52,7 +52,7 @@ def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Jo
         from evalset.importing.import_files import import_cases  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
         def goes_on(found: int) -> bool:
-            report(Progress(words=f"Looking into the files: {found:,} cases"))
+            report(Progress(words=f"Reading the files. Cases found: {found:,}"))
             return not stop.is_set()
 
         goes_on(0)
@@ -84,7 +84,7 @@ def import_rows(imported: Imported) -> list[dict[str, str | int]]:
     return [
         {
             "case": literal(case.eval_id),
-            "first query": literal(_first_query(case)),
+            "first message": literal(_first_query(case)),
             "turns": len(case.conversation or ()),
             "environment": "recorded" if case.eval_id in imported.environments else "",
         }
@@ -138,7 +138,7 @@ def prepared(
         report(Progress(words="Writing the cases"))
         cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
         if len(cases) < len(held):
-            raise ValueError("It was stopped.")
+            raise ValueError("The export was stopped.")
         known = {
             case.eval_id: each.recorded
             for case, each in zip(cases, held.values(), strict=True)

@@ -52,8 +52,8 @@ def exchange_tab(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
 def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     st.markdown("**Import cases**")
     st.caption(
-        "Eval sets in today's and in ADK's older form, test files, ADK sessions as JSON or in the database of `adk web`, tests of "
-        "`adk test`, sessions of the studio, and ZIP archives of these, as they are downloaded here."
+        "Eval sets in ADK's current and old format, test files, ADK sessions (JSON or the database of `adk web`), tests of "
+        "`adk test`, sessions of the studio, and ZIP archives of these."
     )
     uploaded: Any = st.file_uploader(
         "Files", type=_TYPES, accept_multiple_files=True, key=key_of(workspace, "import_files")
@@ -70,7 +70,7 @@ def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
         )
         keep_option(workspace, "import_path", path)
     look = st.button(
-        "Look into them",
+        "Find cases",
         key=key_of(workspace, "import_look"),
         icon=":material/search:",
         disabled=not (uploaded or path.strip()),
@@ -93,15 +93,15 @@ def _imported(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
         waiting(job, "import")
         return None
     if job.problem:
-        problem("That cannot be imported.", job.problem)
+        problem("The import failed.", job.problem)
     found = job.result
     if found is None:
         return None
     asked = _found(workspace, scene, found) if found.cases else None
     if not found.cases:
-        st.caption("There is no case in it.")
+        st.caption("No cases found.")
     if found.problems:
-        st.caption("What was left out or changed, and what is not known")
+        st.caption("Left out, changed or unknown")
         more = len(found.problems) - _MOST_SENTENCES
         lines = [*found.problems[:_MOST_SENTENCES], *([f"and {more} more"] if more > 0 else [])]
         st.code(literal("\n".join(lines)), language=None, wrap_lines=True)
@@ -115,11 +115,11 @@ def _found(workspace: Workspace, scene: SetContext, found: Imported) -> ApplyEdi
         key=key_of(workspace, "import_table"),
         hide_index=True,
         height=_TABLE_HEIGHT if len(rows) > _FEW_ROWS else "auto",
-        alt="The cases that were found",
+        alt="Cases found",
     )
     names = [case.eval_id for case in found.cases][:_MOST_LISTED]
     chosen = st.multiselect(
-        "Cases to take in",
+        "Cases to import",
         names,
         key=key_of(workspace, "import_cases"),
         format_func=literal,
@@ -143,7 +143,7 @@ def _found(workspace: Workspace, scene: SetContext, found: Imported) -> ApplyEdi
 def _export(workspace: Workspace, scene: SetContext) -> None:
     st.markdown("**Export cases**")
     form = st.selectbox(
-        "Form",
+        "Format",
         list(FORM_NAMES),
         format_func=FORM_NAMES.__getitem__,
         key=option_key(workspace, "export_form", "evalset"),
@@ -174,10 +174,10 @@ def _export(workspace: Workspace, scene: SetContext) -> None:
 
 def _agents_dir(workspace: Workspace) -> str:
     said = st.text_input(
-        "Folder of the agents, from that of the test file",
+        "Agents folder, relative to the test file",
         key=option_key(workspace, "export_agents", ""),
         placeholder="the same folder",
-        help="The test file, the eval set and what is recorded lie side by side",
+        help="The test file, the eval set and the recording are in one folder",
     )
     keep_option(workspace, "export_agents", said or "")
     return said or ""
@@ -192,7 +192,7 @@ def _exported(workspace: Workspace) -> None:
         waiting(job, "export")
         return
     if job.problem:
-        problem("These cases cannot be exported so.", job.problem)
+        problem("These cases cannot be exported in this format.", job.problem)
     made = job.result
     if made is None:
         return
@@ -207,5 +207,5 @@ def _exported(workspace: Workspace) -> None:
     )
     st.code(literal("\n".join(file.path for file in made.files[:_MOST_SENTENCES])), language=None)
     if made.losses:
-        st.caption("What this form cannot say")
+        st.caption("Left out by this format")
         st.code(literal("\n".join(made.losses[:_MOST_SENTENCES])), language=None, wrap_lines=True)

@@ -55,7 +55,7 @@ def imported_beside(path: Path) -> Path:
             harvest = Harvest(gathered)
             take_path(path, harvest)
             if not gathered:
-                raise ValueError("\n".join(harvest.problems) or f"{path.name} holds no case.")
+                raise ValueError("\n".join(harvest.problems) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)
     except OSError as error:
         raise ValueError(f"{path.name} cannot be imported: {error.strerror or error}") from error
@@ -63,7 +63,7 @@ def imported_beside(path: Path) -> Path:
         raise ValueError(f"{path.name} cannot be imported: {error}") from error
     if added.trouble:
         raise ValueError(
-            f"The cases were written to {added.path}, and their recorded responses were not: {added.trouble}"
+            f"The cases were written to {added.path}. Their recorded responses were not: {added.trouble}"
         )
     return added.path
 

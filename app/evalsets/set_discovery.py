@@ -108,9 +108,9 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
         wanted = typed_path(path)
         real = wanted.resolve()
     except (RuntimeError, OSError) as error:
-        raise ValueError(f"{path!r} is no path of a file: {error}") from error
+        raise ValueError(f"{path!r} is not a file path: {error}") from error
     if not path.strip():
-        raise ValueError("There is no file to open; give the path of an eval-set file.")
+        raise ValueError("No file given. Enter the path of an eval set file.")
     if owner == LOCAL:
         return wanted
     if real.is_relative_to(uploads_of(owner).resolve()):
@@ -120,7 +120,7 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
     if real.suffix == ".json" and any(real.is_relative_to(folder.resolve()) for folder in homes):
         return wanted
     raise ValueError(
-        "Several people use this server, so what can be opened are the .json files in the agents' folders, and what you upload."
+        "Several people use this server. You can open the .json files in the agents' folders and your own uploads."
     )
 
 

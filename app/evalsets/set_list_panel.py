@@ -28,8 +28,8 @@ def set_list(lines: Sequence[SetLine], failed: str | None) -> SetCommand | None:
     with st.container(key="sets_head", gap="xxsmall"):
         st.subheader("Eval sets", anchor=False)
         st.caption(
-            "Golden traces in the form that `adk eval` and `adk web` read. Open a set to look through its cases, to change "
-            "anything in them, and to play one again up to any step."
+            "Golden traces in the format of `adk eval` and `adk web`. Open a set to view and edit its cases, or to play one up to "
+            "any step."
         )
     if failed:
         problem("The eval set was not opened.", failed)
@@ -42,10 +42,10 @@ def set_list(lines: Sequence[SetLine], failed: str | None) -> SetCommand | None:
 
 def _found(lines: Sequence[SetLine]) -> SetCommand | None:
     if not lines:
-        st.markdown("**None yet**")
+        st.markdown("**No eval sets yet**")
         st.caption(
-            "There is no eval set in the agents' folders. Play a session with an agent and export it: the first export "
-            "makes the set. Or open one from elsewhere on the right."
+            "The agents' folders contain no eval set. Play a session and export it: the first export creates the set. Or open a "
+            "file on the right."
         )
         return None
     words = st.text_input(
@@ -58,12 +58,12 @@ def _found(lines: Sequence[SetLine]) -> SetCommand | None:
     wanted = (words or "").casefold().split()
     shown = [line for line in lines if _holds(line, wanted)]
     if not shown:
-        st.caption("No eval set has these words.")
+        st.caption("No matching eval sets.")
     asked: SetCommand | None = None
     for line in shown[:PAGE_SETS]:
         asked = _line(line) or asked
     if len(shown) > PAGE_SETS:
-        st.caption(f"and {len(shown) - PAGE_SETS} more; search for them")
+        st.caption(f"and {len(shown) - PAGE_SETS} more. Search to find them")
     return asked
 
 
@@ -100,7 +100,7 @@ def _day(seconds: float) -> str:
 
 
 def _other() -> SetCommand | None:
-    st.markdown("**Open another one**")
+    st.markdown("**Open another set**")
     path = st.text_input(
         "Path of an eval set on the server", key="set_path_typed", placeholder="path/to/set.evalset.json"
     )
@@ -108,16 +108,14 @@ def _other() -> SetCommand | None:
         "Open", key="set_open_typed", icon=":material/folder_open:", disabled=not (path or "").strip()
     )
     types = ["json", *(ending.removeprefix(".") for ending in IMPORTED)]
-    uploaded: Any = st.file_uploader("Or upload one", type=types, key="set_upload")
-    taken = uploaded is not None and st.button(
-        "Open the upload", key="set_open_upload", icon=":material/upload:"
-    )
+    uploaded: Any = st.file_uploader("Or upload a file", type=types, key="set_upload")
+    taken = uploaded is not None and st.button("Open upload", key="set_open_upload", icon=":material/upload:")
     if taken:
         return UploadSet(name=str(uploaded.name), content=uploaded.getvalue())
     if uploaded is None:
         st.caption(
-            "An upload stays with you until the server ends; what you change in it you download again. Of a session, a database or "
-            "a ZIP archive, the cases are imported."
+            "Only you see an upload, until the server stops. Download it to keep your changes. From a session, a database or a ZIP "
+            "archive, the cases are imported."
         )
     return OpenSet(path=path) if typed and path else None
 
@@ -141,7 +139,7 @@ def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> C
         from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before a set is broken
 
         st.caption(
-            "The doctor says what is wrong with it, and mends what can be mended. It opens as soon as it can be read."
+            "The doctor shows what is wrong and fixes what it can. The set opens as soon as the file can be read."
         )
         doctor_tab(workspaces().of(owner, path), facts_of(path))
     return asked
@@ -150,15 +148,15 @@ def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> C
 def _import(path: Path, what: str, failed: str | None) -> ImportFile | None:
     """Offer to import a file that is no eval set, but holds cases."""
     st.info(
-        f"This file is {what}, not an eval set. Its cases can be imported into one.", icon=":material/input:"
+        f"This file is {what}, not an eval set. You can import its cases into one.", icon=":material/input:"
     )
     if failed:
-        problem("It cannot be imported.", failed)
+        problem("The import failed.", failed)
     asked = st.button(
-        "Import as a new eval set",
+        "Import as new eval set",
         key="import_as_set",
         type="primary",
         icon=":material/library_add:",
-        help="The new set is written beside the file, with the tool responses as far as they are known. The file stays as it is",
+        help="Creates the set next to the file, with the known tool responses. The file stays unchanged",
     )
     return ImportFile(path=str(path)) if asked else None

@@ -61,10 +61,11 @@ def set_page(scene: SetContext, shown: Shown) -> SetCommand | None:
     """Draw the page; return what was asked for."""
     asked = _head(scene, saving=shown.saving)
     if scene.work.beside.trouble:
-        problem("What is recorded beside this set cannot be used.", scene.work.beside.trouble)
+        problem("The recording next to this set cannot be used.", scene.work.beside.trouble)
     if scene.work.beside.is_inside and scene.work.beside_identity is None:
         st.caption(
-            "The recording inside of this file is used, as no file lies beside it. The first change of it makes the file beside."
+            "There is no recording file next to this set, so the recording inside the set is used. The first change to it creates "
+            "the file."
         )
     asked = _restored(scene) or asked
     if shown.done:
@@ -76,13 +77,13 @@ def set_page(scene: SetContext, shown: Shown) -> SetCommand | None:
     if shown.saving:
         return save_page(scene, shown.failed) or asked
     if shown.failed:
-        problem("That did not work; nothing was changed.", shown.failed)
+        problem("The action failed. Nothing was changed.", shown.failed)
     if shown.case is not None:
         return case_page(scene, shown.case, shown.part) or asked
-    chosen = views("Part of the eval set", list(TABS), "set_tab")
+    chosen = views("Eval set: view", list(TABS), "set_tab")
     if scene.work.is_changed and chosen != next(iter(TABS)):
         st.info(
-            "This looks at the file as it was saved last; save your edits to have them in it.",
+            "This tab uses the saved file. Save your edits to include them.",
             icon=":material/edit:",
         )
     with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
@@ -101,12 +102,12 @@ def _restored(scene: SetContext) -> SetCommand | None:
             st.warning(f"Unsaved edits from {time} cannot be restored.", icon=":material/history:")
         else:
             st.info(f"Unsaved edits from {time} restored.", icon=":material/history:")
-        dropped = st.button("Discard them", key="set_discard", type="tertiary", icon=":material/delete:")
+        dropped = st.button("Discard edits", key="set_discard", type="tertiary", icon=":material/delete:")
     if left.problem:
         st.text(literal(left.problem))
     if left.body:
         st.download_button(
-            "Download them", data=left.body, file_name="edits.json", key="set_edits", on_click="ignore"
+            "Download edits", data=left.body, file_name="edits.json", key="set_edits", on_click="ignore"
         )
     return ReloadSet() if dropped else None
 
@@ -119,8 +120,8 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
         if work.is_changed:
             st.badge("Not saved", icon=":material/edit:", color="orange")
         if work.opened.old_text is not None:
-            words = "Saving writes it in today's form, and keeps a copy of the old one"
-            st.badge("Old form", icon=":material/history:", color="orange", help=words)
+            words = "Saving converts the file to the current format and keeps a copy of the old one"
+            st.badge("Old format", icon=":material/history:", color="orange", help=words)
         st.space("stretch")
         asked = _steps(work)
         st.download_button(
@@ -141,7 +142,7 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
             icon=":material/save:",
             type="primary",
             disabled=saving or not work.is_changed,
-            help="Shows what changes first",
+            help="Shows the changes before saving",
         ):
             asked = AskToSave()
     return asked
@@ -261,7 +262,7 @@ def save_page(scene: SetContext, failed: str | None) -> SetCommand | None:
         ):
             asked = SaveSet()
     if found.reordered:
-        st.caption("The cases stand in another order.")
+        st.caption("The order of the cases changed.")
     for place, change in enumerate(found.cases[:MOST_SHOWN]):
         _change(change, is_open=place == 0)
     if len(found.cases) > MOST_SHOWN:
@@ -272,8 +273,8 @@ def save_page(scene: SetContext, failed: str | None) -> SetCommand | None:
 def _count(found: Changes) -> str:
     count = len(found.cases)
     if not count:
-        return "Nothing is different from the file" if not found.reordered else "Another order"
-    return f"{count} case{'s' if count > 1 else ''} will be different"
+        return "No changes" if not found.reordered else "New order"
+    return f"{count} case{'s' if count > 1 else ''} will change"
 
 
 def _change(change: CaseChange, *, is_open: bool) -> None:
@@ -288,11 +289,11 @@ def _change(change: CaseChange, *, is_open: bool) -> None:
         with st.container(horizontal=True, gap="xsmall"):
             st.badge(change.kind, color=_COLORS[change.kind])  # type: ignore[arg-type] # the colours are those of badges
             if change.recorded:
-                st.badge("also in what is recorded beside it", color="gray")
+                st.badge("also changes the recording file", color="gray")
         shown = difference(*_trimmed(change.before, change.after))
         st.code(literal(shown.text), language="diff", wrap_lines=True)
         if shown.is_cut:
-            st.caption("Only the beginning of what is different is shown.")
+            st.caption("Only the start of the difference is shown.")
 
 
 def _trimmed(before: str, after: str) -> tuple[str, str]:
@@ -309,19 +310,17 @@ def _trimmed(before: str, after: str) -> tuple[str, str]:
 
 def conflict_page(both: Sequence[Conflict]) -> SetCommand | None:
     """Draw what to do where the file has changed meanwhile; return what was asked for."""
-    st.warning("The file was changed by somebody else since you opened it.", icon=":material/sync_problem:")
+    st.warning("The file changed on disk since you opened it.", icon=":material/sync_problem:")
     if both:
         st.caption(
-            "These cases were changed here and there. Choose whose each shall be; all others go together by themselves."
+            "These cases changed in both versions. Choose a version for each. All other changes are merged."
         )
     else:
-        st.caption("No case was changed here and there, so both go together.")
+        st.caption("No case changed in both versions. All changes can be merged.")
     mine = [conflict.key for conflict in both[:MOST_SHOWN] if _whose(conflict) == "Mine"]
     with st.container(horizontal=True, gap="xsmall", key="conflict_buttons"):
-        merged = st.button(
-            "Bring my edits onto it", key="conflict_merge", type="primary", icon=":material/merge:"
-        )
-        dropped = st.button("Drop my edits and reload", key="conflict_reload", icon=":material/refresh:")
+        merged = st.button("Merge my edits", key="conflict_merge", type="primary", icon=":material/merge:")
+        dropped = st.button("Discard edits and reload", key="conflict_reload", icon=":material/refresh:")
     if merged:
         return MergeSet(keep_mine=tuple(mine))
     return ReloadSet() if dropped else None
@@ -331,15 +330,15 @@ def _whose(conflict: Conflict) -> str:
     with st.container(border=True, gap="xsmall", key=f"conflict_{slug(conflict.key)}"):
         st.text(literal(conflict.eval_id))
         gone = (
-            " (deleted here)"
+            " (deleted in mine)"
             if conflict.mine is None
-            else " (deleted there)"
+            else " (deleted in theirs)"
             if conflict.theirs is None
             else ""
         )
-        st.caption(f"Changed here and there{gone}")
+        st.caption(f"Changed in both versions{gone}")
         chosen = st.segmented_control(
-            "Whose it shall be",
+            "Version to keep",
             ["Mine", "Theirs"],
             default="Theirs",
             required=True,
@@ -356,9 +355,9 @@ def replay_lines(lines: str, key: str) -> None:
         lines: What `evalset.recorded.recording_export.replay_lines` gives; it may name a file that somebody else named.
         key: The key of the folded part.
     """
-    with st.expander("Replay it without the real tools", key=key, icon=":material/replay:"):
+    with st.expander("Replay with recorded responses", key=key, icon=":material/replay:"):
         st.caption(
-            "Put these lines into the agent's module: `adk eval`, `adk web` and pytest then get the recorded answers, and no "
-            'real tool runs. With `models="recorded"` as well, no model is asked either.'
+            "Add these lines to the agent's module. `adk eval`, `adk web` and pytest then get the recorded responses, and no real "
+            'tool runs. With `models="recorded"`, no model is called either.'
         )
         st.code(literal(lines), language="python", wrap_lines=True)

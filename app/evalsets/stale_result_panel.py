@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOOK_AGAIN_SECONDS = 3.0
 """How often the page looks by itself whether another process has changed a file."""
 
-_UNSAVED = "the set has edits that are not saved"
+_UNSAVED = "the set has unsaved edits"
 
 
 def is_out_of_date(measured: Measured | None, *, unsaved: bool) -> bool:

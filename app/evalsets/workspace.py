@@ -115,10 +115,10 @@ class Workspaces:
         with self._lock:
             running = [each for each in self._benches.values() if each.run and not each.run.view().is_over]
             if workspace in running:
-                raise BusyError("This eval set is being evaluated already; stop that run first.")
+                raise BusyError("This eval set is already being evaluated. Stop that run first.")
             if len(running) >= MOST_RUNS:
                 raise BusyError(
-                    f"{len(running)} evaluations run on this server already. Wait until one is over, or stop one of yours."
+                    f"{len(running)} evaluations already run on this server. Wait until one ends, or stop one of yours."
                 )
             folder = Path(tempfile.mkdtemp(prefix="adk-eval-"))
             before, workspace.run = (

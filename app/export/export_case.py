@@ -232,7 +232,7 @@ def write(
 def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.EvalSetWriter, EvalCase]:
     """Build the case, and see that ADK's own loader reads it back equal from where it is going to be."""
     if not chosen.path.strip():
-        raise ValueError("There is no file to write to; give the path of an eval-set file.")
+        raise ValueError("No file given. Enter the path of an eval set file.")
     case = _built(session, chosen.form, chosen.eval_id)
     writer = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name)
     is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 DrawsDivergence: TypeAlias = Callable[["Divergence"], None]
 
 _LINES = (
-    "Put them at the end of the agent's module. `adk eval`, `adk web`, pytest and every `Runner` then get the recorded responses, and no "
-    "real tool runs."
+    "Add these lines to the end of the agent's module. `adk eval`, `adk web`, pytest and every `Runner` then get the "
+    "recorded responses. No real tool runs."
 )
 _REAL = (
-    "Without the lines above, `adk eval` runs the agent's real tools and models: what they change is changed, and the case passes only "
-    "where they respond as when it was recorded."
+    "Without the lines above, `adk eval` runs the agent's real tools and models. Their side effects are real, and the case "
+    "passes only if they respond as recorded."
 )
 
 
@@ -54,18 +54,18 @@ def exported(written: Written, shown: ExportView, differs: Sequence[str]) -> boo
         st.success(what, icon=":material/check_circle:")
         st.code(literal(written.path), language=None, wrap_lines=True)
         if written.converted_copy:
-            st.caption("The file was in ADK's old form and was converted; a copy of the old one is kept:")
+            st.caption("The file was in ADK's old format and was converted. A copy of the old file is kept:")
             st.code(literal(written.converted_copy), language=None, wrap_lines=True)
         if written.unrecorded:
-            problem("What the world answered was not kept beside it.", written.unrecorded)
+            problem("The recorded tool responses were not saved.", written.unrecorded)
         again = bool(written.environment) and _replay(shown.replay, shown.divergence)
         found = shown.replay.result if shown.replay is not None else None
         _commands(written, differs, tolerates=found is not None and bool(found.tolerances))
         st.button(
-            "Open it in its eval set",
+            "Open in eval set",
             key="export_open_set",
             icon=":material/checklist:",
-            help="There it can be edited. The session stays in the list on the left",
+            help="You can edit it there. The session stays in the list on the left",
             on_click=page_state.show_sets,
             args=(written.path, written.eval_id),
         )
@@ -76,8 +76,8 @@ def _replay(job: Job[Replayed] | None, draw: DrawsDivergence) -> bool:
     """Draw the replay; True when it shall be made again."""
     with st.container(gap="xsmall", key="export_verified"):
         if job is None:
-            st.caption("The case was not replayed yet.")
-            return _again("Replay it now")
+            st.caption("The case has not been replayed yet.")
+            return _again("Replay now")
         if job.state == "running":
             waiting(job, "export_replay")
             return False
@@ -92,8 +92,8 @@ def _tolerances(lines: Sequence[str]) -> None:
     if not lines:
         return
     st.caption(
-        "The agent's own code makes this anew in each run, though all answers are the same. It was kept as tolerances, which you can change "
-        "under Verify in the eval set:"
+        "The agent's code generates these values in each run, so they differ even with the same responses. They were saved as "
+        "tolerances. Change them under Verify in the eval set:"
     )
     for line in lines:
         st.text(literal(f"· {line}"))
@@ -114,8 +114,8 @@ def _outcome(replayed: Replayed, draw: DrawsDivergence) -> bool:
         return _again("Replay again")
     if case.status == "passed":
         st.success(
-            "**Verified**: replayed with the recorded responses, the agent makes the same calls, gives the same answers, and ends in "
-            "the same state.",
+            "**Verified**: replayed with the recorded responses, the agent makes the same calls, gives the same responses and ends "
+            "in the same state.",
             icon=":material/verified:",
         )
         return False
@@ -129,7 +129,7 @@ def _failed(case: CaseResult, draw: DrawsDivergence) -> None:
         problem("The case could not be replayed.", case.error)
         return
     st.error(
-        "Replayed with its own recording, the case does not give the same again.",
+        "The replay with the recorded responses differs from the case.",
         icon=":material/difference:",
     )
     run = next((each for each in case.runs if not each.passed), None)
@@ -158,13 +158,13 @@ def _commands(written: Written, differs: Sequence[str], *, tolerates: bool) -> N
     if written.environment and commands is not None:
         st.markdown("**Run it with ADK**")
         st.caption(
-            "ADK's own `adk eval`, with the recorded responses: no real tool runs, and no line of the agent changes."
+            "ADK's own `adk eval`, with the recorded responses. No real tool runs, and the agent's code stays unchanged."
             + (" The first line installs what `adk eval` needs." if commands.lacks_eval else "")
         )
         st.code(literal(commands.evaluate), language="bash", wrap_lines=True)
         with st.expander("As a pytest file", key="export_pytest", icon=":material/labs:"):
             st.caption(
-                "Writes a test file beside the set, which replays every recorded case without a key, and runs it for this case."
+                "Writes a test file next to the set that replays every recorded case without a key, and runs it for this case."
                 + (" The first line installs pytest." if commands.lacks_pytest else "")
             )
             st.code(literal(commands.pytest), language="bash", wrap_lines=True)
@@ -180,9 +180,9 @@ def _lines(written: Written, *, tolerates: bool) -> None:
         st.code(literal(written.replay), language="python", wrap_lines=True)
         if commands is not None and commands.plain:
             st.caption(
-                "Then plain `adk eval` passes as well, with criteria that heed the tolerances of this case:"
+                "Plain `adk eval` then passes too, with criteria that apply the tolerances of this case:"
                 if tolerates
-                else "Then plain `adk eval` passes as well:"
+                else "Plain `adk eval` then passes too:"
             )
             st.code(
                 literal(commands.tolerant if tolerates else commands.plain), language="bash", wrap_lines=True
@@ -190,7 +190,7 @@ def _lines(written: Written, *, tolerates: bool) -> None:
 
 
 def _real_tools(written: Written, differs: Sequence[str]) -> None:
-    with st.expander("adk eval with the real tools", key="export_real_tools", icon=":material/warning:"):
+    with st.expander("adk eval with real tools", key="export_real_tools", icon=":material/warning:"):
         st.caption(_REAL)
         for sentence in differs:
             st.text(literal(f"\u00b7 {sentence}"))
@@ -198,23 +198,22 @@ def _real_tools(written: Written, differs: Sequence[str]) -> None:
         if plain:
             st.code(literal(plain), language="bash", wrap_lines=True)
         else:
-            st.caption("`adk eval` itself cannot load this agent: it takes a folder with an `__init__.py`.")
+            st.caption("`adk eval` cannot load this agent. It needs a folder with an `__init__.py`.")
 
 
 # A session as a script: a look at it, and the download.
 
 
 Agent: TypeAlias = Literal["moves", "model"]
-_AGENTS: dict[Agent, str] = {"moves": "Its moves, word by word", "model": "Played by its own model"}
+_AGENTS: dict[Agent, str] = {"moves": "This script", "model": "Its model"}
 _COLUMNS = (1.35, 1)
-_PLAY_IT = (
-    "Change a line and play it again: here on the start page, or with `golden-trace run AGENT --script FILE "
-    "--out SET`."
+_PLAY_IT = "Edit a line and play it again: on the start page, or with `golden-trace run AGENT --script FILE --out SET`."
+_NO_TRACE_YET = (
+    "No golden trace yet. It ends with the agent's final response, which this session does not have."
 )
-_NO_TRACE_YET = "There is no golden trace yet: it ends with the agent's final answer, and this session has not come to one."
 _SO_FAR = (
-    "You can download what was done so far as a script: a file that plays these steps again, the same answers included, "
-    "and then asks you what comes next. Keep it beside a bug report, try other answers in it, or go on from it another day."
+    "You can download the session so far as a script. The file replays these steps with the same responses, then asks you "
+    "what comes next. Attach it to a bug report, try other responses, or continue later."
 )
 
 
@@ -227,7 +226,7 @@ def script_export(kept: Kept, name: str, written: Callable[[Agent], str]) -> Non
         written: Gives the script; a ValueError says why there is none.
     """
     body = st.expander(
-        "Download as a script", icon=":material/description:", key="export_script", on_change="rerun"
+        "Download as script", icon=":material/description:", key="export_script", on_change="rerun"
     )
     if not body.open:
         return
@@ -253,7 +252,7 @@ def script_so_far(kept: Kept, name: str, written: Callable[[Agent], str]) -> Non
                     _download_script(name, text, is_main=True)
                 st.caption(_PLAY_IT)
     with left:
-        _head("export_script", "The session so far, as a script")
+        _head("export_script", "Script of the session so far")
         with pane("export_case"):
             if text is not None:
                 st.code(literal(text), language="yaml", wrap_lines=True)
@@ -268,7 +267,7 @@ def _head(key: str, title: str) -> None:
 
 def _whose_moves(kept: Kept) -> Agent:
     chosen = st.segmented_control(
-        "The agent",
+        "Agent responses come from",
         list(_AGENTS),
         format_func=_AGENTS.__getitem__,
         required=True,
@@ -282,13 +281,13 @@ def _text(agent: Agent, written: Callable[[Agent], str]) -> str | None:
     try:
         return written(agent)
     except ValueError as error:  # a ScriptError
-        problem("This session cannot be made a script.", str(error))
+        problem("This session cannot be exported as a script.", str(error))
         return None
 
 
 def _download_script(name: str, text: str, *, is_main: bool) -> None:
     st.download_button(
-        "Download the script",
+        "Download script",
         data=text,
         file_name=f"{name or 'session'}.script.yaml",
         mime="application/yaml",
@@ -390,7 +389,7 @@ def _of_trace(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: b
 
 def _case(view: str, shown: ExportView) -> None:
     if shown.result is None:
-        problem("There is no case to show.", shown.refused or "")
+        problem("No case to show.", shown.refused or "")
     elif view == "Case JSON":
         st.code(literal(shown.result.text), language="json", wrap_lines=True)
     else:
@@ -402,7 +401,7 @@ def _outline(result: Exportable) -> None:
     for number, turn in enumerate(outline(result.case), start=1):
         with st.container(gap="xsmall", key=f"outline_{number}"):
             st.markdown(f"**Turn {number}**")
-            st.caption("The user asks")
+            st.caption("User")
             st.text(literal(turn.asked))
             st.caption(f"{len(turn.calls)} tool call{'' if len(turn.calls) == 1 else 's'}")
             if turn.calls:
@@ -412,12 +411,12 @@ def _outline(result: Exportable) -> None:
                     column_config={"tool": st.column_config.TextColumn(width="small")},
                     alt="Tool calls of the turn with their responses",
                 )
-            st.caption("The agent answers")
+            st.caption("Agent")
             st.text(literal(turn.answered))
     started = result.case.session_input.state if result.case.session_input else {}
     for title, value in (
-        ("State at the start", started),
-        ("State at the end", result.case.final_session_state),
+        ("Initial state", started),
+        ("Final state", result.case.final_session_state),
     ):
         if value:
             st.caption(title)
@@ -430,30 +429,30 @@ def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool)
     with place():
         if shown.of_scenario and shown.result is not None:
             st.info(
-                "The scenario is frozen: the case holds what was said, word by word, and `adk eval` says it again without a model "
-                "for the user.",
+                "The scenario is frozen: the case contains the messages that were sent. `adk eval` repeats them without a model for "
+                "the user.",
                 icon=":material/ac_unit:",
             )
     st.segmented_control(
-        "Steps are kept as",
+        "Step format",
         list(_FORMS),
         format_func=_FORMS.__getitem__,
         required=True,
         key=kept.widget("export_form", "intermediate_data"),
-        help="Intermediate data lists calls, responses and texts; invocation events keep them in their order. "
-        "`adk eval` reads both.",
+        help="Intermediate data lists calls, responses and texts separately. Invocation events keep their order. `adk eval` reads "
+        "both.",
     )
     st.text_input("Eval id", key=kept.widget("export_eval_id", chosen.eval_id))
     if may_write:
         st.text_input(
-            "Eval-set file",
+            "Eval set file",
             key=kept.widget("export_path", chosen.path),
-            help="Created where it is not there yet; other cases in it stay as they are",
+            help="Created if it does not exist. Other cases in it stay unchanged",
         )
     with place():
         if may_write and is_among_data(chosen.path):
             st.caption(
-                "The eval sets of the demo agents are kept among your data. Any other path works as well."
+                "Eval sets of the demo agents are stored in your data folder. Any other path works too."
             )
     asked = _buttons(chosen, shown, may_write=may_write)
     script_export(kept, chosen.eval_id, shown.script)
@@ -478,7 +477,7 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
         _download(chosen, result)
         with st.popover("More", icon=":material/more_horiz:", key="export_copy", disabled=result is None):
             _archive(chosen, result)
-            st.caption("An eval set with this case; copy it with the button in its corner")
+            st.caption("An eval set with this case. Copy it with the button in its corner")
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
@@ -498,14 +497,14 @@ def _download(chosen: ExportForm, result: Exportable | None) -> None:
         icon=":material/download:",
         on_click="ignore",
         disabled=result is None,
-        help="An eval set with this case and what was recorded in it, confirmations too. ADK reads it and passes over the recording",
+        help="An eval set with this case and its recording, confirmations included. ADK loads it and ignores the recording",
     )
 
 
 def _archive(chosen: ExportForm, result: Exportable | None) -> None:
     """Offer the case with what the world answered in it."""
     st.download_button(
-        "Download with its world",
+        "Download with recording",
         data=result.archive if result else b"",
         file_name=f"{chosen.eval_id or 'golden_trace'}.zip",
         mime="application/zip",
@@ -513,7 +512,7 @@ def _archive(chosen: ExportForm, result: Exportable | None) -> None:
         icon=":material/folder_zip:",
         on_click="ignore",
         disabled=result is None or not result.archive,
-        help="The eval set and what the world answered, confirmations too, side by side: replayed with it, no real tool runs",
+        help="The eval set and its recorded tool responses and confirmations as two files. A replay with them runs no real tool",
     )
 
 
@@ -523,9 +522,9 @@ def _checks(shown: ExportView) -> None:
     if shown.result.misread is None:
         st.success("Checked: ADK loads this case unchanged.", icon=":material/verified:")
     else:
-        problem("ADK's own loader does not read this case back equal.", shown.result.misread)
+        problem("ADK does not load this case unchanged.", shown.result.misread)
     if shown.result.warnings and shown.written is None:
         with st.container(gap="xsmall", key="export_warnings", border=True):
-            st.badge("With the real tools, adk eval will differ", icon=":material/info:", color="orange")
+            st.badge("adk eval with real tools will differ", icon=":material/info:", color="orange")
             for sentence in shown.result.warnings:
                 st.text(literal(sentence))

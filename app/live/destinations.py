@@ -63,5 +63,5 @@ def check_place(path: str, owner: str, config: SimulatedAgentConfig) -> None:
         raise ValueError(f"{path!r} is not a valid file path: {error}") from error
     if wanted.suffix != ".json" or not wanted.is_relative_to(folder):
         raise ValueError(
-            f"This server has several users, so eval sets can only be written to the agent's folder, as .json files: {folder}"
+            f"Several people use this server, so eval sets can only be written to the agent's folder, as .json files: {folder}"
         )

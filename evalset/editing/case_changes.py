@@ -53,7 +53,7 @@ def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - 
             return _set_text(case, edit)
         case SetValue():
             if not edit.where and not isinstance(edit.value, dict):
-                raise EditError("a case is a JSON object")
+                raise EditError("a case must be a JSON object")
             return put(case, edit.where, copied(edit.value))
         case RemoveValue():
             _there(case, edit.where)
@@ -85,27 +85,27 @@ def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - 
 def _set_text(case: Case, edit: SetText) -> Case:
     value = _there(case, edit.where)
     if not is_plain_text(value):
-        raise EditError(f"{named(edit.where)} is more than one text; edit it as JSON")
+        raise EditError(f"{named(edit.where)} is not a single text; edit it as JSON")
     return put(case, edit.where, with_text(value, edit.text))
 
 
 def _there(case: Case, where: Where) -> Any:
     value = at(case, where)
     if value is ABSENT:
-        raise EditError(f"there is no {named(where)}")
+        raise EditError(f"{named(where)} does not exist")
     return value
 
 
 def _seen(case: Case, where: Where) -> tuple[list[CallSeen], int]:
     """Return the calls of the turn to which a place belongs, and which of them stands there."""
     if len(where) < 2 or where[0] != "conversation" or not isinstance(where[1], int):  # noqa: PLR2004 - a turn's place
-        raise EditError(f"{named(where)} is no call")
+        raise EditError(f"{named(where)} is not a call")
     if not 0 <= where[1] < len(turns_of(case)):
-        raise EditError(f"there is no {named(where[:2])}")
+        raise EditError(f"{named(where[:2])} does not exist")
     calls = calls_of(case, where[1])
     place = next((number for number, seen in enumerate(calls) if seen.call.where == where), None)
     if place is None:
-        raise EditError(f"{named(where)} is no call")
+        raise EditError(f"{named(where)} is not a call")
     return calls, place
 
 
@@ -122,7 +122,9 @@ def _move_call(case: Case, edit: MoveCall) -> Case:
     calls, place = _seen(case, edit.where)
     other = place + edit.by
     if not 0 <= other < len(calls):
-        raise EditError(f"{named(edit.where)} is the {'first' if edit.by < 0 else 'last'} call of its turn")
+        raise EditError(
+            f"{named(edit.where)} is already the {'first' if edit.by < 0 else 'last'} call of its turn"
+        )
     one, two = calls[place], calls[other]
     made = put(put(case, one.call.where, two.call.value), two.call.where, one.call.value)
     if len(one.answers) == len(two.answers):
@@ -159,7 +161,7 @@ def _without_part(case: Case, where: Where) -> Case:
 
 def _add_call(case: Case, edit: AddCall) -> Case:
     if not 0 <= edit.turn < len(turns_of(case)):
-        raise EditError(f"there is no turn {edit.turn + 1}")
+        raise EditError(f"turn {edit.turn + 1} does not exist")
     made: Case = copied(case)
     turn = turns_of(made)[edit.turn]
     taken = {seen.call.call_id for seen in calls_of(case, edit.turn)}
@@ -195,14 +197,14 @@ def _append(held: dict[str, Any], name: str, value: Any) -> None:
 def _with_turns(case: Case, edit: MoveTurn | RemoveTurn) -> Case:
     turns = list(turns_of(case))
     if not 0 <= edit.turn < len(turns):
-        raise EditError(f"there is no turn {edit.turn + 1}")
+        raise EditError(f"turn {edit.turn + 1} does not exist")
     if isinstance(edit, RemoveTurn):
         if len(turns) == 1:
-            raise EditError("a case has at least one turn; delete the case")
+            raise EditError("a case needs at least one turn; delete the case instead")
         del turns[edit.turn]
     else:
         other = edit.turn + edit.by
         if not 0 <= other < len(turns):
-            raise EditError(f"turn {edit.turn + 1} is the {'first' if edit.by < 0 else 'last'} one")
+            raise EditError(f"turn {edit.turn + 1} is already the {'first' if edit.by < 0 else 'last'} one")
         turns[edit.turn], turns[other] = turns[other], turns[edit.turn]
     return put(case, ("conversation",), copied(turns))

@@ -225,11 +225,11 @@ def words_of(edit: Edit) -> str:  # noqa: PLR0911 - one line for each kind
 
 
 _PLACES = {
-    "user_content": "the query",
+    "user_content": "the user message",
     "final_response": "the final response",
     "rubrics": "the rubrics",
-    "session_input": "the state at the start",
-    "final_session_state": "the state at the end",
+    "session_input": "the initial state",
+    "final_session_state": "the final state",
     "conversation_scenario": "the scenario",
 }
 
@@ -238,7 +238,7 @@ def _of_place(edit: Any) -> str:
     if isinstance(edit, SetCall):
         return "Edit a call"
     if isinstance(edit, SetResponse):
-        return "Edit an answer"
+        return "Edit a response"
     named = next((words for step, words in _PLACES.items() if step in edit.where), None)
     verb = "Remove" if isinstance(edit, RemoveValue) else "Edit"
-    return f"{verb} {named or ('what the agent says' if edit.where else 'the JSON of the case')}"
+    return f"{verb} {named or ('an agent text' if edit.where else 'the case JSON')}"

@@ -90,7 +90,7 @@ def put(case: Case, where: Where, value: Any) -> Case:
         else:
             held[last] = value
     elif not isinstance(held, dict):
-        raise EditError(f"{named(where[:-1])} is no object")
+        raise EditError(f"{named(where[:-1])} is not an object")
     elif value is ABSENT:
         held.pop(key_of(held, last), None)
     else:
@@ -101,10 +101,10 @@ def put(case: Case, where: Where, value: Any) -> Case:
 def _step(held: Any, step: str | int, so_far: Where) -> Any:
     if isinstance(step, int):
         if not isinstance(held, list) or not 0 <= step < len(held):
-            raise EditError(f"there is no {named(so_far)}")
+            raise EditError(f"{named(so_far)} does not exist")
         return held[step]
     if not isinstance(held, dict):
-        raise EditError(f"{named(so_far[:-1])} is no object")
+        raise EditError(f"{named(so_far[:-1])} is not an object")
     key = key_of(held, step)
     if held.get(key) is None:
         held[key] = {}

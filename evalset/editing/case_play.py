@@ -50,7 +50,7 @@ def case_until(case: Case, turn: int, steps: int) -> Case:
         EditError: The case has no such turn.
     """
     if not 0 <= turn < len(turns_of(case)):
-        raise EditError(f"there is no turn {turn + 1}")
+        raise EditError(f"turn {turn + 1} does not exist")
     made = put(case, ("conversation",), turns_of(case)[: turn + 1])
     gone = steps_of(case, turn)[max(1, steps) :]
     for step in sorted(gone, key=_place, reverse=True):
@@ -100,7 +100,7 @@ def script_until(
         beginning = EvalCase.model_validate(case_until(case, turn, steps))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise EditError(f"ADK does not read the case: {first['msg']}") from None
+        raise EditError(f"ADK cannot load the case: {first['msg']}") from None
     if recorded is None or len(recorded.turns) != len(turns_of(case)):
         return script_of_case(beginning, nested)
     made = script_of_case(with_confirmations(beginning, recorded), nested)

@@ -120,7 +120,7 @@ def _read(path: Path) -> tuple[bytes, Identity]:
                     return text, before
     except OSError as error:
         raise EvalSetError(path, f"cannot be opened: {error.strerror or error}") from error
-    raise EvalSetError(path, "keeps changing; another program is writing it. Try again when it is done")
+    raise EvalSetError(path, "keeps changing because another program is writing it. Try again later")
 
 
 def _converted(path: Path, text: bytes) -> bytes | None:
@@ -155,7 +155,7 @@ def _checked_cases(path: Path, text: bytes) -> tuple[tuple[CaseRow, ...], Sequen
 
 def _read_cases(text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:
     if text.startswith(codecs.BOM_UTF8):
-        raise ValueError("ADK's loader reads no byte order mark")
+        raise ValueError("ADK does not load a file with a byte order mark")
     stream = JsonStream(BytesIO(text), constants=True)
     found: list[tuple[tuple[CaseRow, ...], Sequence[Span]]] = []
     has_id = False
@@ -168,7 +168,7 @@ def _read_cases(text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:
             stream.skip()
     stream.end()
     if not has_id or len(found) != 1:
-        raise ValueError(f"it has no {SET_ID}, no {CASES}, or two lists of them")
+        raise ValueError(f"expected one {SET_ID} and exactly one list of {CASES}")
     return found[0]
 
 
@@ -180,7 +180,7 @@ def _listed_cases(stream: JsonStream) -> tuple[tuple[CaseRow, ...], Sequence[Spa
         stream.peek()
         start, case = stream.place, stream.value()
         if not isinstance(case, dict) or not isinstance(field(case, "eval_id"), str):
-            raise ValueError("an entry is no case")  # noqa: TRY004 - as all that makes it no eval set
+            raise ValueError("an entry is not a case")  # noqa: TRY004 - as all that makes it no eval set
         row = row_of("", case)
         key = row.eval_id if row.eval_id not in taken else unlike(row.eval_id, taken)
         taken.add(key)

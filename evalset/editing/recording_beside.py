@@ -115,10 +115,10 @@ def _check(path: Path, text: bytes) -> None:
         return
     head = text[: 1 << 12]
     if b'"format"' not in head or b"golden-trace-studio/environment" not in head:
-        raise RecordedEnvironmentError(path, "this is no recorded environment")
+        raise RecordedEnvironmentError(path, "this is not a recorded environment")
     try:
         # An object whose members are all ignored: the whole text is parsed, and nothing of it is held.
         SchemaValidator(core_schema.typed_dict_schema({})).validate_json(text.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise RecordedEnvironmentError(path, f"it is no JSON object: {first['msg']}") from error
+        raise RecordedEnvironmentError(path, f"it is not a JSON object: {first['msg']}") from error

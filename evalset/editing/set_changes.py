@@ -110,7 +110,7 @@ def _changed(work: SetWork, key: str) -> CaseChange | None:
         key=key,
         eval_id=_eval_id(now.case),
         kind="changed",
-        words=tuple(words) or ("what is recorded",),
+        words=tuple(words) or ("recording",),
         before=_with_note(then),
         after=_with_note(now),
         recorded=then.recorded != now.recorded or then.note != now.note,
@@ -127,18 +127,18 @@ def _with_note(held: Held) -> str:
 def differences(then: Case, now: Case) -> Iterator[str]:
     """Name what is different between two forms of a case, turn by turn."""
     if _eval_id(then) != _eval_id(now):
-        yield f"eval id, was {_eval_id(then)}"
+        yield f"eval id (was {_eval_id(then)})"
     before, after = turns_of(then), turns_of(now)
     if len(before) != len(after):
-        yield f"{len(after)} turns, were {len(before)}"
+        yield f"turns: {len(before)} → {len(after)}"
     for number in range(min(len(before), len(after))):
         if not is_same(before[number], after[number]):
             yield from (f"turn {number + 1}: {words}" for words in _of_turn(then, now, number))
     named = {
         "rubrics": "rubrics",
-        "final_session_state": "state at the end",
+        "final_session_state": "final state",
         "conversation_scenario": "scenario",
-        "session_input": "state at the start",
+        "session_input": "initial state",
     }
     for name, words in named.items():
         if not _alike(at(then, (name,)), at(now, (name,))):
@@ -164,7 +164,7 @@ def _of_turn(then: Case, now: Case, number: int) -> Iterator[str]:
     before, after = steps_of(then, number), steps_of(now, number)
     if [_place(step) for step in before] != [_place(step) for step in after]:
         calls = [sum(step.kind == "call" for step in steps) for steps in (before, after)]
-        yield f"{calls[1]} calls, were {calls[0]}" if calls[0] != calls[1] else "its steps"
+        yield f"calls: {calls[0]} → {calls[1]}" if calls[0] != calls[1] else "steps"
         return
     found = [
         _words(step) for step, was in zip(after, before, strict=True) if not is_same(step.value, was.value)
@@ -172,7 +172,7 @@ def _of_turn(then: Case, now: Case, number: int) -> Iterator[str]:
     rubrics = [at(case, ("conversation", number, "rubrics")) for case in (then, now)]
     if not _alike(*rubrics):
         found.append("rubrics")
-    yield from found or ["its JSON"]
+    yield from found or ["JSON"]
 
 
 def _place(step: Step) -> tuple[str, Any]:
@@ -182,12 +182,12 @@ def _place(step: Step) -> tuple[str, Any]:
 def _words(step: Step) -> str:
     match step.kind:
         case "query":
-            return "query"
+            return "user message"
         case "call":
-            return f"call of {step.name}"
+            return f"call {step.name}"
         case "response":
-            return f"answer of {step.name}"
+            return f"response of {step.name}"
         case "final":
             return "final response"
         case "text":
-            return "what the agent says on the way"
+            return "agent text"

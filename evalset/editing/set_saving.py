@@ -81,7 +81,7 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
     touched = touched_keys(work, state)
     check(work, state, touched)
     if work.beside.trouble and (_recorded_changes(work, state) or _note_changes(work, state)):
-        raise EvalSetError(path, f"what lies beside it cannot be changed with it: {work.beside.trouble}")
+        raise EvalSetError(path, f"the recording file next to it cannot be updated: {work.beside.trouble}")
     target = Path(os.path.realpath(path))
     try:
         with lock(lock_path(target), _PATIENCE_SECONDS):
@@ -97,10 +97,10 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
             identity = identity_of(target.stat())
             sync_folder(target.parent)
     except LockTimeoutError as error:
-        reason = f"another program has been writing it for {_PATIENCE_SECONDS:g} seconds; nothing was written"
+        reason = f"another program has been writing it for {_PATIENCE_SECONDS:g} s; nothing was written"
         raise EvalSetError(path, reason) from error
     except OSError as error:
-        raise EvalSetError(path, f"the system refused: {error.strerror or error}") from error
+        raise EvalSetError(path, f"cannot be written: {error.strerror or error}") from error
     return _finish(work, state, identity, Saved(path=path, cases=len(touched), converted_copy=copy))
 
 
@@ -129,9 +129,9 @@ def _check_unchanged(work: SetWork, target: Path) -> None:
         gone = not target.exists()
         raise ChangedOnDiskError(
             work.opened.path,
-            "is not there any more; nothing was written"
+            "no longer exists; nothing was written"
             if gone
-            else "was changed by somebody else since it was opened; nothing was written",
+            else "changed on disk since it was opened; nothing was written",
         )
 
 
@@ -191,7 +191,7 @@ def _check_keys(opened: OpenedSet, key: str) -> None:
         names = [name for name, _ in pairs]
         if len(set(names)) < len(names):
             twice = next(name for place, name in enumerate(names) if name in names[:place])
-            reason = f"case {key!r}: {twice!r} stands twice in one object, and only one of the two would stay"
+            reason = f"case {key!r}: the key {twice!r} occurs twice in one object, and saving would keep only one of them"
             raise InvalidCaseError(opened.path, key, reason)
 
     json.loads(opened.raw(key), object_pairs_hook=checked)

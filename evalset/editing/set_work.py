@@ -103,7 +103,7 @@ class SetWork:
         if found is not None:
             return found
         if key not in self.opened.places:
-            raise EditError(f"there is no case {key!r}")
+            raise EditError(f"case {key!r} does not exist")
         row = self.opened.rows[self.opened.places[key]]
         is_first = row.key == row.eval_id
         recorded = self.beside.case(row.eval_id) if is_first else None
@@ -129,7 +129,7 @@ class SetWork:
         if found is not None:
             return row_of(key, found.case)
         if key not in self.opened.places:
-            raise EditError(f"there is no case {key!r}")
+            raise EditError(f"case {key!r} does not exist")
         return self.opened.rows[self.opened.places[key]]
 
     def rows(self) -> list[CaseRow]:
@@ -241,7 +241,7 @@ class SetWork:
 
     def _of(self, key: str) -> Held:
         if key not in _members(self.state.order):
-            raise EditError(f"there is no case {key!r}")
+            raise EditError(f"case {key!r} does not exist")
         return self.held(key)
 
     def _with_new(self, new: Held, eval_id: str, to: int | None) -> State:
@@ -255,7 +255,7 @@ class SetWork:
         if flaw := flaw_of_eval_id(eval_id):
             raise EditError(flaw)
         if any(row.eval_id == eval_id and row.key != but for row in self.rows()):
-            raise EditError(f"the set holds a case with the eval id {eval_id!r} already")
+            raise EditError(f"the set already contains a case with the eval id {eval_id!r}")
 
     # ------------------------------------------------------------ saving
 

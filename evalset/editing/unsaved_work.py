@@ -86,7 +86,7 @@ def restored_work(path: Path, kept: KeptWork) -> tuple[SetWork | None, dict[str,
         work = SetWork(opened_as(path, kept.base, identity), _beside(path, kept.beside))
         work.replay(found.edits, found.at, found.saved)
     except (JsonTextError, ValidationError, EditError, EvalSetError) as error:
-        raise RestoreError(path, f"its unsaved edits cannot be restored: {error}") from error
+        raise RestoreError(path, f"the unsaved edits cannot be restored: {error}") from error
     return work, found.texts
 
 

@@ -13,10 +13,10 @@ Kind: TypeAlias = Literal["plain", "trajectory", "judge", "rubrics", "hallucinat
 Needs: TypeAlias = Literal["nothing", "judge", "vertex"]
 
 NEEDS: Mapping[Needs, str] = {
-    "nothing": "Runs on this machine alone.",
-    "judge": "Asks a model: its key has to be set (`GOOGLE_API_KEY` for Gemini), and each turn is asked about several times.",
+    "nothing": "Runs locally.",
+    "judge": "Calls a model several times for each turn. Needs its key (`GOOGLE_API_KEY` for Gemini).",
     "vertex": (
-        "Asks Vertex AI: needs `GOOGLE_API_KEY`, or `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION` with a login."
+        "Calls Vertex AI. Needs `GOOGLE_API_KEY`, or `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION` with a login."
     ),
 }
 """What a metric needs, in a sentence each."""
@@ -52,42 +52,42 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion(
         name="tool_trajectory_avg_score",
         title="Tool calls",
-        sentence="The tools are called as in the golden trace.",
+        sentence="The tool calls match the golden trace.",
         kind="trajectory",
         usual=1.0,
     ),
     Criterion(
         name="response_match_score",
-        title="Words of the response",
+        title="Response wording",
         sentence="The final response shares its words with the golden one (ROUGE-1).",
     ),
     Criterion(
         name="final_response_match_v2",
-        title="Meaning of the response",
-        sentence="A judge finds that the final response says the same as the golden one.",
+        title="Response meaning",
+        sentence="A judge model checks that the final response means the same as the golden one.",
         kind="judge",
         needs="judge",
     ),
     Criterion(
         name="rubric_based_final_response_quality_v1",
-        title="Response by rubrics",
-        sentence="A judge finds that the final response fulfils your rubrics.",
+        title="Response rubrics",
+        sentence="A judge model checks the final response against your rubrics.",
         kind="rubrics",
         needs="judge",
         rubric_type="FINAL_RESPONSE_QUALITY",
     ),
     Criterion(
         name="rubric_based_tool_use_quality_v1",
-        title="Tool use by rubrics",
-        sentence="A judge finds that the tools are used as your rubrics want.",
+        title="Tool use rubrics",
+        sentence="A judge model checks the tool use against your rubrics.",
         kind="rubrics",
         needs="judge",
         rubric_type="TOOL_USE_QUALITY",
     ),
     Criterion(
         name="rubric_based_multi_turn_trajectory_quality_v1",
-        title="Conversation by rubrics",
-        sentence="A judge finds that the whole conversation fulfils your rubrics.",
+        title="Conversation rubrics",
+        sentence="A judge model checks the whole conversation against your rubrics.",
         kind="rubrics",
         needs="judge",
         rubric_type="TRAJECTORY_QUALITY",
@@ -95,21 +95,21 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion(
         name="hallucinations_v1",
         title="Hallucinations",
-        sentence="A judge finds each claim of the response backed by what the tools said.",
+        sentence="A judge model checks that tool responses support each claim of the response.",
         kind="hallucinations",
         needs="judge",
     ),
     Criterion(
         name="per_turn_user_simulator_quality_v1",
         title="Simulated user",
-        sentence="A judge finds each message of the simulated user in line with its scenario.",
+        sentence="A judge model checks each message of the simulated user against its scenario.",
         kind="user_simulator",
         needs="judge",
     ),
     Criterion(name="safety_v1", title="Safety", sentence="The final response is harmless.", needs="vertex"),
     Criterion(
         name="response_evaluation_score",
-        title="Coherence of the response",
+        title="Response coherence",
         sentence="The final response is coherent, from 1 to 5.",
         needs="vertex",
         usual=3.5,
@@ -119,19 +119,19 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion(
         name="multi_turn_task_success_v1",
         title="Task success",
-        sentence="The goals of the conversation were reached; no golden trace is needed.",
+        sentence="The goals of the conversation were reached. Needs no golden trace.",
         needs="vertex",
     ),
     Criterion(
         name="multi_turn_trajectory_quality_v1",
-        title="Way of the conversation",
-        sentence="The way to the goals of the conversation was a good one; no golden trace is needed.",
+        title="Conversation trajectory",
+        sentence="The steps toward the goals of the conversation were good. Needs no golden trace.",
         needs="vertex",
     ),
     Criterion(
         name="multi_turn_tool_use_quality_v1",
-        title="Tool use in the conversation",
-        sentence="The calls of the whole conversation were good ones; no golden trace is needed.",
+        title="Conversation tool use",
+        sentence="The tool calls of the whole conversation were good. Needs no golden trace.",
         needs="vertex",
     ),
 )

@@ -33,7 +33,7 @@ CLASSES: Mapping[Kind, type[BaseCriterion]] = {
 """What ADK's evaluators read a criterion with."""
 
 _MATCH_TYPE = (["match_type"], ["matchType"])
-_MATCH_TYPES = f"has to be one of {', '.join(ToolTrajectoryCriterion.MatchType.__members__)}"
+_MATCH_TYPES = f"must be one of {', '.join(ToolTrajectoryCriterion.MatchType.__members__)}"
 
 
 class Flaw(Value):
@@ -56,12 +56,12 @@ def _criteria(document: JsonObject) -> Iterator[Flaw]:
     found = value_at(document, ("criteria",))
     if found is not None and not isinstance(found, dict):
         yield Flaw(
-            severity="error", place="criteria", sentence="has to be an object: a criterion for each metric"
+            severity="error", place="criteria", sentence="must be an object with a criterion for each metric"
         )
         return
     if not found:
         yield Flaw(
-            severity="error", place="criteria", sentence="names no metric, so every case counts as failed"
+            severity="error", place="criteria", sentence="contains no metric, so every case counts as failed"
         )
         return
     own = custom_metrics(document)
@@ -77,18 +77,18 @@ def _criterion(
         yield Flaw(
             severity="error",
             place=place,
-            sentence="is always reported and takes no threshold; naming it makes `adk eval` fail",
+            sentence="is always reported and takes no threshold; as a criterion it makes `adk eval` fail",
         )
         return
     if known is None and name not in own:
         yield Flaw(
             severity="error",
             place=place,
-            sentence="ADK knows no metric of this name; a metric of your own needs its function in `custom_metrics`",
+            sentence="ADK has no metric with this name; a custom metric needs its function in `custom_metrics`",
         )
     if isinstance(said, bool) or not isinstance(said, (int, float, dict)):
         yield Flaw(
-            severity="error", place=place, sentence="has to be a number, or an object with a `threshold`"
+            severity="error", place=place, sentence="must be a number, or an object with a `threshold`"
         )
         return
     if isinstance(said, dict):
@@ -104,7 +104,7 @@ def _criterion(
         yield Flaw(
             severity="warning",
             place=f"{place}.rubrics",
-            sentence=f"there is none, so only cases with rubrics of the type {known.rubric_type} get a score",
+            sentence=f"there are none, so only cases with rubrics of type {known.rubric_type} get a score",
         )
 
 
@@ -130,12 +130,12 @@ def _rubrics(said: Mapping[str, Any], place: str) -> Iterator[Flaw]:
             yield Flaw(
                 severity="error",
                 place=f"{place}.rubrics[{number}]",
-                sentence=f"the id {rubric_id!r} is taken by a rubric before it",
+                sentence=f"the id {rubric_id!r} is already used by an earlier rubric",
             )
         seen.add(rubric_id)
         if not value_at(rubric, ("rubric_content", "text_property")):
             yield Flaw(
-                severity="error", place=f"{place}.rubrics[{number}]", sentence="does not say what it wants"
+                severity="error", place=f"{place}.rubrics[{number}]", sentence="has no `text_property`"
             )
 
 
@@ -148,7 +148,7 @@ def _custom(document: JsonObject) -> Iterator[Flaw]:
             yield Flaw(
                 severity="error",
                 place=f"{place}.code_config.name",
-                sentence=f"{path!r} is no path of a function: `package.module.function`",
+                sentence=f"{path!r} is not a function path like `package.module.function`",
             )
         if isinstance(criteria, dict) and name not in criteria:
             yield Flaw(
@@ -217,5 +217,5 @@ def _unread(model: type[BaseModel], said: Mapping[str, Any], place: str) -> Iter
             yield Flaw(
                 severity="warning",
                 place=_joined(place, [name]),
-                sentence=f"ADK does not read this; it reads {', '.join(sorted(model.model_fields))}",
+                sentence=f"ADK ignores this field; it reads {', '.join(sorted(model.model_fields))}",
             )

@@ -35,7 +35,7 @@ def read_document(text: str) -> JsonObject:
     except JsonTextError as error:
         raise ConfigError(f"line {error.line}, column {error.column}: {error.reason}") from error
     if not isinstance(found, dict):
-        raise ConfigError("the criteria have to be a JSON object: { ... }")
+        raise ConfigError("the criteria must be a JSON object: { ... }")
     return found
 
 

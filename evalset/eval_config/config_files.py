@@ -30,9 +30,9 @@ def load(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: it is no text in UTF-8: byte {error.start}") from error
+        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}") from error
     except OSError as error:
-        raise ConfigError(f"{path}: the system refused: {error.strerror or error}") from error
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def save(path: Path, text: str, *, before: str | None) -> None:
@@ -55,11 +55,9 @@ def save(path: Path, text: str, *, before: str | None) -> None:
     except LockTimeoutError as error:
         raise ConfigError(f"{path}: another program is writing it; nothing was written") from error
     except OSError as error:
-        raise ConfigError(f"{path}: the system refused: {error.strerror or error}") from error
+        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _check_unchanged(target: Path, before: str | None) -> None:
     if load(target) != before:
-        raise ConfigError(
-            f"{target}: somebody else has changed it since it was loaded; load it again, nothing was written"
-        )
+        raise ConfigError(f"{target}: changed on disk since it was loaded; nothing was written. Reload it")

@@ -71,9 +71,7 @@ def part_of(work: SetWork, key: str, name: str) -> Part | None:
     if name.startswith(ADD):
         shown = {"name": "", "json": "{}", "response": "{}"}
         turn = int(name.removeprefix(ADD))
-        return Part(
-            name=name, kind="add", turn=turn, title=f"A call at the end of turn {turn + 1}", shown=shown
-        )
+        return Part(name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown=shown)
     return _at(case, name)
 
 
@@ -109,21 +107,21 @@ def _is_said(where: Where) -> bool:
 def _title(where: Where) -> str:
     turn = f"turn {where[1] + 1}" if where[:1] == ("conversation",) and isinstance(where[1], int) else ""
     names = {
-        "user_content": "Query",
+        "user_content": "User message",
         "final_response": "Final response",
         "tool_uses": "Call",
         "function_call": "Call",
-        "tool_responses": "Answer",
-        "function_response": "Answer",
+        "tool_responses": "Response",
+        "function_response": "Response",
         "rubrics": "Rubrics",
-        "session_input": "State at the start",
-        "final_session_state": "State at the end",
+        "session_input": "Initial state",
+        "final_session_state": "Final state",
         "conversation_scenario": "Scenario",
-        "intermediate_responses": "What the agent says",
-        "parts": "What the agent says",
+        "intermediate_responses": "Agent text",
+        "parts": "Agent text",
     }
-    found = next((words for step, words in names.items() if step in where), "The whole case as JSON")
-    return f"{found} of {turn}" if turn else found
+    found = next((words for step, words in names.items() if step in where), "Case JSON")
+    return f"{found}, {turn}" if turn else found
 
 
 def edit_of(key: str, part: Part, typed: dict[str, str]) -> Edit:  # noqa: PLR0911 - one line for each kind
@@ -141,7 +139,7 @@ def edit_of(key: str, part: Part, typed: dict[str, str]) -> Edit:  # noqa: PLR09
                 case=key, where=part.where, name=name, arguments=_object(typed["json"], "Arguments")
             )
         case "response":
-            return SetResponse(case=key, where=part.where, response=_object(typed["json"], "Answer"))
+            return SetResponse(case=key, where=part.where, response=_object(typed["json"], "Response"))
         case "json":
             return SetValue(case=key, where=part.where, value=_value(part, typed["json"]))
         case "note":
@@ -150,14 +148,14 @@ def edit_of(key: str, part: Part, typed: dict[str, str]) -> Edit:  # noqa: PLR09
         case "rename":
             return RenameCase(case=key, eval_id=typed["name"])
         case "add":
-            answer = _object(typed["response"], "Answer") if typed["response"].strip() else None
+            answer = _object(typed["response"], "Response") if typed["response"].strip() else None
             arguments = _object(typed["json"], "Arguments")
             return AddCall(case=key, turn=part.turn, name=_tool(typed), arguments=arguments, response=answer)
 
 
 def _tool(typed: dict[str, str]) -> str:
     if not typed["name"].strip():
-        raise ValueError("Tool: it has no name")
+        raise ValueError("Tool: enter a name")
     return typed["name"].strip()
 
 
@@ -174,7 +172,7 @@ def _value(part: Part, text: str) -> Any:
     except JsonTextError as error:
         raise ValueError(f"{part.title}: {error}") from error
     if part.where[-1:] == ("rubrics",) and not isinstance(value, list):
-        raise ValueError("Rubrics: a JSON list is needed here")
+        raise ValueError("Rubrics: expected a JSON list")
     if part.where in _STATES and not isinstance(value, dict):
-        raise ValueError(f"{part.title}: a JSON object is needed here")
+        raise ValueError(f"{part.title}: expected a JSON object")
     return value

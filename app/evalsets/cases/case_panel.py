@@ -92,7 +92,7 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
             key="case_before",
             type="tertiary",
             disabled=not place,
-            help="The case before",
+            help="Previous case",
         ):
             asked = OpenCase(key=order[place - 1])
         is_last = place + 1 == len(order)
@@ -101,7 +101,7 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
             key="case_after",
             type="tertiary",
             disabled=is_last,
-            help="The next case",
+            help="Next case",
         ):
             asked = OpenCase(key=order[place + 1])
     return asked
@@ -119,16 +119,15 @@ def _play(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     turns = len(turns_of(case))
     st.markdown("**Open in the simulator**")
     if not turns:
-        st.caption(
-            "A scenario has no steps to play again: begin a session and seat the scenario for the user there."
-        )
+        st.caption("A scenario has no steps to play. Start a session and set the user to Scenario there.")
         return None
     if not scene.agents:
-        st.caption("There is no agent that could play it. Start the studio with a folder of agents.")
+        st.caption("No agent to play this case. Start the studio with a folder of agents.")
         return None
-    recorded = " Its tools answer as they were recorded." if scene.work.is_recorded(key) else ""
+    recorded = " Tool calls are answered from the recording." if scene.work.is_recorded(key) else ""
     st.caption(
-        f"Plays the case up to a turn's end; you go on from there by hand.{recorded} Each step has a way there, too."
+        f"Plays the case up to the end of a turn. You continue from there.{recorded} To stop earlier, use **Play to here** on a "
+        "step."
     )
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="play_line"):
         options = list(scene.agents)
@@ -159,7 +158,7 @@ def _note(scene: SetContext, key: str) -> SetCommand | None:
     if note.text:
         st.text(literal(note.text))
     elif not edited:
-        st.caption("None. A note and tags are kept beside the set; cases are found by their tags.")
+        st.caption("No note yet. A note and tags are stored next to the set. You can filter cases by tag.")
     return EditPart(name=NOTE) if edited else None
 
 
@@ -182,7 +181,7 @@ def _ways(scene: SetContext, key: str) -> SetCommand | None:
         is_last = place + 1 == len(order)
         if st.button("Move down", key="case_down", icon=":material/arrow_downward:", disabled=is_last):
             asked = ApplyEdits(edits=(MoveCase(case=key, to=place + 1),))
-        if st.button("Delete", key="case_delete", icon=":material/delete:", help="Undo brings it back"):
+        if st.button("Delete", key="case_delete", icon=":material/delete:", help="Undo restores it"):
             asked = ApplyEdits(edits=(DeleteCase(case=key),), then="all")
     return asked
 
@@ -195,7 +194,7 @@ def _merge(scene: SetContext, key: str) -> SetCommand | None:
     st.markdown("**Merge with another case**")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="merge_line"):
         wanted = st.text_input(
-            "Eval id of the other case", key="merge_with", placeholder="Its turns follow those of this case"
+            "Eval id of the other case", key="merge_with", placeholder="Its turns are appended to this case"
         )
         merged = st.button(
             "Merge", key="case_merge", icon=":material/call_merge:", disabled=not (wanted or "").strip()
@@ -221,7 +220,7 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     with pane("case"):
         start = field(field(case, "session_input"), "state")
         has_start = field(case, "session_input") is not None
-        asked = _value("State at the start", start or {}, ("session_input", "state")) if has_start else None
+        asked = _value("Initial state", start or {}, ("session_input", "state")) if has_start else None
         page = 1
         if len(turns) > PAGE_TURNS:
             page = int(
@@ -234,8 +233,8 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
             where: Where = ("conversation_scenario",)
             asked = _value("Scenario", field(case, "conversation_scenario"), where) or asked
         end: Where = ("final_session_state",)
-        asked = _value("State at the end", field(case, "final_session_state", {}), end) or asked
-        return _value("Rubrics of the case", field(case, "rubrics", []), ("rubrics",)) or asked
+        asked = _value("Final state", field(case, "final_session_state", {}), end) or asked
+        return _value("Case rubrics", field(case, "rubrics", []), ("rubrics",)) or asked
 
 
 def _turn(scene: SetContext, key: str, number: int, agent: str) -> SetCommand | None:
@@ -299,17 +298,19 @@ def _buttons(key: str, step: Step, name: str, steps: int, agent: str) -> SetComm
             type="tertiary",
             icon=":material/play_circle:",
             disabled=not agent,
-            help="Opens a session in which the case is played up to this step; you go on from there by hand",
+            help="Opens a session and plays the case up to this step. You continue from there",
         ):
             asked = PlayCase(agent=agent, key=key, turn=step.turn, steps=steps)
     return asked
 
 
 def _call_buttons(key: str, step: Step, name: str) -> SetCommand | None:
-    if st.button(":material/arrow_upward:", key=f"up_{name}", type="tertiary", help="Before the call above"):
+    if st.button(
+        ":material/arrow_upward:", key=f"up_{name}", type="tertiary", help="Move before the previous call"
+    ):
         return ApplyEdits(edits=(MoveCall(case=key, where=step.where, by=-1),))
     if st.button(
-        ":material/arrow_downward:", key=f"down_{name}", type="tertiary", help="Behind the call below"
+        ":material/arrow_downward:", key=f"down_{name}", type="tertiary", help="Move after the next call"
     ):
         return ApplyEdits(edits=(MoveCall(case=key, where=step.where, by=1),))
     if st.button("Remove", key=f"remove_{name}", type="tertiary", icon=":material/delete:"):
@@ -336,19 +337,19 @@ def _label(step: Step) -> str:
 
 
 _RUBRICS = (
-    "A list of rubrics: each has a `rubric_id` and a `rubric_content` with a `text_property`, the sentence that a judge "
+    "A list of rubrics. Each has a `rubric_id` and a `rubric_content` with a `text_property`: a statement that a judge "
     "model answers with yes or no."
 )
 _LABELS = {
     ("note", "text"): "Note",
-    ("note", "tags"): "Tags, with commas between them",
+    ("note", "tags"): "Tags (comma-separated)",
     ("rename", "name"): "Eval id",
     ("call", "name"): "Tool",
     ("call", "json"): "Arguments (JSON object)",
     ("add", "name"): "Tool",
     ("add", "json"): "Arguments (JSON object)",
-    ("add", "response"): "Answer (JSON object; empty for none)",
-    ("response", "json"): "Answer (JSON object)",
+    ("add", "response"): "Response (JSON object; empty for none)",
+    ("response", "json"): "Response (JSON object)",
     ("json", "json"): "JSON",
     ("text", "text"): "Text",
 }
@@ -364,13 +365,13 @@ def part_editor(scene: SetContext, key: str, part: Part, failed: str | None) -> 
         if part.where[-1:] == ("rubrics",):
             st.caption(_RUBRICS)
         if part.kind == "note":
-            st.caption("Kept beside the eval set, which itself holds only what ADK knows.")
+            st.caption("Stored next to the eval set. The set itself contains only fields of ADK.")
     typed = {name: _input(kept, part, name, value) for name, value in part.shown.items()}
     if failed:
-        problem("It was not taken over.", failed)
+        problem("The change was not applied.", failed)
     with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
         accepted = st.button(
-            "Accept", key="part_accept", type="primary", icon=":material/check:", shortcut="Mod+Enter"
+            "Apply", key="part_accept", type="primary", icon=":material/check:", shortcut="Mod+Enter"
         )
         cancelled = st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
     if cancelled:
@@ -414,17 +415,17 @@ def turn_menu(scene: SetContext, key: str, number: int) -> SetCommand | None:
 def _entries(scene: SetContext, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
     turns = len(turns_of(scene.work.case(key)))
     is_last = number == turns - 1
-    if _entry("Edit its rubrics", f"turn_rubrics_{number}", ":material/rule:"):
+    if _entry("Edit rubrics", f"turn_rubrics_{number}", ":material/rule:"):
         return EditPart(name=name_of(("conversation", number, "rubrics")))
-    if _entry("Add a call", f"turn_add_{number}", ":material/add:"):
+    if _entry("Add call", f"turn_add_{number}", ":material/add:"):
         return EditPart(name=f"{ADD}{number}")
-    if _entry("Move it up", f"turn_up_{number}", ":material/arrow_upward:", disabled=not number):
+    if _entry("Move turn up", f"turn_up_{number}", ":material/arrow_upward:", disabled=not number):
         return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=-1),))
-    if _entry("Move it down", f"turn_down_{number}", ":material/arrow_downward:", disabled=is_last):
+    if _entry("Move turn down", f"turn_down_{number}", ":material/arrow_downward:", disabled=is_last):
         return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=1),))
-    if _entry("Split the case here", f"turn_split_{number}", ":material/call_split:", disabled=not number):
+    if _entry("Split case here", f"turn_split_{number}", ":material/call_split:", disabled=not number):
         return ApplyEdits(edits=(SplitCase(case=key, turn=number, eval_id=free_id(scene, key, "rest")),))
-    if _entry("Remove it", f"turn_remove_{number}", ":material/delete:", disabled=turns == 1):
+    if _entry("Remove turn", f"turn_remove_{number}", ":material/delete:", disabled=turns == 1):
         return ApplyEdits(edits=(RemoveTurn(case=key, turn=number),))
     return None
 

@@ -21,16 +21,14 @@ _LOW = 12
 
 _MOST_OPTIONS = 200
 _TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
-_KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "Noted")
+_KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "With notes")
 
 
 def cases_tab(scene: SetContext) -> SetCommand | None:
     """Draw the table; return the case that was chosen."""
     rows = scene.work.rows()
     if not rows:
-        st.caption(
-            "This set has no case yet. Play a session and export it into this set; its case then stands here."
-        )
+        st.caption("No cases yet. Play a session and export it into this set.")
         return None
     found = _filtered(scene, rows)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cases_count"):
@@ -44,7 +42,7 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
         if pages > 1:
             page = int(st.pagination(pages, key="cases_page", width="content") or 1)
     if not found:
-        st.caption("No case fits. Take a filter away, or search for other words.")
+        st.caption("No matching cases. Remove a filter or change the search.")
         return None
     shown = found[(page - 1) * PAGE_CASES : page * PAGE_CASES]
     return _table(scene, shown)
@@ -60,12 +58,12 @@ def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
         selection_mode="single-row",
         column_config={
             "case": st.column_config.TextColumn(width="medium"),
-            "first query": st.column_config.TextColumn(width="medium"),
+            "first message": st.column_config.TextColumn(width="medium"),
             "turns": st.column_config.NumberColumn(width="small"),
         },
-        alt="The cases of the set",
+        alt="Cases of the set",
     )
-    st.caption("Select a line to open its case.")
+    st.caption("Select a row to open its case.")
     places = picked.selection.rows
     if places and places[0] < len(shown):
         return OpenCase(key=shown[places[0]].key)
@@ -74,21 +72,21 @@ def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
 
 def _line(scene: SetContext, row: CaseRow) -> dict[str, Any]:
     work = scene.work
-    what = (
+    info = (
         ["edited"]
         if row.key in work.state.held and work.state.held[row.key] is not work.saved.held.get(row.key)
         else []
     )
-    what += ["recorded"] if work.is_recorded(row.key) else []
-    what += ["scenario"] if row.is_scenario else []
-    what += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
+    info += ["recorded"] if work.is_recorded(row.key) else []
+    info += ["scenario"] if row.is_scenario else []
+    info += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
     return {
         "case": literal(row.eval_id),
-        "first query": literal(row.query),
+        "first message": literal(row.query),
         "turns": row.turns,
         "tools": literal(", ".join(row.tools)),
         "agents": literal(", ".join(row.agents)),
-        "what": ", ".join(what),
+        "info": ", ".join(info),
         "tags": literal(", ".join(work.note(row.key).tags)),
     }
 
@@ -98,7 +96,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
         words = st.text_input(
             "Search cases",
             key="case_search",
-            placeholder="Search by id, query or tool",
+            placeholder="Search by id, message or tool",
             icon=":material/search:",
             label_visibility="collapsed",
             persist_state="session",

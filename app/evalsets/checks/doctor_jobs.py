@@ -84,7 +84,7 @@ def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
     """Begin to look what a mend of these codes, or a migration, would change."""
 
     def work(report: Report, _: Event) -> Changes:
-        report(Progress(words="Looking what would change"))
+        report(Progress(words="Checking what would change"))
         agents = _agents(ward)
         if isinstance(what, Sequence):
             return preview(ward.paths, agents=agents, portable=ward.portable, codes=what)
@@ -111,7 +111,7 @@ def written(
             for change in shown.files:
                 if not change.problem and change.file.read_bytes() != change.before:
                     raise ChangedSinceError(
-                        f"{change.file} was changed since this was shown; look again what would change"
+                        f"{change.file} changed after the preview. Preview the changes again."
                     )
             agents = _agents(ward)
             if isinstance(what, Sequence):
@@ -141,7 +141,7 @@ def finding_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
         {
             "severity": MARKS[finding.severity],
             "case": literal(finding.eval_id),
-            "what it means": literal(_meaning(finding)),
+            "meaning": literal(_meaning(finding)),
             "what to do": literal(_remedy(finding)),
             "place": literal(_place(finding)),
             "file": literal(finding.file.name),
@@ -164,7 +164,7 @@ def _meaning(finding: Finding) -> str:
 
 
 def _remedy(finding: Finding) -> str:
-    return f"Can be mended: {finding.remedy}" if finding.mendable else finding.remedy
+    return f"Can be fixed: {finding.remedy}" if finding.mendable else finding.remedy
 
 
 def _place(finding: Finding) -> str:

@@ -61,10 +61,10 @@ def _ward(workspace: Workspace, facts: SetFacts) -> Ward:
     folder = st.checkbox(
         "All eval data in this folder",
         key=option_key(workspace, "doctor_folder", initial=False),
-        help="Eval sets old and new, test files and recorded environments, in the folders below it too",
+        help="Eval sets in the current and the old format, test files and recorded environments, also in subfolders",
     )
     portable = st.checkbox(
-        "Hold it to every ADK from 1.24 on",
+        "Check for ADK 1.24 and later",
         key=option_key(workspace, "doctor_portable", initial=False),
     )
     keep_option(workspace, "doctor_folder", folder)
@@ -80,7 +80,7 @@ def _examination(workspace: Workspace, ward: Ward) -> Job[Examination] | None:
     if asked or (is_new and is_quick(ward)):
         job = _examine(workspace, ward)
     elif is_new and (job is None or workspace.options.get("doctor_ward") != ward.model_dump_json()):
-        st.caption("These files are large, or many: they are examined when you ask for it.")
+        st.caption("Large files, or many of them. Select **Examine** to check them.")
         return None
     if job is not None and job.state == "running":
         waiting(job, "doctor_examination")
@@ -116,34 +116,32 @@ def _mend(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> Non
     kept = workspace.options.get("doctor_codes")
     shown: Any = [code for code in kept if code in codes] if isinstance(kept, list) else []
     chosen = st.multiselect(
-        "Mend",
+        "Fix",
         codes,
         key=followed_key(workspace, "doctor_codes", shown),
-        placeholder="All that can be mended",
+        placeholder="All fixable findings",
     )
     keep_option(workspace, "doctor_codes", list(chosen))
-    if st.button(
-        "Show what would change", key=key_of(workspace, "doctor_preview"), icon=":material/difference:"
-    ):
+    if st.button("Preview changes", key=key_of(workspace, "doctor_preview"), icon=":material/difference:"):
         _begin(workspace, ward, list(chosen) or codes, "mend")
 
 
 def _migrate(workspace: Workspace, ward: Ward) -> None:
-    with st.expander("Agents, tools or arguments were renamed", key="doctor_migration", type="compact"):
+    with st.expander("Renamed agents, tools or arguments", key="doctor_migration", type="compact"):
         said = st.text_area(
-            "What has changed, a line each",
+            "Changes, one per line",
             key=option_key(workspace, "doctor_lines", ""),
             placeholder=EXAMPLE,
             height=130,
-            help="Done at once, in sets and recorded environments: two tools may swap their names",
+            help="Applied together, to sets and recorded environments, so two tools can swap names",
         )
         keep_option(workspace, "doctor_lines", said or "")
         if st.button(
-            "Show what would change", key=key_of(workspace, "doctor_migrate"), icon=":material/difference:"
+            "Preview changes", key=key_of(workspace, "doctor_migrate"), icon=":material/difference:"
         ):
             _begin(workspace, ward, said or "", "migrate")
     if wrong := workspace.notes.pop("doctor_lines", ""):
-        problem("This says no migration.", wrong)
+        problem("These changes cannot be read.", wrong)
 
 
 def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str) -> None:
@@ -154,7 +152,7 @@ def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str) -
         workspace.notes["doctor_lines"] = str(error)
         st.rerun()
     if not isinstance(asked, list) and asked.is_empty:
-        workspace.notes["doctor_lines"] = "There is no line yet."
+        workspace.notes["doctor_lines"] = "Enter at least one change."
         st.rerun()
     job = previewed(ward, asked)
 
@@ -182,7 +180,7 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
         waiting(job, "doctor_changes", can_stop=workspace.options.get("doctor_changes") != "written")
         return
     if job.problem:
-        problem("That did not work.", job.problem)
+        problem("The operation failed.", job.problem)
         return
     done = job.result
     if done is None:
@@ -190,7 +188,7 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
     is_written = workspace.options.get("doctor_changes") == "written"
     with st.container(border=True, gap="xsmall", key="doctor_changed"):
         for sentence in done.problems:
-            problem("A file stays as it is.", sentence)
+            problem("File left unchanged.", sentence)
         if is_written:
             _was_written(done)
         else:
@@ -207,27 +205,27 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
 def _was_written(done: Changes) -> None:
     written = [change for change in done.files if change.written]
     if written:
-        st.success(f"{_files(len(written))} changed. The old texts are kept.", icon=":material/check:")
+        st.success(f"{_files(len(written))} changed. Backups:", icon=":material/check:")
         st.code(literal("\n".join(str(copy) for copy in done.copies)), language=None, wrap_lines=True)
     elif not done.problems:
-        st.caption("There was nothing left to change.")
+        st.caption("Nothing was left to change.")
 
 
 def _would_be(workspace: Workspace, done: Changes, *, unsaved: bool) -> None:
     ready = [change for change in done.files if not change.problem]
     if not ready:
         if not done.problems:
-            st.caption("Nothing would change.")
+            st.caption("No changes needed.")
         return
     losses = list(dict.fromkeys(each.loses for change in ready for each in change.mended if each.loses))
-    st.markdown(f"**{_files(len(ready))} would change.** A copy of each is kept.")
+    st.markdown(f"**{_files(len(ready))} would change.** A backup of each is kept.")
     if losses:
-        st.warning("Something is lost by it, except in the copy:", icon=":material/warning:")
+        st.warning("This fix discards (kept in the backup):", icon=":material/warning:")
         st.code(literal("\n".join(losses)), language=None, wrap_lines=True)
     if unsaved:
-        st.caption("This set has edits that are not saved. Save or undo them first.")
+        st.caption("This set has unsaved edits. Save or undo them first.")
     agreed = st.button(
-        "Change them",
+        "Apply changes",
         key=key_of(workspace, "doctor_write"),
         type="primary",
         icon=":material/healing:",
@@ -257,7 +255,7 @@ def _found(workspace: Workspace, ward: Ward, job: Job[Examination] | None, *, un
     if job is None:
         return
     if job.problem:
-        problem("The examination did not come to an end.", job.problem)
+        problem("The examination did not finish.", job.problem)
         return
     found = job.result
     if found is None:
@@ -275,7 +273,7 @@ def _found(workspace: Workspace, ward: Ward, job: Job[Examination] | None, *, un
     for sentence in found.unreadable:
         problem("A file could not be read.", sentence)
     if not found.count("error") and not found.count("warning"):
-        st.success("Nothing is wrong with it, as far as the doctor can tell.", icon=":material/check:")
+        st.success("No problems found.", icon=":material/check:")
     if found.findings:
         _table(workspace, found)
     for sentence in found.skipped:
@@ -286,11 +284,9 @@ def _renamed(workspace: Workspace, ward: Ward, found: Examination) -> None:
     """Draw the agents that may have been renamed, each with the way to rename it in the files."""
     for old, new in found.renamed.items():
         with st.container(border=True, gap="xsmall", key=f"doctor_renamed_{slug(old)}"):
-            st.text(
-                literal(f"No agent is called {old}, and {new} alone declares the same tools. Was it renamed?")
-            )
+            st.text(literal(f"No agent is named {old}. Only {new} declares the same tools. Was it renamed?"))
             if st.button(
-                "Show what would change",
+                "Preview changes",
                 key=key_of(workspace, f"doctor_rename_{slug(old)}"),
                 icon=":material/difference:",
             ):
@@ -306,20 +302,20 @@ def _counts(found: Examination) -> None:
 
 def _table(workspace: Workspace, found: Examination) -> None:
     shown = {severity: MARKS.get(severity, severity) for severity in SEVERITIES}
-    words, severity = find_bar(workspace, "doctor", ("Find", "Case, place, words"), "Severity", shown)
+    words, severity = find_bar(workspace, "doctor", ("Find", "Case, place or text"), "Severity", shown)
     chosen = fitting(found.findings, severity, words)
     rows = finding_rows(chosen[:_MOST_ROWS])
     if not rows:
-        st.caption("No finding is like this.")
+        st.caption("No matching findings.")
         return
     st.dataframe(
         rows,
         hide_index=True,
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        column_config={"what it means": st.column_config.TextColumn(width="large")},
-        alt="What the doctor found, with severity, place and sentence",
+        column_config={"meaning": st.column_config.TextColumn(width="large")},
+        alt="Findings with severity, place and meaning",
     )
-    whole = st.expander("In full sentences", key="doctor_whole", type="compact", on_change="rerun")
+    whole = st.expander("Full text", key="doctor_whole", type="compact", on_change="rerun")
     if whole.open:
         with whole:
             st.code(literal(sentences(chosen[:_MOST_SENTENCES])), language=None, wrap_lines=True)

@@ -42,7 +42,7 @@ def migration_from(text: str) -> Migration:
             kind, old, new = found.groups()
             names = agents if kind == "agent" else tools
             if old in names:
-                _refuse(number, f"the {kind} {old} is renamed before")
+                _refuse(number, f"the {kind} {old} is already renamed above")
             names[old] = new
         elif found := _ARGUMENT.fullmatch(line):
             renamed.append(RenamedArgument(tool=found[1], old=found[2], new=found[3]))
@@ -51,7 +51,7 @@ def migration_from(text: str) -> Migration:
         elif found := _SET.fullmatch(line):
             given.append(SetArgument(tool=found[1], name=found[2], value=_value(number, found[3])))
         else:
-            _refuse(number, f"it is none of: {'; '.join(EXAMPLE.splitlines())}")
+            _refuse(number, f"unknown change; write one of: {'; '.join(EXAMPLE.splitlines())}")
     try:
         return Migration(
             tools=tools, agents=agents, renamed=tuple(renamed), dropped=tuple(dropped), given=tuple(given)
@@ -64,7 +64,7 @@ def _value(number: int, text: str) -> Any:
     try:
         return read_json(text)
     except JsonTextError as error:
-        _refuse(number, f"what stands behind = is no JSON: {error}")
+        _refuse(number, f"the value after = is not valid JSON: {error}")
 
 
 def _refuse(number: int, why: str) -> NoReturn:

@@ -37,11 +37,11 @@ def unmet(
             if reason := problem_of(judge):
                 yield f"{criterion.name}: {reason}"
         elif criterion.needs == "vertex" and not _has_vertex(environ):
-            yield f"{criterion.name}: neither GOOGLE_API_KEY nor {' and '.join(_PLACE)} are set"
+            yield f"{criterion.name}: set GOOGLE_API_KEY, or {' and '.join(_PLACE)}"
     if scenarios:
         user = str(value_at(document, ("user_simulator_config", "model")) or _JUDGE)
         if reason := problem_of(user):
-            yield f"the simulated user of {scenarios} cases: {reason}"
+            yield f"simulated user ({scenarios} case{'' if scenarios == 1 else 's'}): {reason}"
 
 
 def _has_vertex(environ: Mapping[str, str]) -> bool:

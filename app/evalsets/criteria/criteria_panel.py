@@ -47,10 +47,10 @@ def criteria_editor(workspace: Workspace, scenarios: int = 0) -> None:
         st.space("stretch")
         side = views("Criteria: view", SIDES, "criteria_side")
     if draft.problem:
-        problem("The criteria were not loaded or saved.", draft.problem)
+        problem("Loading or saving the criteria failed.", draft.problem)
     document = draft.document
     if document is None:
-        problem("This is no JSON, so there is no form and no run.", draft.flaw)
+        problem("Invalid JSON. The form and the run are unavailable.", draft.flaw)
     if side == "JSON" or document is None:
         _raw(workspace)
     else:
@@ -68,15 +68,15 @@ def _kept(workspace: Workspace) -> None:
     elif draft.has_file:
         st.badge("Changed", icon=":material/edit:", color="orange")
     else:
-        st.badge("Not in a file yet", color="gray")
+        st.badge("No file yet", color="gray")
 
 
 def _form(workspace: Workspace, document: JsonObject) -> None:
     criteria_form(workspace, document)
-    with st.expander("Metrics of your own", key="own_metrics", type="compact"):
+    with st.expander("Custom metrics", key="own_metrics", type="compact"):
         own_metrics(workspace, document)
     with st.expander("Simulated user", key="simulated_user", type="compact"):
-        st.caption("For cases that hold a scenario and no conversation; it asks a model.")
+        st.caption("For cases that contain a scenario instead of a conversation. It calls a model.")
         simulated_user(workspace, document)
     with st.expander("Live mode", key="live_mode", type="compact"):
         live_mode(workspace, document)
@@ -84,7 +84,7 @@ def _form(workspace: Workspace, document: JsonObject) -> None:
 
 def _raw(workspace: Workspace) -> None:
     said = st.text_area(
-        "An EvalConfig of ADK as JSON",
+        "EvalConfig of ADK as JSON",
         key=followed_key(workspace, "criteria_json", workspace.criteria.text),
         height=380,
         label_visibility="collapsed",
@@ -96,8 +96,8 @@ def _raw(workspace: Workspace) -> None:
 
 def _flaws(flaws: tuple[Flaw, ...]) -> None:
     for severity, words, show in (
-        ("error", "`adk eval` cannot work with these criteria as they are meant.", st.error),
-        ("warning", "This may not be what is meant.", st.warning),
+        ("error", "`adk eval` cannot evaluate these criteria as intended.", st.error),
+        ("warning", "These criteria may not work as intended.", st.warning),
     ):
         found = [flaw for flaw in flaws if flaw.severity == severity]
         if found:
@@ -109,8 +109,8 @@ def _flaws(flaws: tuple[Flaw, ...]) -> None:
 def _unmet(sentences: list[str]) -> None:
     if sentences:
         st.warning(
-            "This cannot be asked with the keys that the studio was started with; the agent's `.env` may hold others. A metric "
-            "without a score fails no case.",
+            "Unavailable with the keys that the studio was started with. The agent's `.env` may contain others. A metric without a "
+            "score fails no case.",
             icon=":material/key_off:",
         )
         st.code(literal("\n".join(sentences)), language=None, wrap_lines=True)
@@ -124,16 +124,16 @@ def _buttons(workspace: Workspace) -> None:
             key=key_of(workspace, "criteria_save"),
             icon=":material/save:",
             disabled=draft.is_saved or draft.document is None,
-            help="Where `adk eval` finds them by itself for the sets in this folder",
+            help="Saves them where `adk eval` finds them for all sets in this folder",
         ):
             draft.save()
             st.rerun()
         if st.button(
-            "Load again",
+            "Reload",
             key=key_of(workspace, "criteria_load"),
             type="tertiary",
             icon=":material/refresh:",
-            help="What is not saved is given up",
+            help="Discards unsaved changes",
         ):
             draft.load()
             st.rerun()
@@ -148,8 +148,8 @@ _NEEDS_ICONS = {"nothing": "", "judge": ":material/psychology:", "vertex": ":mat
 _NEEDS_WORDS = {"nothing": "", "judge": "needs a model", "vertex": "needs Vertex AI"}
 _MATCHES = {
     "EXACT": "Exactly these calls",
-    "IN_ORDER": "These in order, others between",
-    "ANY_ORDER": "These in any order, others too",
+    "IN_ORDER": "In order, extra calls allowed",
+    "ANY_ORDER": "In any order, extra calls allowed",
 }
 _NUMBERS = ("0", "1", "2")
 _COLUMNS = (2.4, 1)
@@ -163,7 +163,7 @@ def criteria_form(workspace: Workspace, document: JsonObject) -> None:
         with st.container(key=f"criterion_{criterion.name}", gap="xsmall"):
             _line(workspace, document, criterion, is_on=criterion.name in named)
     st.caption(
-        "ADK reports calls, model calls, tokens and seconds of each run by itself: "
+        "ADK always reports calls, model calls, tokens and seconds of each run: "
         + ", ".join(f"`{name}`" for name in ALWAYS_REPORTED)
         + "."
     )
@@ -200,7 +200,7 @@ def _switch(workspace: Workspace, criterion: Criterion, *, is_on: bool) -> None:
 def _threshold(workspace: Workspace, document: JsonObject, criterion: Criterion) -> None:
     now = threshold(document, criterion.name)
     if now is None:
-        st.caption("Its threshold is no number; see the JSON.")
+        st.caption("The threshold is not a number. Edit it in the JSON view.")
         return
     said = st.number_input(
         f"Threshold of {criterion.title}",
@@ -208,7 +208,7 @@ def _threshold(workspace: Workspace, document: JsonObject, criterion: Criterion)
         step=0.05,
         format="%.2f",
         label_visibility="collapsed",
-        help=f"From {criterion.lowest:g} to {criterion.highest:g}: a score of at least this passes",
+        help=f"From {criterion.lowest:g} to {criterion.highest:g}. A score of at least this value passes",
     )
     if said is not None and said != now:
         workspace.criteria.take(with_threshold(document, criterion.name, said))
@@ -223,13 +223,11 @@ def _more(workspace: Workspace, document: JsonObject, criterion: Criterion) -> N
         case "rubrics":
             _rubrics(options, criterion)
         case "hallucinations":
-            options.flag("evaluate_intermediate_nl_responses", "Look at texts between the calls too")
+            options.flag("evaluate_intermediate_nl_responses", "Also check texts between calls")
         case "user_simulator":
             options.line(("stop_signal",), "Stop signal", "</finished>")
     if criterion.kind in {"judge", "rubrics"}:
-        options.flag(
-            "include_intermediate_responses_in_final", "Show texts between the calls to the judge too"
-        )
+        options.flag("include_intermediate_responses_in_final", "Also show the judge texts between calls")
     if criterion.kind != "trajectory":
         _judge(options)
 
@@ -283,7 +281,7 @@ def _trajectory(options: _Options) -> None:
     now = dict(zip(_NUMBERS, _MATCHES, strict=True)).get(plain, plain)
     if now in _MATCHES:
         wanted = st.selectbox(
-            "The calls match",
+            "Match type",
             list(_MATCHES),
             key=options.key("match", now),
             format_func=lambda match: _MATCHES[match],
@@ -291,19 +289,19 @@ def _trajectory(options: _Options) -> None:
         if wanted != now:
             options.put(("match_type",), None if wanted == "EXACT" else wanted)
     else:
-        st.caption("Its `match_type` is none that ADK knows; see the JSON.")
-    options.flag("ignore_args", "Compare the names of the tools alone, and not the arguments")
+        st.caption("ADK does not support this `match_type`. Edit it in the JSON view.")
+    options.flag("ignore_args", "Compare only tool names, not arguments")
 
 
 def _rubrics(options: _Options, criterion: Criterion) -> None:
     before = options.held("rubrics")
     now = rubric_lines(before)
     said = st.text_area(
-        "Rubrics, one in a line: `id: what it wants`",
+        "Rubrics, one per line: `id: statement`",
         key=options.key("rubrics", now),
         height=110,
         placeholder="polite: The response is polite.\nnames_order: The response names the order.",
-        help=f"Cases may bring their own, of the type `{criterion.rubric_type}`; both are asked about",
+        help=f"Cases can add their own rubrics of type `{criterion.rubric_type}`. Both are judged",
     )
     if said is not None and said.strip() != now.strip():
         made: JsonValue = rubrics_from(said, before) or None
@@ -313,11 +311,11 @@ def _rubrics(options: _Options, criterion: Criterion) -> None:
 def _judge(options: _Options) -> None:
     left, middle, right = st.columns((2, 1, 1), gap="small")
     with left:
-        options.line((_JUDGE, "judge_model"), "Judge", "gemini-2.5-flash")
+        options.line((_JUDGE, "judge_model"), "Judge model", "gemini-2.5-flash")
     with middle:
-        options.number((_JUDGE, "num_samples"), "Asked so often", 5)
+        options.number((_JUDGE, "num_samples"), "Samples", 5)
     with right:
-        options.number((_JUDGE, "parallelism_limit"), "At once", 1)
+        options.number((_JUDGE, "parallelism_limit"), "Parallel", 1)
 
 
 # What else an evaluation can be told beside ADK's own criteria: metrics of one's own, the simulated user, live mode.
@@ -332,11 +330,11 @@ _MOST_TURNS = 20
 def own_metrics(workspace: Workspace, document: JsonObject) -> None:
     """Draw the metrics of one's own, and the way to add one."""
     if environment_of(workspace.eval_set) is not None and st.button(
-        "Heed the tolerances of the recording",
+        "Use recorded tolerances",
         key=key_of(workspace, "own_tolerant"),
         icon=":material/rule:",
         disabled=TOLERANT in custom_metrics(document).values(),
-        help="Compares the calls as `tool_trajectory_avg_score` does, but for the arguments that may differ",
+        help="Compares calls like `tool_trajectory_avg_score`, but applies the recorded tolerances",
     ):
         workspace.criteria.heed_tolerances(workspace.eval_set)
         st.rerun()
@@ -350,7 +348,7 @@ def own_metrics(workspace: Workspace, document: JsonObject) -> None:
             "Function",
             key=option_key(workspace, "own_path", ""),
             placeholder="package.module.function",
-            help="Where Python finds it: ADK calls it with the metric, the actual and the expected turns, and the scenario",
+            help="Import path. ADK calls the function with the metric, the actual and expected turns, and the scenario",
         )
     keep_option(workspace, "own_name", name or "")
     keep_option(workspace, "own_path", path or "")
@@ -369,9 +367,9 @@ def own_metrics(workspace: Workspace, document: JsonObject) -> None:
 
 def _refused(name: str, path: str) -> str:
     if not name or not path:
-        return "A metric of your own needs a name and the path of its function."
+        return "A custom metric needs a name and the path of its function."
     if criterion_named(name) is not None:
-        return "ADK has a metric of this name; take another one."
+        return "ADK already has a metric with this name. Choose another name."
     return ""
 
 
@@ -382,7 +380,7 @@ def _own_metric(workspace: Workspace, document: JsonObject, name: str, path: str
     now = threshold(document, name)
     with middle:
         said = st.number_input(
-            "Threshold of a metric of one's own",
+            "Threshold of a custom metric",
             key=followed_key(workspace, f"least_own_{slug(name)}", 0.0 if now is None else now),
             step=0.05,
             format="%.2f",
@@ -411,11 +409,11 @@ def simulated_user(workspace: Workspace, document: JsonObject) -> None:
         held = value_at(document, (_USER, "max_allowed_invocations"))
         now = held if isinstance(held, int) and not isinstance(held, bool) else _MOST_TURNS
         said = st.number_input(
-            "Most turns",
+            "Maximum turns",
             key=followed_key(workspace, "user_turns", now),
             min_value=-1,
             step=1,
-            help="The first message counts; -1 sets no limit, and a conversation may then never end",
+            help="Includes the first message. -1 means no limit: a conversation may then never end",
         )
         _set(
             workspace,
@@ -425,16 +423,14 @@ def simulated_user(workspace: Workspace, document: JsonObject) -> None:
             said != now,
         )
     shown = value_at(document, (_USER, "include_function_calls")) is True
-    wanted = st.checkbox(
-        "It sees the calls and their answers", key=followed_key(workspace, "user_calls", shown)
-    )
+    wanted = st.checkbox("Sees tool calls and responses", key=followed_key(workspace, "user_calls", shown))
     _set(workspace, document, (_USER, "include_function_calls"), True if wanted else None, wanted != shown)
     _user_text(
         workspace,
         document,
         "custom_instructions",
         "Instructions",
-        "Jinja with {{ stop_signal }}, {{ conversation_plan }} and {{ conversation_history }}; ADK's own where empty",
+        "Jinja template with {{ stop_signal }}, {{ conversation_plan }} and {{ conversation_history }}. Empty: ADK's default",
         lines=True,
     )
 
@@ -459,7 +455,7 @@ def live_mode(workspace: Workspace, document: JsonObject) -> None:
     wanted = st.checkbox(
         "Run the agent live (bidirectional streaming)",
         key=followed_key(workspace, "live", is_on),
-        help="For models of the Live API",
+        help="For models that use the Live API",
     )
     _set(
         workspace, document, (_LIVE,), {"timeout_seconds": _LIVE_SECONDS} if wanted else None, wanted != is_on
@@ -473,7 +469,7 @@ def live_mode(workspace: Workspace, document: JsonObject) -> None:
         else _LIVE_SECONDS
     )
     said = st.number_input(
-        "Seconds for a turn", key=followed_key(workspace, "live_seconds", now), min_value=1, step=10
+        "Timeout per turn (s)", key=followed_key(workspace, "live_seconds", now), min_value=1, step=10
     )
     _set(workspace, document, (_LIVE, "timeout_seconds"), said, said != now)
 

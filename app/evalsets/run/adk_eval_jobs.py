@@ -43,14 +43,13 @@ def spec_of(workspace: Workspace, choice: Choice, agents: AgentCatalogue) -> Eva
     """
     document = workspace.criteria.document
     if document is None:
-        raise ValueError(f"The criteria are no JSON: {workspace.criteria.flaw}")
+        raise ValueError(f"The criteria are invalid: {workspace.criteria.flaw}")
     errors = [flaw for flaw in check(document) if flaw.severity == "error"]
     if errors:
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
     if workspace.owner != LOCAL and (own := _of_others(document, workspace.eval_set)):
         raise ValueError(
-            f"Several people use this server, so nobody's own metrics run in it: {', '.join(own)}. "
-            "Run `adk eval` with them in a terminal."
+            f"Several people use this server, so it does not run custom metrics: {', '.join(own)}. Run `adk eval` with them in a terminal."
         )
     config = agents.config(choice.agent)
     entry = next(each for each in agents.entries() if each.name == choice.agent)
@@ -85,5 +84,5 @@ def _of_others(document: JsonObject, eval_set: Path) -> list[str]:
 def _environment(eval_set: Path) -> Path:
     found = environment_of(eval_set)
     if found is None:
-        raise ValueError("No recorded environment lies beside the set any more, so it cannot be replayed.")
+        raise ValueError("No recorded environment found next to the set, so it cannot be replayed.")
     return found

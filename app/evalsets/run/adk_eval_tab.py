@@ -37,7 +37,7 @@ from evalset.replay.unrecorded_calls import Policy
 LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)
 HOW = ("hermetic", "real")
-_HOW_WORDS = {"hermetic": "Replay hermetically", "real": "As it is: real tools run"}
+_HOW_WORDS = {"hermetic": "Recording", "real": "Real tools"}
 SIDES = ("Results", "Output", "Earlier results")
 
 
@@ -46,7 +46,7 @@ def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False
     lacking = missing()
     if lacking:
         problem(
-            "`adk eval` is not installed completely. Install it where the studio runs, and start the studio anew:",
+            "`adk eval` is not fully installed. Install it where the studio runs, then restart the studio:",
             f"{INSTALL}\n\nmissing: {', '.join(lacking)}",
         )
     left, right = st.columns(COLUMNS, gap="medium")
@@ -65,10 +65,10 @@ def _choice(workspace: Workspace, facts: SetFacts) -> Choice:
     hermetic = models = False
     unrecorded: Policy = "fail"
     if environment is None:
-        st.caption("No recorded environment lies beside this set, so it cannot be replayed hermetically.")
+        st.caption("No recorded environment next to this set, so its tool responses cannot be replayed.")
     else:
         how = st.segmented_control(
-            "How it is run",
+            "Tool calls are answered by",
             HOW,
             key=option_key(workspace, "adk_how", "hermetic"),
             format_func=lambda each: _HOW_WORDS[each],
@@ -78,15 +78,15 @@ def _choice(workspace: Workspace, facts: SetFacts) -> Choice:
         hermetic = how == "hermetic"
     if hermetic:
         models = st.checkbox(
-            "The models' turns come from the recording too",
+            "Model responses also come from the recording",
             key=option_key(workspace, "adk_models", initial=False),
-            help="No key is needed then, and what the agent does is what it did",
+            help="Needs no key. The agent repeats what was recorded",
         )
         keep_option(workspace, "adk_models", models)
         unrecorded = unrecorded_choice(workspace, "adk")
     else:
         st.warning(
-            "The agent's real tools run: what they change in the world is changed, for each case.",
+            "The agent's real tools run for each case. Their side effects are real.",
             icon=":material/warning:",
         )
     return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded)
@@ -117,7 +117,7 @@ def _run(workspace: Workspace, choice: Choice, facts: SetFacts, *, may_run: bool
             run.wait(0.3)
             st.rerun()
     if said := workspace.notes.pop("adk_run", ""):
-        problem("The run did not begin.", said)
+        problem("The run did not start.", said)
     if began:
         _begin(workspace, choice)
 
@@ -161,7 +161,7 @@ def _badge(view: RunView, *, unsaved: bool) -> None:
         "passed": ("All passed", "green"),
         "failed": ("Not all passed", "red"),
         "stopped": ("Stopped", "gray"),
-        "broken": ("Did not work", "red"),
+        "broken": ("Error", "red"),
     }
     words, color = shown[view.state]
     if view.is_over and is_out_of_date(view.measured, unsaved=unsaved):
@@ -191,23 +191,23 @@ def _words(view: RunView) -> str:
     if view.state == "preparing":
         return f"Reading the cases, {seconds}"
     if view.turns is not None and view.turns_done >= view.turns:
-        return f"All {view.turns} turns are taken; scoring, {seconds}"
+        return f"{view.turns} of {view.turns} turns done; scoring, {seconds}"
     of = "" if view.turns is None else f" of {view.turns}"
-    return f"{view.turns_done}{of} turns taken, {seconds}"
+    return f"{view.turns_done}{of} turns done, {seconds}"
 
 
 def _found(workspace: Workspace, run: AdkEvalRun | None, choice: Choice, *, unsaved: bool) -> None:
     if run is None:
-        st.caption("Nothing was run yet. Criteria and agent are on the left; results come here, as tables.")
+        st.caption("No run yet. Choose an agent and criteria on the left. Results appear here.")
         return
     view = run.view()
     if view.is_over and out_of_date(workspace, "adk", view.measured, unsaved=unsaved):
         _begin(workspace, choice)
     if view.problem:
         problem("There are no results.", view.problem)
-        st.caption("The output says more.")
+        st.caption("See **Output** for details.")
     if view.state == "stopped":
-        st.caption("It was stopped, and left no results.")
+        st.caption("The run was stopped and has no results.")
     if view.results is None:
         return
     st.caption(f"{summary(view.results)}, in {view.seconds:.0f} s")
@@ -221,7 +221,7 @@ def _kept(view: RunView) -> None:
         return
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.download_button(
-            "Results of ADK",
+            "ADK results",
             data=kept.read_bytes if kept.is_file() else b"",
             file_name=kept.name,
             mime="application/json",
@@ -239,32 +239,32 @@ def _kept(view: RunView) -> None:
 
 def _output(run: AdkEvalRun | None) -> None:
     if run is None:
-        st.caption("Nothing was run yet.")
+        st.caption("No run yet.")
         return
     output = run.view().output
-    st.caption("The end of what the process has printed")
+    st.caption("End of the process output")
     st.code(literal(output or "(nothing)"), language=None, height=420, wrap_lines=True)
     agents = catalogue()
     command = eval_command_of(run.spec, agents.entries(), agents.settings)
     if command:
-        st.caption("The same run in a terminal, with the criteria that are saved beside the set")
+        st.caption("The same run in a terminal, with the criteria saved next to the set")
         st.code(literal(command), language="bash", wrap_lines=True)
 
 
 def _earlier(workspace: Workspace, choice: Choice) -> None:
     """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
     if workspace.owner != LOCAL:
-        st.caption("Several people use this server, so results stay with the run that they came from.")
+        st.caption("Several people use this server, so results are shown only with their run.")
         return
     entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
     if entry is None or entry.config is None:
-        st.caption("Choose an agent that is loaded.")
+        st.caption("Choose a loaded agent.")
         return
     from app.evalsets.set_agents import history_of  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
     kept = kept_results(history_of(entry.config))
     if not kept:
-        st.caption("None was kept for this agent.")
+        st.caption("No results for this agent yet.")
         return
     names = [each.name for each in kept]
     when = {each.name: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each.written)) for each in kept}
@@ -299,7 +299,7 @@ def adk_results(workspace: Workspace, results: RunResults, name: str) -> None:
         text = st.text_input(
             "Find a case",
             key=option_key(workspace, f"{name}_find", ""),
-            placeholder="Part of its id",
+            placeholder="Part of the id",
             width=260,
         )
         verdict = st.selectbox(
@@ -309,11 +309,12 @@ def adk_results(workspace: Workspace, results: RunResults, name: str) -> None:
     keep_option(workspace, f"{name}_verdict", verdict)
     found = fitting(results, text or "", verdict)
     if not found:
-        st.caption("No case is like this.")
+        st.caption("No matching cases.")
         return
     for name_of, count in unevaluated(results).items():
         st.warning(
-            f"`{safe_label(name_of)}` was not evaluated in {count} cases, and fails none of them for that. The output says more.",
+            f"`{safe_label(name_of)}` has no score in {count} case{'' if count == 1 else 's'}. This fails no case. See **Output** "
+            "for details.",
             icon=":material/warning:",
         )
     rows = case_rows(found, results.metric_names)
@@ -321,7 +322,7 @@ def adk_results(workspace: Workspace, results: RunResults, name: str) -> None:
         rows,
         hide_index=True,
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        alt="The cases with their verdicts and scores",
+        alt="Cases with verdicts and scores",
     )
     _one(workspace, found, name)
 
@@ -339,14 +340,14 @@ def _one(workspace: Workspace, found: list[CaseResult], name: str) -> None:
     keep_option(workspace, f"{name}_case", chosen)
     case = next(case for case in found if case.eval_id == chosen)
     if case.problem:
-        st.error("The agent did not come through, so nothing was measured.", icon=":material/error:")
+        st.error("The agent failed, so nothing was measured.", icon=":material/error:")
         st.code(literal(case.problem), language=None, wrap_lines=True)
     elif not case.turns:
-        st.caption("No turn of it was measured; the output says why.")
+        st.caption("No turn was measured. See **Output** for the reason.")
     if case.metrics:
-        st.dataframe(metric_rows(case.metrics), hide_index=True, alt="The metrics of the case")
+        st.dataframe(metric_rows(case.metrics), hide_index=True, alt="Metrics of the case")
     if rubrics := rubric_rows(case.metrics):
-        st.dataframe(rubrics, hide_index=True, alt="What the judges said of each rubric")
+        st.dataframe(rubrics, hide_index=True, alt="Judge results for each rubric")
     for number, turn in enumerate(case.turns, 1):
         _turn(turn, number, name)
 
@@ -367,18 +368,18 @@ def _turn(turn: TurnResult, number: int, name: str) -> None:
         with left:
             st.caption("Expected")
             if turn.expected_calls is None:
-                st.caption("Nothing: a simulated user has played it.")
+                st.caption("None: a simulated user played this case.")
             else:
                 st.code(literal(call_lines(turn.expected_calls)), language="python", wrap_lines=True)
                 st.text(literal(turn.expected_text or "(no text)"))
         with right:
-            st.caption("Actual" if _is_same(turn) else "Actual, which differs")
+            st.caption("Actual" if _is_same(turn) else "Actual (differs)")
             st.code(literal(call_lines(turn.actual_calls)), language="python", wrap_lines=True)
             st.text(literal(turn.actual_text or "(no text)"))
         if turn.metrics:
-            st.dataframe(metric_rows(turn.metrics), hide_index=True, alt=f"The metrics of turn {number}")
+            st.dataframe(metric_rows(turn.metrics), hide_index=True, alt=f"Metrics of turn {number}")
         if rubrics := rubric_rows(turn.metrics):
-            st.dataframe(rubrics, hide_index=True, alt=f"What the judges said of turn {number}")
+            st.dataframe(rubrics, hide_index=True, alt=f"Judge results of turn {number}")
 
 
 def _is_same(turn: TurnResult) -> bool:
@@ -390,4 +391,4 @@ def summary(results: RunResults) -> str:
     """Return in words how it went."""
     counts = {status: sum(case.status == status for case in results.cases) for status in MARKS}
     told = [f"{count} {status}" for status, count in counts.items() if count]
-    return ", ".join(told) or "no case"
+    return ", ".join(told) or "no cases"

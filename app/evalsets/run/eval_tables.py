@@ -59,7 +59,7 @@ def metric_rows(metrics: Sequence[MetricResult]) -> list[dict[str, str]]:
         {
             "metric": literal(metric.name),
             "score": "" if metric.score is None else _number(metric.score),
-            "at least": "" if metric.threshold is None else _number(metric.threshold),
+            "threshold": "" if metric.threshold is None else _number(metric.threshold),
             "verdict": MARKS[metric.status],
             "why": literal(metric.problem or _measured(metric)),
         }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _held(scene: SetContext, eval_id: str) -> Held:
     """Return a case as it is edited; cases keep the key that they had in the file."""
     if eval_id not in scene.work.state.order:
-        raise EditError(f"there is no case {eval_id!r} any more")
+        raise EditError(f"case {eval_id!r} is no longer in the set")
     return scene.work.held(eval_id)
 
 
@@ -33,7 +33,7 @@ def played_until(scene: SetContext, asked: OpenAt) -> PlayCase:
     """
     held = _held(scene, asked.eval_id)
     if asked.turn >= len(turns_of(held.case)):
-        raise EditError(f"the case {asked.eval_id!r} has no turn {asked.turn + 1} any more")
+        raise EditError(f"case {asked.eval_id!r} no longer has a turn {asked.turn + 1}")
     kinds = [step.kind for step in steps_of(held.case, asked.turn)]
     played = steps_before(asked.golden, asked.step, kinds)
     return PlayCase(agent=asked.agent, key=asked.eval_id, turn=asked.turn, steps=played)

@@ -13,12 +13,12 @@ from evalset.recorded.tolerances import EVERY_TOOL, OneOf, Pattern, Range, Toler
 from simulator.base.json_values import canonical
 
 KINDS: Mapping[str, str] = {
-    "ignore": "may be anything",
-    "one_of": "one of these",
-    "regex": "a text like",
-    "range": "a number in",
-    "unordered": "a list in any order",
-    "case_insensitive": "upper or lower case",
+    "ignore": "any value",
+    "one_of": "one of these values",
+    "regex": "text matching a regex",
+    "range": "number in a range",
+    "unordered": "list in any order",
+    "case_insensitive": "any letter case",
     "exact": "exactly as recorded",
 }
 """Each kind of tolerance, in words."""
@@ -129,7 +129,7 @@ def _range(text: str) -> dict[str, float]:
     for found in (bounds, distance):
         rest = rest.replace(found[0], "", 1) if found else rest
     if rest.strip() or not (bounds or distance):
-        raise ValueError(f"{text!r} is no range; write {HINTS['range']}")
+        raise ValueError(f"{text!r} is not a range; write {HINTS['range']}")
     said: dict[str, str | None] = {
         "low": bounds[1] if bounds else None,
         "high": bounds[2] if bounds else None,

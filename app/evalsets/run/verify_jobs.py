@@ -26,12 +26,12 @@ from simulator.base.frozen_value import Value
 VERIFIED = "verified"
 """The name of the work at a workspace."""
 
-MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not be run", "stopped": "stopped"}
+MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not run", "stopped": "stopped"}
 VERDICTS = {
     "agent_changed": "The agent changed",
     "golden_stale": "The golden was edited",
     "environment_changed": "The environment changed",
-    "user_changed": "The query was edited",
+    "user_changed": "The user message was edited",
     "varies": "Differs in each run",
 }
 MOST_SHOWN = 4_000
@@ -181,7 +181,7 @@ def step_text(step: Step | None) -> str:
         case "call":
             return _short(f"{step.tool}({_json(step.value)})")
         case "response":
-            return _short(f"{step.tool} answers\n{_json(step.value)}")
+            return _short(f"{step.tool} responds\n{_json(step.value)}")
         case "state":
             return _short(f"state\n{_json(step.value)}")
         case "query":
@@ -202,9 +202,9 @@ def difference_rows(divergence: Divergence) -> list[dict[str, str]]:
     """Return a row for each place at which arguments, a response or the state differ."""
     return [
         {
-            "place": literal(each.path or "(all of it)"),
-            "golden": literal(_short(_json(each.golden))) if each.in_golden else "(not there)",
-            "actual": literal(_short(_json(each.actual))) if each.in_actual else "(not there)",
+            "place": literal(each.path or "(whole value)"),
+            "golden": literal(_short(_json(each.golden))) if each.in_golden else "(absent)",
+            "actual": literal(_short(_json(each.actual))) if each.in_actual else "(absent)",
         }
         for each in divergence.differences
     ]

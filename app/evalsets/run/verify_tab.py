@@ -69,13 +69,13 @@ if TYPE_CHECKING:
 COLUMNS = (1, 1.9)
 _MATCHES = {
     "exact": "Exactly these calls",
-    "in_order": "These in order, others between",
-    "any_order": "These in any order, others too",
+    "in_order": "In order, extra calls allowed",
+    "any_order": "In any order, extra calls allowed",
 }
 _MODELS = {
-    "auto": "As it can be: asked, or recorded where no key is there",
-    "real": "The models themselves",
-    "recorded": "The recording",
+    "auto": "Live if a key is set, otherwise recorded",
+    "real": "Live models",
+    "recorded": "Recording",
 }
 _MOST_RUNS = 50
 EDITED = "edited"
@@ -153,9 +153,7 @@ def _mended(workspace: Workspace) -> Edit | None:
     if job.problem:
         workspace.notes["verify"] = job.problem
         return None
-    workspace.notes["verify_done"] = (
-        "The golden is changed, and not saved yet. Save the set, and verify again."
-    )
+    workspace.notes["verify_done"] = "The golden is changed but not saved. Save the set, then verify again."
     return job.result
 
 
@@ -163,7 +161,7 @@ def _asked(workspace: Workspace, facts: SetFacts) -> Asked:
     agent, cases = agent_and_cases(workspace, facts)
     runs, match = _runs_and_match(workspace)
     models = st.selectbox(
-        "Who answers for the models",
+        "Model responses come from",
         list(_MODELS),
         key=option_key(workspace, "verify_models", "auto"),
         format_func=lambda each: _MODELS[each],
@@ -191,11 +189,11 @@ def _runs_and_match(workspace: Workspace) -> tuple[int, str]:
             min_value=1,
             max_value=_MOST_RUNS,
             step=1,
-            help="Of each case. Of several runs pass^k is told: how likely k in a row all pass",
+            help="Runs per case. With several runs, pass^k estimates how likely k runs in a row pass",
         )
     with second:
         match = st.selectbox(
-            "The calls match",
+            "Match type",
             list(_MATCHES),
             key=option_key(workspace, "verify_match", "exact"),
             format_func=lambda each: _MATCHES[each],
@@ -206,21 +204,21 @@ def _runs_and_match(workspace: Workspace) -> tuple[int, str]:
 
 
 def _criteria(workspace: Workspace, match: str) -> Criteria:
-    with st.expander("What else is compared", key="verify_more", type="compact"):
+    with st.expander("Comparison options", key="verify_more", type="compact"):
         response = st.number_input(
-            "Words of the response, at least",
+            "Minimum response match",
             key=option_key(workspace, "verify_response", Criteria().response),
             min_value=0.0,
             max_value=1.0,
             step=0.05,
-            help="ROUGE-1, as ADK's response_match_score; empty leaves it out",
+            help="ROUGE-1, as in ADK's response_match_score. Empty turns it off",
         )
         keep_option(workspace, "verify_response", response)
         flags = {
-            "ignore_args": ("Ignore the arguments of calls", False),
-            "state": ("The session's final state", True),
-            "responses": ("The tool responses that the set holds", True),
-            "tolerances": ("Heed the tolerances", True),
+            "ignore_args": ("Ignore call arguments", False),
+            "state": ("Final session state", True),
+            "responses": ("Tool responses in the set", True),
+            "tolerances": ("Apply tolerances", True),
         }
         said: dict[str, bool] = {}
         for name, (label, usual) in flags.items():
@@ -234,12 +232,12 @@ def _run(workspace: Workspace, asked: Asked, facts: SetFacts, job: Job[Verificat
     running = job is not None and job.state == "running"
     if not recorded:
         st.caption(
-            "No recorded environment lies beside this set, so there is nothing to replay: export cases from a session, or run "
-            "`adk eval` with the real tools."
+            "No recorded environment next to this set, so there is nothing to replay. Export cases from a session, or run `adk "
+            "eval` with real tools."
         )
     trouble = environment_trouble(workspace.eval_set)
     if trouble:
-        st.caption("What is recorded beside this set cannot be used, so there is nothing to replay:")
+        st.caption("The recording next to this set cannot be used, so there is nothing to replay:")
         st.text(literal(trouble))
     if st.button(
         "Verify",
@@ -247,7 +245,7 @@ def _run(workspace: Workspace, asked: Asked, facts: SetFacts, job: Job[Verificat
         type="primary",
         icon=":material/verified:",
         disabled=running or not recorded or bool(trouble) or not facts.eval_ids,
-        help="No real tool runs",
+        help="Replays the cases. No real tool runs",
     ):
         _begin(workspace, asked)
     if job is not None and running:
@@ -270,17 +268,15 @@ def _outcome(
     workspace: Workspace, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
 ) -> OpenAt | None:
     if wrong := workspace.notes.get("verify"):
-        problem("That was not done.", wrong)
+        problem("The action failed.", wrong)
     if said := workspace.notes.get("verify_done"):
         st.success(said, icon=":material/check:")
     job: Job[Verification] | None = workspace.jobs.get(VERIFIED)
     if job is None:
-        st.caption(
-            "Nothing was verified yet. The cases are replayed with what was recorded, and no real tool runs."
-        )
+        st.caption("Not verified yet. Verify replays the cases with recorded responses. No real tool runs.")
         return None
     if job.problem:
-        problem("The verification did not come to an end.", job.problem)
+        problem("The verification did not finish.", job.problem)
     verification = job.result
     if verification is None:
         return None
@@ -291,14 +287,14 @@ def _outcome(
     _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
     found = _found(workspace, verification)
     if not found:
-        st.caption("No case is like this.")
+        st.caption("No matching cases.")
         return None
     rows = case_rows(found, verification.runs)
     st.dataframe(
         rows,
         hide_index=True,
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        alt="The cases with their verdicts and where they first go another way",
+        alt="Cases with verdicts and first divergences",
     )
     return _case(workspace, found, asked.agent, edit)
 
@@ -307,12 +303,10 @@ def _renamed(workspace: Workspace, verification: Verification) -> bool:
     """Draw the agents that may have been renamed; True when the cases shall be verified with the new names."""
     with st.container(border=True, gap="xsmall", key="verify_renamed"):
         for old, new in verification.renamed.items():
-            st.text(
-                literal(f"No agent is called {old}, and {new} alone declares the same tools. Was it renamed?")
-            )
-        st.caption("The files keep the old name until the doctor renames it there.")
+            st.text(literal(f"No agent is named {old}. Only {new} declares the same tools. Was it renamed?"))
+        st.caption("The files keep the old name until the doctor renames it.")
         return st.button(
-            "Verify with the new name",
+            "Verify with new name",
             key=key_of(workspace, "verify_new_name"),
             icon=":material/drive_file_rename_outline:",
         )
@@ -320,7 +314,7 @@ def _renamed(workspace: Workspace, verification: Verification) -> bool:
 
 def _found(workspace: Workspace, verification: Verification) -> list[CaseResult]:
     """Draw the filter; return the cases that are like it."""
-    words, verdict = find_bar(workspace, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
+    words, verdict = find_bar(workspace, "verify", ("Find a case", "Part of the id"), "Verdict", MARKS)
     return fitting(verification.cases, words, verdict)
 
 
@@ -372,7 +366,7 @@ def _case(
     keep_option(workspace, "verify_case", chosen)
     case = next(case for case in found if case.eval_id == chosen)
     if case.error:
-        problem("The case could not be run.", case.error)
+        problem("The case could not run.", case.error)
     run = _one_run(workspace, case)
     opened = None
     if run is not None:
@@ -417,13 +411,13 @@ def _checks(run: RunResult) -> None:
             "check": literal(check.name),
             "verdict": check.status,
             "score": "" if check.score is None else f"{check.score:.2f}",
-            "at least": "" if check.threshold is None else f"{check.threshold:.2f}",
-            "what is wrong": literal(check.detail),
+            "threshold": "" if check.threshold is None else f"{check.threshold:.2f}",
+            "details": literal(check.detail),
         }
         for check in run.checks
     ]
     if rows:
-        st.dataframe(rows, hide_index=True, alt="What was looked at in this run")
+        st.dataframe(rows, hide_index=True, alt="Checks of this run")
 
 
 def _tolerate(workspace: Workspace, eval_id: str, run: RunResult) -> None:
@@ -477,24 +471,24 @@ _DIVERGENCE_COLUMNS = (0.05, 1, 1)
 _MOST_PAIRS = 12
 _LABELS: dict[Action, tuple[str, str, str]] = {
     "accept": (
-        "Accept the new behaviour",
+        "Accept new behaviour",
         ":material/check:",
-        "What the agent does now becomes the golden; you see what changes, and save it",
+        "Makes what the agent does now the golden. You review the changes and save them",
     ),
     "repair": (
-        "Repair the golden",
+        "Repair golden",
         ":material/healing:",
-        "The golden is put right from what was recorded; you see what changes, and save it",
+        "Repairs the golden from the recording. You review the changes and save them",
     ),
     "open": (
-        "Open the session at this step",
+        "Open session at this step",
         ":material/play_arrow:",
-        "The case is played up to here, and you go on",
+        "Plays the case up to here. You continue from there",
     ),
     "tolerate": (
-        "Keep the tolerances",
+        "Keep tolerances",
         ":material/rule:",
-        "What differs by itself is not compared any more. You see and change it under Tolerances of this case",
+        "Values that vary between runs are no longer compared. Edit this under Tolerances of this case",
     ),
 }
 
@@ -547,14 +541,14 @@ def _actions(workspace: Workspace, first: Action, *, can_accept: bool) -> Action
             ):
                 asked = action
     if first == "accept" and not can_accept:
-        st.caption("The run did not come to its end, so it is no golden.")
+        st.caption("The run did not finish, so it cannot become the golden.")
     return asked
 
 
 def _differences(divergence: Divergence) -> None:
     rows = difference_rows(divergence)
     if rows:
-        st.dataframe(rows, hide_index=True, alt="Where golden and actual values differ")
+        st.dataframe(rows, hide_index=True, alt="Differences between golden and actual values")
     if divergence.text:
         st.caption("`[-only in the golden-]` and `{+only in the actual text+}`")
         st.code(literal(marked_text(divergence.text)), language=None, wrap_lines=True)
@@ -563,7 +557,7 @@ def _differences(divergence: Divergence) -> None:
 def _pairs(divergence: Divergence) -> None:
     _, left, right = st.columns(_DIVERGENCE_COLUMNS, gap="xsmall")
     with left:
-        st.caption("Golden, from this step on")
+        st.caption("Golden, from this step")
     with right:
         st.caption("Actual")
     for golden, actual, differs in side_by_side(divergence.pairs[:_MOST_PAIRS]):
@@ -625,7 +619,7 @@ def tolerance_editor(workspace: Workspace, eval_id: str, runs: Sequence[RunResul
     for number in range(len(case.rows)):
         _row(case, number)
     if not case.rows:
-        st.caption("None: everything that is compared has to be as it was recorded.")
+        st.caption("No tolerances. Everything that is compared must match the recording.")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         _buttons(case)
     if wrong := workspace.notes.pop(case.name, ""):
@@ -669,20 +663,20 @@ def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
             disabled=row["of"] in WITHOUT_TOOL,
         ),
         "path": path.text_input(
-            "Place",
+            "Path",
             key=key(number, "path"),
             label_visibility=seen,
             placeholder="items[*].price; empty: all",
         ),
         "kind": kind.selectbox(
-            "May be",
+            "Allowed",
             list(KINDS),
             key=key(number, "kind"),
             format_func=lambda each: KINDS[each],
             label_visibility=seen,
         ),
         "more": more.text_input(
-            "Which",
+            "Value",
             key=key(number, "more"),
             label_visibility=seen,
             placeholder=HINTS.get(row["kind"], ""),
@@ -696,11 +690,12 @@ def _buttons(case: _Case) -> None:
     if st.button("Add", key=key_of(case.workspace, f"add {case.name}"), icon=":material/add:"):
         case.put([*case.rows, new_row()])
     if st.button(
-        "Propose from repeated runs",
+        "Suggest from runs",
         key=key_of(case.workspace, f"propose {case.name}"),
         icon=":material/auto_fix_high:",
         disabled=len(case.runs) < _FEWEST_RUNS,
-        help="What differs from run to run of this case. Run it several times, with the arguments ignored, so that no run ends early",
+        help="Suggests what differs between the runs of this case. Run it several times with arguments ignored, so that no run ends "
+        "early",
     ):
         proposed = [row_of(each) for each in propose_tolerances(case.runs)]
         case.put([*case.rows, *(row for row in proposed if row not in case.rows)])
@@ -709,7 +704,7 @@ def _buttons(case: _Case) -> None:
         key=key_of(case.workspace, f"save {case.name}"),
         icon=":material/save:",
         disabled=case.rows == case.saved,
-        help="Kept with the recording: replays and verifications heed it",
+        help="Stored with the recording. Replays and verifications use them",
     ):
         _save(case)
     if case.rows != case.saved and st.button(

@@ -111,7 +111,7 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     again.choose("context_view", "Seats")
     assert again.app.selectbox(key="seat_user").value == "person"
     again.click("open_export")
-    assert "The scenario is frozen: the case holds what was said, word by word" in again.words
+    assert "The scenario is frozen: the case contains the messages that were sent" in again.words
     again.click("export_back")
     assert "player change for the user" in again.app.button(key="undo_step").help
 

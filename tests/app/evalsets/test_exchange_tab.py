@@ -100,7 +100,7 @@ def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text("{}")
     looked_at(tab, path, other)
-    assert "There is no case in it." in tab.words
+    assert "No cases found." in tab.words
     assert "it is neither an eval set" in tab.literal
 
 
@@ -175,4 +175,4 @@ def test_where_others_use_the_server_no_path_of_it_can_be_given(path: Path) -> N
     app = AppTest.from_string(_OTHER.format(path=str(path)), default_timeout=60).run()
     assert not app.exception
     assert [each.label for each in app.text_input] == []
-    assert [each.label for each in app.selectbox] == ["Form"]
+    assert [each.label for each in app.selectbox] == ["Format"]

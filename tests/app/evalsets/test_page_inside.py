@@ -13,7 +13,7 @@ from tests.app.page_driver import Tab
 
 def test_the_page_says_where_the_recording_is(desk_set: Path) -> None:
     """Its cases count as recorded; with the file beside it, nothing is said."""
-    words = "The recording inside of this file is used"
+    words = "the recording inside the set is used"
     assert words not in Tab(page="sets", set=str(desk_set)).words
     sidecar = sidecar_of(desk_set)
     desk_set.write_text(joined(desk_set.read_text(), read_environment(sidecar)))

@@ -59,7 +59,7 @@ def test_the_cases_are_searched_and_filtered(path: Path) -> None:
     assert "1 of 3 cases" in tab.run().words
     tab.app.multiselect(key="case_tools").set_value(["track"])
     tab.app.multiselect(key="case_kinds").set_value(["Scenarios"])
-    assert "No case fits" in tab.run().words
+    assert "No matching cases." in tab.run().words
 
 
 def test_a_case_is_shown_step_by_step(path: Path) -> None:
@@ -93,12 +93,12 @@ def test_others_open_only_what_is_theirs(path: Path, tmp_path: Path) -> None:
     link = path.with_name("link.evalset.json")
     link.symlink_to(elsewhere)
     for wanted in (elsewhere, path.parent / ".." / ".." / elsewhere.name, link):
-        with pytest.raises(ValueError, match="Several people"):
+        with pytest.raises(ValueError, match="Several people use this server"):
             check_set(str(wanted), "browser-a", homes)
         assert check_set(str(wanted), "local", homes)
     taken = take_upload("browser-a", "../up.evalset.json", path.read_bytes())
     assert check_set(str(taken), "browser-a", homes) == taken
-    with pytest.raises(ValueError, match="Several people"):
+    with pytest.raises(ValueError, match="Several people use this server"):
         check_set(str(taken), "browser-b", homes)
     assert [line.name for line in found_sets({}, "browser-a")] == ["up"]
     assert found_sets({}, "browser-b") == []
@@ -117,14 +117,14 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     area = tab.app.text_area(key=tab.key("json_part-one"))
     assert '"shipped"' in (area.value or "")
     area.input('{"status": "lost"')
-    assert "It was not taken over." in tab.click("part_accept").words
+    assert "The change was not applied." in tab.click("part_accept").words
     area = tab.app.text_area(key=tab.key("json_part-one"))
     assert area.value == '{"status": "lost"'
     area.input('{"status": "lost"}')
     tab.click("part_accept")
     assert "Not saved" in tab.words
     tab.click("set_save")
-    assert "1 case will be different" in tab.words
+    assert "1 case will change" in tab.words
     lines = [line.split(maxsplit=1) for line in tab.literal.splitlines()]
     assert ["-", '"status": "shipped",'] in lines
     assert ["+", '"status": "lost"'] in lines
@@ -152,7 +152,7 @@ def test_a_refresh_loses_neither_an_edit_nor_what_is_being_typed(path: Path) -> 
     assert not again.app.button(key="set_save").disabled
     assert "Where is it?" in str(again.app.expander)
     assert again.app.text_area(key=again.key("text_part-one")).value == "half a sen"
-    assert "Final response of turn 1" in again.words
+    assert "Final response, turn 1" in again.words
 
 
 def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path: Path) -> None:
@@ -197,7 +197,7 @@ def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
         tab.unfold(f"case_value_{part}").click(f"edit_value_{part}")
         tab.app.text_area(key=tab.key("json_part-two")).input(text)
         tab.click("part_accept")
-    assert "a JSON list is needed" in tab.literal
+    assert "expected a JSON list" in tab.literal
     assert work.case("two")["session_input"]["state"] == {"tier": "new"}
 
 
@@ -223,7 +223,7 @@ def test_a_set_that_changed_meanwhile_is_brought_together(path: Path) -> None:
     whole["eval_cases"][2]["eval_id"] = "drei"
     path.write_text(json.dumps(whole))
     tab.run()
-    assert "changed by somebody else" in tab.words
+    assert "changed on disk since" in tab.words
     tab.choose("whose_one", "Mine").click("conflict_merge").click("set_save").click("save_set")
     cases = json.loads(path.read_bytes())["eval_cases"]
     assert [case["eval_id"] for case in cases] == ["one", "two", "drei"]
@@ -327,7 +327,7 @@ def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path,
     given = tmp_path / named
     given.write_bytes(content)
     tab = on_set(given)
-    assert "not an eval set. Its cases can be imported into one." in tab.words
+    assert "not an eval set. You can import its cases into one." in tab.words
     tab.click("import_as_set")
     made = tmp_path / f"{given.name.partition('.')[0]}_imported.evalset.json"
     assert str(made) in tab.app.query_params["set"]
@@ -341,7 +341,7 @@ def test_an_archive_without_a_case_says_so(tmp_path: Path) -> None:
     """The reason stands where the import was asked for, and nothing is written."""
     (tmp_path / "empty.zip").write_bytes(b"PK\x03\x04 and no more")
     tab = on_set(tmp_path / "empty.zip").click("import_as_set")
-    assert "It cannot be imported." in tab.words
+    assert "The import failed." in tab.words
     assert "it is no ZIP archive that can be read" in tab.literal
     assert [path.name for path in tmp_path.iterdir()] == ["empty.zip"]
 

@@ -128,7 +128,7 @@ def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace("Where is A-1?", "Theirs?"), encoding="utf-8")
     tab = on_set(path)
     assert "Unsaved edits from" in tab.words
-    assert "changed by somebody else" in tab.words
+    assert "changed on disk since" in tab.words
     tab.app.segmented_control(key="whose_one").set_value("Mine")
     tab.run().click("conflict_merge")
     work = edited_sets().of("local", path).work
@@ -168,7 +168,7 @@ def test_edits_that_cannot_be_read_are_shown_and_stay(path: Path) -> None:
     for _ in range(2):
         tab = on_set(path)
         assert "cannot be restored" in tab.words
-        assert "its unsaved edits cannot be restored" in tab.literal
+        assert "the unsaved edits cannot be restored" in tab.literal
         killed()
     tab = on_set(path).click("set_discard")
     assert "cannot be restored" not in tab.words

@@ -56,7 +56,7 @@ def test_a_demos_default_export_lies_among_the_users_data(data: Path) -> None:
     """The page says so; the package is as it was; and the set is found again, also after a restart, before any agent is loaded."""
     before = {path for path in DEMOS_DIR.rglob("*") if path.name != "__pycache__"}
     tab = exporting()
-    assert "kept among your data" in tab.words
+    assert "stored in your data folder" in tab.words
     tab.click("export_write")
     written = data / "eval_sets" / "order_desk" / "order_desk_evals.evalset.json"
     assert written.is_file()
@@ -124,9 +124,9 @@ def test_each_person_has_files_and_demo_sets_of_their_own(data: Path) -> None:
     check_place(str(mine), "browser-a", config)
     assert check_set(str(mine), "browser-a", homes) == mine
     for path in (theirs, places[LOCAL]):
-        with pytest.raises(ValueError, match="several users"):
+        with pytest.raises(ValueError, match="Several people use this server"):
             check_place(str(path), "browser-a", config)
-        with pytest.raises(ValueError, match="Several people"):
+        with pytest.raises(ValueError, match="Several people use this server"):
             check_set(str(path), "browser-a", homes)
 
 

@@ -132,7 +132,7 @@ def test_a_case_is_written_where_its_environment_cannot_be(tab: Tab, target: Pat
     sidecar.write_text("[]")
     tab.click("export_write")
     assert "A new eval set was written." in tab.words
-    assert "What the world answered was not kept beside it." in tab.words
+    assert "The recorded tool responses were not saved." in tab.words
     assert f"{sidecar}: it is no JSON object" in tab.literal
     assert sidecar.read_text() == "[]"
 
@@ -163,7 +163,7 @@ def test_a_second_export_gets_an_id_of_its_own(tab: Tab, target: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "text", "complaint"),
     [
-        ("export_path_export", "", "There is no file to write to"),
+        ("export_path_export", "", "No file given"),
         ("export_path_export", "/proc/nowhere/set.evalset.json", "/proc/nowhere/set.evalset.json"),
         ("export_eval_id_export", "a:b", "holds ':'"),
     ],
@@ -307,7 +307,7 @@ def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
     assert tab.app.button(key="open_export").disabled
     simulation.query("Where is order A-1002?")
     tab.run().click("open_export")
-    assert "There is no golden trace yet" in tab.words
+    assert "No golden trace yet" in tab.words
     assert not tab.has("export_write")
     assert not tab.has("export_download")
     assert tab.has("download_script")
@@ -352,7 +352,7 @@ def test_a_replay_is_out_of_date_when_the_file_has_changed(tab: Tab, target: Pat
     assert "Out of date: the set changed since the replay." in tab.run().words
     assert "Verified" not in tab.words
     replayed(tab.click("export_replay_again"))
-    assert "the case does not give the same again" in tab.words
+    assert "The replay with the recorded responses differs from the case" in tab.words
     assert "First divergence: turn 1, step 2" in tab.words
     assert "B-2" in tab.literal
 

@@ -155,7 +155,7 @@ def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str, re
     if rests:
         _rests(annes.session_id)
     tab = Tab(shared=token, user=BEN).click("open_export")
-    assert "There is no golden trace yet" in tab.words
+    assert "No golden trace yet" in tab.words
     assert tab.has("download_script")
     (script,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
     assert [turn.say for turn in read_script(script).script.turns] == [WORDS]

@@ -149,7 +149,7 @@ def test_a_damaged_file_is_not_written_over(start: Tab, path: Path) -> None:
 def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> None:
     """As they do with eval sets."""
     config = demo_agent("order_desk")
-    with pytest.raises(ValueError, match="This server has several users"):
+    with pytest.raises(ValueError, match="Several people use this server"):
         recorded_play.recorded_cases(str(path), "somebody", config)
     check_place(str(path), "local", config)
 

@@ -253,7 +253,7 @@ def test_an_unfinished_session_that_no_script_can_say_says_why() -> None:
     """In the place of the script and its download stands the reason, which comes from outside."""
     page = AppTest.from_function(_unsaid, kwargs={"hostile": HOSTILE}, default_timeout=PATIENCE).run()
     assert not page.exception
-    assert "cannot be made a script" in page.error[0].value
+    assert "cannot be exported as a script" in page.error[0].value
     assert HOSTILE in page.code[0].value
     assert live_marks(page.main) == []
     assert not page.get("download_button")

@@ -221,7 +221,7 @@ def test_a_case_with_a_key_twice_is_not_written_anew(path: Path) -> None:
     work.apply(SetText(case="two", where=("conversation", 0, "user_content"), text="Else?"))
     save(work)
     work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text="Else?"))
-    with pytest.raises(InvalidCaseError, match="'owner' stands twice"):
+    with pytest.raises(InvalidCaseError, match="'owner' occurs twice"):
         save(work)
     assert path.read_text().count('"owner"') == 4
 
@@ -230,15 +230,15 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(path: Path) -> None:
     """Each error names the place."""
     work = work_on(path)
     wrong: list[tuple[Edit, str]] = [
-        (SetText(case="nobody", where=("x",), text=""), "no case 'nobody'"),
-        (SetText(case="two", where=DATA, text=""), "more than one text"),
+        (SetText(case="nobody", where=("x",), text=""), "case 'nobody' does not exist"),
+        (SetText(case="two", where=DATA, text=""), "not a single text"),
         (SetText(case="two", where=("conversation", 9, "user_content"), text=""), r"conversation\[9\]"),
-        (RemoveCall(case="two", where=("conversation", 0, "user_content")), "is no call"),
-        (MoveCall(case="two", where=(*DATA, "tool_uses", 0), by=-1), "the first call"),
-        (MoveTurn(case="two", turn=1, by=1), "the last one"),
+        (RemoveCall(case="two", where=("conversation", 0, "user_content")), "is not a call"),
+        (MoveCall(case="two", where=(*DATA, "tool_uses", 0), by=-1), "already the first call"),
+        (MoveTurn(case="two", turn=1, by=1), "already the last one"),
         (SplitCase(case="two", turn=0, eval_id="x"), "cannot be split"),
         (MergeCases(case="two", other="two"), "itself"),
-        (AddCall(case="two", turn=7, name="x", arguments={}, response=None), "no turn 8"),
+        (AddCall(case="two", turn=7, name="x", arguments={}, response=None), "turn 8 does not exist"),
     ]
     for edit, why in wrong:
         with pytest.raises(EditError, match=why):
@@ -253,11 +253,11 @@ def test_a_file_that_changed_meanwhile_is_not_written_over(path: Path) -> None:
     work.apply(DeleteCase(case="one"))
     theirs = path.read_bytes() + b" "
     path.write_bytes(theirs)
-    with pytest.raises(ChangedOnDiskError, match="changed by somebody else"):
+    with pytest.raises(ChangedOnDiskError, match="changed on disk since"):
         save(work)
     assert path.read_bytes() == theirs
     path.unlink()
-    with pytest.raises(ChangedOnDiskError, match="not there any more"):
+    with pytest.raises(ChangedOnDiskError, match="no longer exists"):
         save(work)
 
 

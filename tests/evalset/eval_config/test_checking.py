@@ -71,7 +71,7 @@ SIMULATED = "user_simulator_config"
     [
         ({}, "criteria", "every case counts as failed"),
         ({"criteria": []}, "criteria", "an object"),
-        ({"criteria": {"respons_match_score": 1}}, "criteria.respons_match_score", "knows no metric"),
+        ({"criteria": {"respons_match_score": 1}}, "criteria.respons_match_score", "has no metric"),
         ({"criteria": {"token_usage_v1": 1}}, "criteria.token_usage_v1", "makes `adk eval` fail"),
         ({"criteria": {"safety_v1": "high"}}, "criteria.safety_v1", "a number"),
         ({"criteria": {"safety_v1": True}}, "criteria.safety_v1", "a number"),
@@ -90,7 +90,7 @@ SIMULATED = "user_simulator_config"
         (
             {"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "ignore_arguments": True}}},
             "criteria.tool_trajectory_avg_score.ignore_arguments",
-            "does not read this; it reads ignore_args",
+            "ignores this field; it reads ignore_args",
         ),
         (
             {"criteria": {"hallucinations_v1": {"threshold": 1, "judge_model_options": {"num_samples": 0}}}},
@@ -112,7 +112,7 @@ SIMULATED = "user_simulator_config"
                 }
             },
             "criteria.rubric_based_tool_use_quality_v1.rubrics[1]",
-            "taken",
+            "already used",
         ),
         (
             {
@@ -124,16 +124,16 @@ SIMULATED = "user_simulator_config"
                 }
             },
             "criteria.rubric_based_tool_use_quality_v1.rubrics[0]",
-            "what it wants",
+            "no `text_property`",
         ),
-        ({**starting_document(), "criterias": {}}, "criterias", "does not read this"),
+        ({**starting_document(), "criterias": {}}, "criterias", "ignores this field"),
         (
             {**starting_document(), SIMULATED: {"custom_instructions": "be nice"}},
             f"{SIMULATED}.custom_instructions",
             "placeholders",
         ),
         ({**starting_document(), SIMULATED: {"type": "other"}}, SIMULATED, "'llm_backed'"),
-        ({**starting_document(), SIMULATED: {"modle": "x"}}, f"{SIMULATED}.modle", "does not read this"),
+        ({**starting_document(), SIMULATED: {"modle": "x"}}, f"{SIMULATED}.modle", "ignores this field"),
         (
             {**starting_document(), "custom_metrics": {"mine": {"code_config": {"name": "desk.mine"}}}},
             "custom_metrics.mine",
@@ -142,7 +142,7 @@ SIMULATED = "user_simulator_config"
         (
             with_custom_metric(starting_document(), "mine", "counts"),
             "custom_metrics.mine.code_config.name",
-            "no path of a function",
+            "not a function path",
         ),
         (
             {**starting_document(), "custom_metrics": {"mine": {}}},

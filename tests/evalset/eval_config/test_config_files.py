@@ -34,7 +34,7 @@ def test_what_somebody_else_has_changed_is_not_overwritten(tmp_path: Path) -> No
     path = tmp_path / "test_config.json"
     path.write_text("theirs")
     for before in (None, "mine"):
-        with pytest.raises(ConfigError, match="somebody else"):
+        with pytest.raises(ConfigError, match="changed on disk"):
             save(path, "{}", before=before)
     assert path.read_text() == "theirs"
 
@@ -43,9 +43,9 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
     """The file and the reason."""
     path = tmp_path / "test_config.json"
     path.write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match=r"test_config\.json: it is no text in UTF-8: byte 0"):
+    with pytest.raises(ConfigError, match=r"test_config\.json: not valid UTF-8 at byte 0"):
         load(path)
-    with pytest.raises(ConfigError, match="the system refused"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path)
-    with pytest.raises(ConfigError, match="the system refused"):
+    with pytest.raises(ConfigError, match="cannot be written"):
         save(tmp_path / "nowhere" / "test_config.json", "{}", before=None)

@@ -155,7 +155,7 @@ def test_what_cannot_be_mended_is_told_and_nothing_is_written(kept: Path, tmp_pa
     eval_set, folder = copied_set(kept, tmp_path), agents(tmp_path)
     whole = RunResult(passed=True, models="real")
     before = eval_set.read_bytes()
-    with pytest.raises(VerifyError, match="there is no case 'three'"):
+    with pytest.raises(VerifyError, match="case 'three' does not exist"):
         accept(eval_set, "three", whole)
     with pytest.raises(VerifyError, match="has 2 turns, and the run has 0"):
         accept(eval_set, "two", whole)

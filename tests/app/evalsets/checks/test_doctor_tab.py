@@ -50,15 +50,15 @@ def settled(tab: SetTab) -> SetTab:
 
 def findings(tab: SetTab) -> list[str]:
     """What each finding means."""
-    tables = [each.value for each in tab.app.dataframe if "what it means" in each.value]
-    return [str(meaning) for table in tables for meaning in table["what it means"]]
+    tables = [each.value for each in tab.app.dataframe if "meaning" in each.value]
+    return [str(meaning) for table in tables for meaning in table["meaning"]]
 
 
 def test_a_sound_set_is_said_to_be_sound(eval_set: Path) -> None:
     """The agent that the set belongs to is found by itself."""
     tab = opened(eval_set)
     assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
-    assert "Nothing is wrong with it" in tab.words
+    assert "No problems found" in tab.words
     assert not any("byte order mark" in meaning for meaning in findings(tab))
 
 
@@ -78,7 +78,7 @@ def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
     (copy,) = eval_set.parent.glob("*.bak")
     assert copy.read_bytes() == b"\xef\xbb\xbf" + sound
     assert str(copy) in tab.literal
-    assert "Nothing is wrong with it" in settled(tab).words
+    assert "No problems found" in settled(tab).words
 
 
 def test_what_was_changed_since_it_was_shown_is_left_alone(eval_set: Path) -> None:
@@ -91,7 +91,7 @@ def test_what_was_changed_since_it_was_shown_is_left_alone(eval_set: Path) -> No
     theirs = eval_set.read_bytes()
     tab.click(tab.key("doctor_write"))
     settled(tab)
-    assert "was changed since this was shown" in tab.literal
+    assert "changed after the preview" in tab.literal
     assert eval_set.read_bytes() == theirs
 
 
@@ -112,7 +112,7 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     tab.click(tab.key("doctor_write"))
     settled(tab)
     assert json.loads(eval_set.read_text()) == json.loads(text)
-    assert "Nothing is wrong with it" in tab.words
+    assert "No problems found" in tab.words
 
 
 def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: Path) -> None:
@@ -127,7 +127,7 @@ def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: P
     assert tab.live_marks() == []
     tab.app.text_input(key=tab.key("doctor_find")).input("no such words")
     tab.run()
-    assert "No finding is like this." in tab.words
+    assert "No matching findings." in tab.words
     tab.app.text_input(key=tab.key("doctor_find")).input("")
     tab.app.selectbox(key=tab.key("doctor_severity")).select("warning")
     tab.run()
@@ -149,9 +149,9 @@ def test_migrations_are_read_from_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("tool a", "line 1: it is none of"),
-        ("\ntool a -> b\ntool a -> c", "line 3: the tool a is renamed before"),
-        ("set a.b = EUR", "line 1: what stands behind = is no JSON"),
+        ("tool a", "line 1: unknown change; write one of"),
+        ("\ntool a -> b\ntool a -> c", "line 3: the tool a is already renamed above"),
+        ("set a.b = EUR", "line 1: the value after = is not valid JSON"),
         ("drop a.b\nset a.b = 1", "more than one thing shall be done to a.b"),
     ],
 )
@@ -185,13 +185,13 @@ def test_large_files_and_folders_are_examined_when_somebody_asks(
     """Looking at them alone takes no time; a click examines them."""
     monkeypatch.setattr(doctor_jobs, "MOST_AT_ONCE", 10)
     tab = SetTab(TAB, eval_set)
-    assert "examined when you ask for it" in tab.words
+    assert "Large files, or many of them" in tab.words
     assert not tab.workspace.jobs
     tab.click(tab.key("doctor_examine"))
-    assert "Nothing is wrong with it" in settled(tab).words
+    assert "No problems found" in settled(tab).words
     tab.app.checkbox(key=tab.key("doctor_folder")).check()
     tab.run()
-    assert "examined when you ask for it" in tab.words
+    assert "Large files, or many of them" in tab.words
 
 
 def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
@@ -223,7 +223,7 @@ def test_findings_from_before_a_change_are_out_of_date(
     eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
     tab.run()
     assert "Out of date: the set changed." in tab.literal
-    assert "Nothing is wrong with it" in tab.words
+    assert "No problems found" in tab.words
     tab.click(tab.key("doctor_again"))
     settled(tab)
     assert "Out of date" not in tab.literal

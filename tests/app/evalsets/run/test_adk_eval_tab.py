@@ -75,7 +75,7 @@ def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Pa
     name = "rubric_based_final_response_quality_v1"
     tab.app.toggle(key=tab.key(f"on_{name}")).set_value(True)
     tab.run()
-    assert "there is none, so only cases with rubrics" in tab.literal
+    assert "there are none, so only cases with rubrics" in tab.literal
     tab.app.text_area(key=tab.key(f"rubrics_{name}")).input("short: It is short.")
     tab.run()
     tab.app.text_input(key=tab.key("own_name")).input("counts")
@@ -116,10 +116,10 @@ def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> N
     assert tab.app.button(key=tab.key("adk_run")).disabled
     tab.app.text_area(key=tab.key("criteria_json")).input(json.dumps({"criteria": {HOSTILE: 1}}))
     tab.run()
-    assert f"criteria.{HOSTILE}: ADK knows no metric of this name" in tab.literal
+    assert f"criteria.{HOSTILE}: ADK has no metric with this name" in tab.literal
     assert tab.live_marks() == []
     tab.click(tab.key("adk_run"))
-    assert "The run did not begin." in tab.words
+    assert "The run did not start." in tab.words
     assert tab.workspace.run is None
 
 
@@ -129,7 +129,7 @@ def test_a_file_that_somebody_else_has_changed_is_not_overwritten(eval_set: Path
     file = eval_set.with_name("test_config.json")
     file.write_text('{"criteria": {"safety_v1": 0.5}}')
     tab.click(tab.key("criteria_save"))
-    assert "somebody else has changed it" in tab.literal
+    assert "changed on disk since it was loaded" in tab.literal
     assert json.loads(file.read_text()) == {"criteria": {"safety_v1": 0.5}}
     tab.click(tab.key("criteria_load"))
     assert tab.app.toggle(key=tab.key("on_safety_v1")).value
@@ -206,7 +206,7 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     spec = spec_of(workspace, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
     workspace.criteria.own_metric("mine", "os.system")
-    with pytest.raises(ValueError, match="nobody's own metrics run in it: mine"):
+    with pytest.raises(ValueError, match="does not run custom metrics: mine"):
         spec_of(workspace, choice, catalogue())
     local = spec_of_local(eval_set)
     assert local.config == workspace.criteria.document

@@ -50,7 +50,7 @@ def test_metrics_and_rubrics_say_why() -> None:
     """A problem first, else what was measured beside the score."""
     rows = metric_rows(RESULTS.cases[0].metrics)
     assert [row["why"] for row in rows] == ["", "no key", "total 1200"]
-    assert [row["at least"] for row in rows] == ["1", "0.8", ""]
+    assert [row["threshold"] for row in rows] == ["1", "0.8", ""]
     rubric = RubricResult(rubric_id="polite", score=0.0, rationale="It shouts.\u202e")
     judged = MetricResult(name="quality", status="failed", score=0.0, threshold=0.5, rubrics=(rubric,))
     (row,) = rubric_rows([judged, TRAJECTORY])

@@ -109,7 +109,7 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert table(again) == {"one": ("✓ passed", ""), "two": ("✓ passed", "")}
     assert list(again.app.dataframe[0].value["pass^2"]) == ["1.00", "1.00"]
     again.click(again.key("propose-tolerances"))
-    assert "None: everything that is compared has to be as it was recorded." in again.words
+    assert "No tolerances. Everything that is compared must match the recording." in again.words
     assert b'tests="2"' in junit(verification)
     assert json.loads(verification.model_dump_json())["runs"] == 2
 
@@ -127,7 +127,7 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     assert 'check({\n  "order": "A"\n})' in tab.literal
     assert divergence.sentence in tab.literal
     settled(tab.click(tab.key(f"divergence_{divergence.action}")), path)
-    assert "Save the set, and verify again" in tab.words
+    assert "Save the set, then verify again" in tab.words
     assert path.read_bytes() == before
     tab.click("set_save").click("save_set")
     assert path.read_bytes() != before
@@ -153,7 +153,7 @@ def test_only_chosen_cases_are_verified_and_found_by_id(eval_set: Changed) -> No
     assert [case.eval_id for case in verified(tab, path).cases] == ["two"]
     tab.app.text_input(key=tab.key("verify_find")).input("one")
     tab.run()
-    assert "No case is like this." in tab.words
+    assert "No matching cases." in tab.words
 
 
 def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) -> None:
@@ -264,7 +264,7 @@ def test_a_case_that_was_deleted_meanwhile_is_said_to_be_gone(eval_set: Changed)
     for action in ("repair", "open"):
         tab.click(tab.key(f"divergence_{action}"))
         assert "'one'" in tab.literal
-        assert "That was not done." in tab.words
+        assert "The action failed." in tab.words
 
 
 def test_the_lines_for_a_replay_elsewhere_are_there_to_be_copied(eval_set: Changed) -> None:
@@ -284,7 +284,7 @@ def test_a_result_from_before_an_edit_is_out_of_date(eval_set: Changed) -> None:
     assert "Out of date" not in tab.literal
     work = edited_sets().of(LOCAL, path).work
     work.apply(DeleteCase(case=work.state.order[1]))
-    assert "Out of date: the set has edits that are not saved." in tab.run().literal
+    assert "Out of date: the set has unsaved edits." in tab.run().literal
     assert not tab.keys("verify_again")
     tab.click("set_save").click("save_set")
     assert "Out of date: the set and the recording changed." in tab.literal
@@ -327,12 +327,12 @@ def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Ch
     tab.app.selectbox(key=tab.key("verify_models")).set_value("recorded")
     tab.run()
     assert verified(tab, path).status == "failed"
-    assert "No agent is called desk, and clerk alone declares the same tools." in tab.literal
+    assert "No agent is named desk. Only clerk declares the same tools." in tab.literal
     settled(tab.click(tab.key("verify_new_name")), path)
     assert result_of(path).status == "passed"
-    assert "No agent is called desk" not in tab.literal
+    assert "No agent is named desk" not in tab.literal
     settled(tab.choose("set_tab", "Doctor"), path)
-    assert "No agent is called desk, and clerk alone declares the same tools." in tab.literal
+    assert "No agent is named desk. Only clerk declares the same tools." in tab.literal
     settled(tab.click(tab.key("doctor_rename_desk")), path)
     settled(tab.click(tab.key("doctor_write")), path)
     assert '"app_name": "clerk"' in path.read_text()

@@ -47,7 +47,7 @@ def test_a_session_stops_before_the_step(step: int, kinds: tuple[str, ...], play
 def test_steps_and_texts_are_plain() -> None:
     """A call as it would be written, a text with what differs in brackets, and long ones cut."""
     assert step_text(FIRST) == 'find({\n  "id": "A"\n})'
-    assert step_text(ANSWERED) == "find answers\nnull"
+    assert step_text(ANSWERED) == "find responds\nnull"
     assert step_text(QUERY) == "user: Where?"
     assert step_text(None) == "(nothing)"
     long = step_text(Step(kind="text", text="x" * 5_000))
