@@ -76,8 +76,7 @@ def main(
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Find problems in eval sets (current and legacy format), test files and recorded environments, and fix what can be "
-        "fixed automatically.",
+        description="Find problems in eval sets (current and legacy format), test files and recorded environments, and fix them where possible.",
         epilog=EXIT_CODES,
         allow_abbrev=False,
     )
@@ -96,9 +95,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "--fix", action="store_true", help="fix what can be fixed; the original is kept as <name>.<n>.bak"
     )
     parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="show what --fix or a migration would change, and write nothing",
+        "--dry-run", action="store_true", help="show what --fix or a migration would change; write nothing"
     )
     parser.add_argument(
         "--only",

@@ -28,7 +28,7 @@ FORMS = {
 }
 DONE, LOSSES, BAD_INPUT = 0, 1, 2
 CODES = (
-    "Exit codes: 0 done; 1 with --strict, the format cannot hold everything, and nothing was written; 2 bad input, or a "
+    "Exit codes: 0 done; 1 with --strict, the format cannot represent everything, and nothing was written; 2 bad input, or a "
     "file that cannot be written."
 )
 
@@ -94,7 +94,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     _add_agent(parser)
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
     parser.add_argument(
-        "--strict", action="store_true", help="write nothing if the format cannot hold everything"
+        "--strict", action="store_true", help="write nothing if the format cannot represent everything"
     )
     parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
     return parser

@@ -139,9 +139,9 @@ def test_adk_and_the_doctor_read_the_one_file_as_the_eval_set_that_it_is(tmp_pat
         ({"a.evalset.json": "{}", "b/b.evalset.json": "{}"}, "the archive has 2 eval sets instead of one"),
         (
             {"a.evalset.json": "{", "a.environment.json": "{}"},
-            "a.environment.json: this is no recorded environment",
+            "a.environment.json: not a recorded environment",
         ),
-        ({"a.evalset.json": b"\xff\xfe\xff"}, "a.evalset.json in the archive is no text in UTF-8"),
+        ({"a.evalset.json": b"\xff\xfe\xff"}, "a.evalset.json in the archive is not UTF-8 text"),
     ],
 )
 def test_an_archive_that_is_no_download_is_refused_with_the_reason(
