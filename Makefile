@@ -30,7 +30,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 .DEFAULT_GOAL := help
 .PHONY: help run quick test test-interop lint style types suite bench census mutants lock release-check browser postgres clean
 
-help: ## Show what can be made
+help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 # Streamlit opens the browser by itself, and stays quiet where there is no display.
@@ -38,11 +38,11 @@ run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=850
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
 # For the inner loop. tests/quick.py tells from what a file imports, by itself or through its helpers.
-quick: $(CHECK_READY) ## Run the tests of the pure parts: all files that start no process, server, browser or page, and play no agent
+quick: $(CHECK_READY) ## Run the fast tests: no process, server, browser, page or agent
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --quick -m "not many" -n auto --dist loadfile --no-loadscope-reorder
 
 # What is found at once comes first; the types are checked beside the tests, which leave a core idle now and then.
-test: $(CHECK_READY) style browser postgres ## Run every check and every test
+test: $(CHECK_READY) style browser postgres ## Run all checks and tests
 	@$(MAKE) --no-print-directory --jobs 2 types suite
 
 # A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
@@ -52,13 +52,13 @@ suite: $(CHECK_READY)
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
-test-interop: $(CHECK_READY) browser $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready) ## Test with each google-adk that is supported, and with other programs
+test-interop: $(CHECK_READY) browser $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready) ## Run the tests with each supported google-adk and with other programs
 	@for version in $(ADK_VERSIONS); do \
-		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed; is there a network?"; continue; }; \
+		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed. Check the network."; continue; }; \
 		echo "google-adk $$version"; \
 		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
 	done
-	@echo "All of them beside each other"
+	@echo "All versions and programs side by side"
 	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/side_by_side.py tests/interop/agents_cli.py tests/interop/installed.py
 
 $(INTEROP)/agents-cli/.ready: WANTED := $(AGENTS_CLI)
@@ -74,7 +74,7 @@ $(INTEROP)/%/.ready: | $(BIN)/python
 	@$(INTEROP)/$*/bin/python -m pip install --disable-pip-version-check --quiet "google-adk==$*" "pytest==$(INTEROP_PYTEST)" \
 		&& touch $@ || echo "google-adk $* could not be installed"
 
-lint: style types ## Check style, types and the rules between the packages
+lint: style types ## Check style, types and package imports
 
 style: $(CHECK_READY)
 	$(BIN)/ruff check
@@ -84,33 +84,33 @@ style: $(CHECK_READY)
 types: $(CHECK_READY)
 	$(BIN)/mypy
 
-bench: $(CHECK_READY) browser ## Measure speed, each figure beside its peer's from the same run
+bench: $(CHECK_READY) browser ## Run the benchmarks, with a comparison from the same run
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
 
-census: $(CHECK_READY) ## Count what the house is made of: folders, circles, imports that run up, long functions
+census: $(CHECK_READY) ## Count folders, import cycles, upward imports and long functions
 	@$(BIN)/python -m tests.census
 
 # What draws the mutants has an environment of its own, as nothing else here needs it.
-mutants: $(CHECK_READY) $(MUTANTS_READY) ## Change the pure parts in places, and count what their tests notice (MUTANTS="--each 25 --seed 0 session")
+mutants: $(CHECK_READY) $(MUTANTS_READY) ## Run mutation tests of the core (MUTANTS="--each 25 --seed 0 session")
 	@nice $(BIN)/python -m tests.mutants.running $(MUTANTS)
 
 $(MUTANTS_READY): | $(BIN)/python
-	@echo "Installing what draws mutants"
+	@echo "Installing the mutation testing tool"
 	@$(BIN)/python -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip install --disable-pip-version-check --quiet "$(COSMIC_RAY)" && touch $@
 
 # Builds as a release is built, the wheel out of the source file, with what the index has today.
-release-check: $(CHECK_READY) ## Build the source file and the wheel in dist/, and try both in empty environments
+release-check: $(CHECK_READY) ## Build the sdist and the wheel in dist/ and test both in empty environments
 	rm -rf dist
 	$(BIN)/uv build --quiet --out-dir dist
 	$(BIN)/pytest -q -p no:xdist -rs tests/interop/released.py
 
 # `make run` brings what `golden-trace eval` needs, so that the first command that the page shows passes as it is pasted.
-lock: $(CHECK_READY) ## Write the lock files anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
+lock: $(CHECK_READY) ## Update the lock files from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	$(LOCK) $(LOCK_ARGS) --all-extras --group dev -o requirements-dev.lock
 	$(LOCK) $(LOCK_ARGS) --extra eval --group build -c requirements-dev.lock -o requirements.lock
 
-clean: ## Remove the environment and all caches
+clean: ## Remove the environments and all caches
 	rm -rf $(VENV) $(INTEROP) $(dir $(MUTANTS_READY)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
 
 $(BIN)/python:
@@ -118,32 +118,32 @@ $(BIN)/python:
 		if command -v $$python >/dev/null && $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 			echo "Making $(VENV) with $$python"; exec $$python -m venv $(VENV); \
 		fi; \
-	done; echo "Python 3.11 or newer is needed; name one: make run PYTHON=/path/to/python3.11" >&2; exit 1
+	done; echo "Python 3.11 or newer is required: make run PYTHON=/path/to/python3.11" >&2; exit 1
 
 # The lock files hold all that is needed, so pip has nothing to resolve: where it resolves, it looks at versions that were
 # released since for a requirement with extras, and refuses them as they are not pinned.
 $(RUN_READY): requirements.lock pyproject.toml | $(BIN)/python
-	@echo "Installing what the studio needs"
+	@echo "Installing the studio"
 	@$(PIP) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # The second lock file holds everything of the first, so this environment can run the studio too.
 $(CHECK_READY): requirements-dev.lock pyproject.toml | $(BIN)/python
-	@echo "Installing what the studio and its checks need"
+	@echo "Installing the studio and its checks"
 	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(RUN_READY)
 
 browser:
 	@for name in "$(CHROMIUM)" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
-	command -v apt-get >/dev/null || { echo "Chromium is needed; install it or set CHROMIUM=/path/to/it" >&2; exit 1; }; \
+	command -v apt-get >/dev/null || { echo "Chromium is required. Install it or set CHROMIUM=/path/to/chromium" >&2; exit 1; }; \
 	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
 	$$run apt-get update -qq && $$run apt-get install -y -qq --no-install-recommends chromium
 
 # The tests start a server of their own; Debian keeps its programs off the path.
 postgres:
 	@for name in "$(POSTGRES_BIN)/initdb" initdb /usr/lib/postgresql/*/bin/initdb; do command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
-	command -v apt-get >/dev/null || { echo "PostgreSQL is needed; install it or set POSTGRES_BIN=/folder/of/initdb" >&2; exit 1; }; \
+	command -v apt-get >/dev/null || { echo "PostgreSQL is required. Install it or set POSTGRES_BIN=/folder/of/initdb" >&2; exit 1; }; \
 	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
 	$$run apt-get update -qq && $$run apt-get install -y -qq --no-install-recommends postgresql

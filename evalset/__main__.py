@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(usage)
         return 0
     if name not in _COMMANDS:
-        sys.stderr.write(usage if not name else f"{usage}there is no command {name!r}\n")
+        sys.stderr.write(usage if not name else f"{usage}unknown command {name!r}\n")
         return _BAD_USAGE
     run: Callable[[Sequence[str]], int] = importlib.import_module(_COMMANDS[name]).main
     return run(rest[:-1])

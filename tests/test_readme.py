@@ -147,7 +147,7 @@ def test_a_folder_of_sessions_becomes_a_pytest_file(
     run(script)
     with zipfile.ZipFile("test_desk.zip") as archive:
         assert archive.namelist() == ["test_desk.py", "desk.evalset.json", "desk.environment.json"]
-    assert "damaged.session.json: it is no JSON" in capsys.readouterr().out
+    assert "damaged.session.json: not valid JSON" in capsys.readouterr().out
 
 
 def test_the_doctor_examines_mends_and_migrates(

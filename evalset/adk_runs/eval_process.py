@@ -228,8 +228,8 @@ def check_installed(python: Path | None) -> None:
     """
     if python is not None and (lacking := missing_in(python)):
         raise ValueError(
-            f"`adk eval` needs packages that the agent's own environment lacks: {', '.join(lacking)}. Install them with\n"
-            f"    {install_command(python=str(python))}"
+            f"`adk eval` needs packages that the agent's environment does not have: {', '.join(lacking)}. Install them:\n    "
+            f"{install_command(python=str(python))}"
         )
 
 
@@ -246,7 +246,7 @@ def _kept(results: Path, history: Path | None) -> Path:
 
 def _why(exit_code: int, output: Path) -> str:
     last = [line for line in _tail(output).splitlines() if line.strip()]
-    ended = f"`adk eval` ended with the exit code {exit_code} and left no results"
+    ended = f"`adk eval` ended with exit code {exit_code} and no results"
     return f"{ended}: {last[-1].strip()}" if last else ended
 
 

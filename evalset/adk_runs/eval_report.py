@@ -78,11 +78,11 @@ def _turn(number: int, turn: TurnResult) -> Iterator[str]:
         return
     expected, actual = turn.expected_calls, turn.actual_calls
     if expected is not None and expected != actual:
-        yield f"turn {number}, calls expected: {_calls(expected)}"
-        yield f"turn {number}, calls made:     {_calls(actual)}"
+        yield f"turn {number}, expected calls: {_calls(expected)}"
+        yield f"turn {number}, actual calls:   {_calls(actual)}"
     if turn.expected_text is not None and turn.expected_text != turn.actual_text:
-        yield f"turn {number}, answer expected: {_short(turn.expected_text)}"
-        yield f"turn {number}, answer given:    {_short(turn.actual_text)}"
+        yield f"turn {number}, expected response: {_short(turn.expected_text)}"
+        yield f"turn {number}, actual response:   {_short(turn.actual_text)}"
 
 
 def _calls(calls: Sequence[Any]) -> str:
@@ -111,7 +111,7 @@ def junit(results: RunResults, seconds: float) -> bytes:
     for case in results.cases:
         element = ET.SubElement(suite, "testcase", classname=name, name=_plain(case.eval_id))
         if case.status in {"failed", "not evaluated"}:
-            told = [_plain(line) for line in reasons(case)] or ["it did not pass"]
+            told = [_plain(line) for line in reasons(case)] or ["not passed"]
             kind = "failure" if case.status == "failed" else "error"
             ET.SubElement(element, kind, message=told[0]).text = "\n".join(told)
     written: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)

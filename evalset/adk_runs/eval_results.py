@@ -125,10 +125,10 @@ def read_results(text: str | bytes) -> RunResults:
         found = read_json(text.decode() if isinstance(text, bytes) else text, constants=True)
         found = read_json(found, constants=True) if isinstance(found, str) else found
     except ValueError as error:  # also bytes that are no UTF-8
-        raise ResultsError(f"this is no JSON: {error}") from error
+        raise ResultsError(f"not valid JSON: {error}") from error
     document = _snake(found)
     if not isinstance(document, dict) or not isinstance(document.get("eval_case_results"), list):
-        raise ResultsError("these are no results of `adk eval`: `eval_case_results` is no list")
+        raise ResultsError("not results of `adk eval`: `eval_case_results` is not a list")
     cases = []
     for place, case in enumerate(document["eval_case_results"]):
         try:
@@ -164,7 +164,7 @@ def _case(case: Mapping[str, Any]) -> CaseResult:
 
 def _status(said: Any) -> Status:
     if (found := _STATUSES.get(said)) is None:
-        raise ValueError(f"{said!r} is no status")
+        raise ValueError(f"{said!r} is not a status")
     return found
 
 

@@ -21,7 +21,7 @@ SPEC_FILE = "run.json"
 PROGRESS_FILE = "turns.jsonl"
 """Gets a line for each turn that an agent has taken."""
 
-_MODULE = '''"""Stands for an agent that lies elsewhere, while `adk eval` runs it."""
+_MODULE = '''"""A stand-in for an agent in another folder, while `adk eval` runs it."""
 
 from evalset.adk_runs.wrapped import wrapped
 
@@ -105,7 +105,7 @@ def prepare(spec: EvalRunSpec, folder: Path) -> Prepared:
     """
     if not _FOLDER_NAME.fullmatch(spec.agent.app_name):
         raise ValueError(
-            f"the agent is called {spec.agent.app_name!r}, and ADK wants letters, digits, _ and - beginning with a letter"
+            f"{spec.agent.app_name!r} is not a valid agent name for ADK: use letters, digits, _ and -, starting with a letter"
         )
     agent = folder / "agents" / spec.agent.app_name
     agent.mkdir(parents=True)
@@ -135,9 +135,9 @@ def _copied(spec: EvalRunSpec, folder: Path) -> tuple[Path, tuple[str, ...], int
         raise EvalSetError(spec.eval_set, f"ADK's loader cannot read it: {error!r}") from error
     chosen = [case for case in found.eval_cases if not spec.cases or case.eval_id in spec.cases]
     if unknown := sorted(set(spec.cases) - {case.eval_id for case in chosen}):
-        raise EvalSetError(spec.eval_set, f"holds no case {unknown[0]!r}")
+        raise EvalSetError(spec.eval_set, f"no case {unknown[0]!r}")
     if not chosen:
-        raise EvalSetError(spec.eval_set, "holds no case to evaluate")
+        raise EvalSetError(spec.eval_set, "no case to evaluate")
     named = {"eval_set_id": _file_safe(found.eval_set_id), "eval_cases": chosen}
     copy = folder / "cases.evalset.json"
     copy.write_text(set_json(found.model_copy(update=named)), encoding="utf-8")

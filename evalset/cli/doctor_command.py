@@ -28,12 +28,12 @@ from evalset.recorded.agent_renaming import renames_from
 
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 EXIT_CODES = (
-    "Exit codes: 0 nothing that is an error (with --strict: nor a warning); 1 such findings are left, or something could not be "
-    "written; 2 bad input, or a file that cannot be read."
+    "Exit codes: 0 no errors (with --strict: no errors or warnings); 1 errors remain, or a change could not be written; 2 "
+    "bad input, or a file that cannot be read."
 )
 
 
-RENAMED = "no agent is called {old}, and {new} alone declares the same tools: --rename-agent {old}={new} renames it in the files"
+RENAMED = "there is no agent {old}, and only {new} declares the same tools. Use --rename-agent {old}={new} to rename it in the files"
 """How the new name of an agent is proposed."""
 
 
@@ -76,23 +76,23 @@ def main(
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Finds what is wrong in eval sets (old and new), test files and recorded environments, and mends what can be mended.",
+        description="Find problems in eval sets (current and legacy format), test files and recorded environments, and fix them where possible.",
         epilog=EXIT_CODES,
         allow_abbrev=False,
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="a file, or a folder of files")
     parser.add_argument(
-        "--agents-dir", type=Path, metavar="DIR", help="check calls against these agents' tools"
+        "--agents-dir", type=Path, metavar="DIR", help="check tool calls against the agents in this folder"
     )
     parser.add_argument(
         "--agent",
         default="",
         metavar="NAME",
-        help="check all files against this agent: one of --agents-dir, a demo agent, or an agent's folder; by default the one that "
-        "each case names, or the only one there is",
+        help="check all files against this agent: one of --agents-dir, a demo agent, or an agent's folder (default: the agent that "
+        "each case names, or the only one)",
     )
     parser.add_argument(
-        "--fix", action="store_true", help="mend what can be mended; the old text is kept as <name>.<n>.bak"
+        "--fix", action="store_true", help="fix what can be fixed; the original is kept as <name>.<n>.bak"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what --fix or a migration would change; write nothing"
@@ -102,38 +102,38 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="CODE",
-        help="mend only findings of this code; may be given again",
+        help="fix only findings with this code; repeatable",
     )
     parser.add_argument(
-        "--portable", action="store_true", help="hold the files to what every ADK from 1.24 on reads"
+        "--portable", action="store_true", help="check that every ADK since 1.24 can read the files"
     )
-    parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the findings as CSV, too")
-    parser.add_argument("--codes", action="store_true", help="list all kinds of findings")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="also write the findings to a CSV file")
+    parser.add_argument("--codes", action="store_true", help="list all finding codes")
     _add_migration(parser)
     return parser
 
 
 def _add_migration(parser: argparse.ArgumentParser) -> None:
-    migration = parser.add_argument_group("migrating, in eval sets and recorded environments together")
+    migration = parser.add_argument_group("migration of eval sets together with their recorded environments")
     for flag, words, meaning in (
-        ("--rename-agent", "OLD=NEW", "call an agent, and its app, by the new name"),
-        ("--rename-tool", "OLD=NEW", "call a tool by its new name"),
-        ("--rename-argument", "TOOL.OLD=NEW", "call an argument by its new name"),
-        ("--drop-argument", "TOOL.NAME", "take an argument out of each call"),
-        ("--set-argument", "TOOL.NAME=JSON", "give an argument this value in each call"),
+        ("--rename-agent", "OLD=NEW", "rename an agent and its app"),
+        ("--rename-tool", "OLD=NEW", "rename a tool"),
+        ("--rename-argument", "TOOL.OLD=NEW", "rename an argument of a tool"),
+        ("--drop-argument", "TOOL.NAME", "remove an argument from each call of a tool"),
+        ("--set-argument", "TOOL.NAME=JSON", "set an argument in each call of a tool"),
     ):
         migration.add_argument(
-            flag, action="append", default=[], metavar=words, help=f"{meaning}; may be given again"
+            flag, action="append", default=[], metavar=words, help=f"{meaning}; repeatable"
         )
 
 
 def _run(given: argparse.Namespace, out: TextIO, prog: str) -> int:
     if not given.paths:
-        raise _UsageError(f"name a file or a folder: {prog} PATH...")
+        raise _UsageError(f"no file or folder given: {prog} PATH...")
     if unknown := [code for code in given.only if code not in CODES]:
-        raise _UsageError(f"--only: there is no finding {unknown[0]!r}; --codes lists them")
+        raise _UsageError(f"--only: unknown finding code {unknown[0]!r}; --codes lists all codes")
     migration = _migration(given)
     from evalset.doctor import examine, mend, migrate, preview, preview_migration  # noqa: PLC0415 - ADK takes a second to import, and wrong words need none
 
@@ -185,7 +185,7 @@ def _migration(given: argparse.Namespace) -> Migration:
     for words in given.rename_tool:
         old, equals, new = words.partition("=")
         if not (equals and old and new) or old in tools:
-            raise _UsageError(f"--rename-tool {words}: write OLD=NEW, and each OLD once")
+            raise _UsageError(f"--rename-tool {words}: expected OLD=NEW, with each OLD only once")
         tools[old] = new
     try:
         agents = renames_from(given.rename_agent)
@@ -213,7 +213,7 @@ def _argument(flag: str, words: str, *, value: bool) -> tuple[str, str, str]:
         wanted = {"--rename-argument": "TOOL.OLD=NEW", "--set-argument": "TOOL.NAME=JSON"}.get(
             flag, "TOOL.NAME"
         )
-        raise _UsageError(f"{flag} {words}: write {wanted}")
+        raise _UsageError(f"{flag} {words}: expected {wanted}")
     return tool, name, text
 
 
@@ -222,7 +222,7 @@ def _value(tool: str, name: str, text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _UsageError(
-            f"--set-argument {tool}.{name}: {text!r} is no JSON ({error}); a text needs quotes"
+            f"--set-argument {tool}.{name}: {text!r} is not valid JSON ({error}); put a string in double quotes"
         ) from error
 
 
@@ -239,14 +239,16 @@ def _told_changes(changes: Changes, *, dry: bool) -> list[str]:
         if change.problem:
             lines.append(f"{change.file}: not changed: {change.problem}")
             continue
-        kept = f"; the old text is kept in {change.copy_kept.name}" if change.copy_kept else ""
+        kept = f"; the original is kept in {change.copy_kept.name}" if change.copy_kept else ""
         lines.append(f"{change.file}: {'would be changed' if dry else 'changed'}{kept}")
         for finding in change.mended:
             done = (
-                finding.meaning if finding.code == "migrated" else f"{finding.place} {finding.remedy}".strip()
+                finding.meaning
+                if finding.code == "migrated"
+                else f"{finding.place}: {finding.remedy}".strip()
             )
             more = f" ({finding.count} places)" if finding.count > 1 else ""
-            lost = f"; lost: {finding.loses}" if finding.loses else ""
+            lost = f"; discarded (kept in the backup): {finding.loses}" if finding.loses else ""
             lines.append(f"  {finding.code}: {done}{more}{lost}")
         if dry:
             lines += [f"  {line}" for line in change.diff.splitlines()]
@@ -264,20 +266,20 @@ def _told(examination: Examination, *, fixed: bool) -> list[str]:
         if (count := examination.count(severity))
     )
     files = len(examination.files)
-    lines.append(f"{files} file{'s' if files != 1 else ''} examined: {counts or 'nothing found'}")
+    lines.append(f"{files} file{'s' if files != 1 else ''} checked: {counts or 'no problems found'}")
     if examination.mendable and not fixed:
-        lines.append(f"{sum(each.count for each in examination.mendable)} can be mended with --fix")
+        lines.append(f"{sum(each.count for each in examination.mendable)} can be fixed with --fix")
     return lines
 
 
 def _told_finding(finding: Finding) -> list[str]:
     where = f"{finding.file}" + (f":{finding.line}:{finding.column}" if finding.line else "")
-    more = f" (and {finding.count - 1} more like this)" if finding.count > 1 else ""
+    more = f" (and {finding.count - 1} more)" if finding.count > 1 else ""
     lines = [f"{where}: {finding.severity} {finding.code}: {finding.meaning}{more}"]
     if finding.place:
         lines.append(f"    at {finding.place}")
     if finding.mendable:
-        lost = f" (lost by that: {finding.loses})" if finding.loses else ""
+        lost = f" (discards {finding.loses})" if finding.loses else ""
         lines.append(f"    --fix {finding.remedy}{lost}")
     elif finding.remedy:
         lines.append(f"    {finding.remedy}")

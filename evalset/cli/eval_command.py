@@ -23,21 +23,23 @@ if TYPE_CHECKING:
 
 PASSED, NOT_PASSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 CODES = (
-    "Exit codes, as `adk eval` has them: 0 all cases passed; 1 some did not, or `adk eval` ended without results; 2 bad input or bad "
-    "usage, or a package is missing; 130 interrupted."
+    "Exit codes, as for `adk eval`: 0 all cases passed; 1 some did not pass, or `adk eval` ended without results; 2 bad "
+    "input or usage, or a missing package; 130 interrupted."
 )
-_MODELS = """Who answers for the agent's models. `real`: they do. `recorded`: the recording, which needs no key. `auto`, the default:
-the recording where a model of the agent cannot be asked from here (its key is not set, for one) and the cases hold recorded turns,
-otherwise the models themselves. The output says which."""
+_MODELS = (
+    "what answers model calls. `real`: the agent's models. `recorded`: the recording, which needs no key. `auto` "
+    "(default): the recording if a model is not reachable (for example, its key is not set) and all cases have recorded "
+    "model turns; otherwise the agent's models. The output says which was used."
+)
 PYTHON_HELP = (
-    "the Python that runs the agent, in a process of its own; by default that of its project, where that has an environment of its own "
-    "with google-adk, else this one"
+    "the Python interpreter that runs the agent in a separate process (default: the interpreter of the project's "
+    "environment if that has google-adk, otherwise this one)"
 )
 _LOOK_SECONDS = 0.2
 _TAIL = 15
 _REAL_TOOLS = (
-    "warning: the agent's real tools run. What they change is changed, once for each case, and a case passes only where they "
-    "respond as when it was recorded."
+    "warning: the agent's real tools run, once for each case, with all their side effects. A case passes only if they "
+    "respond as they did when it was recorded."
 )
 
 
@@ -79,25 +81,25 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Runs ADK's own `adk eval` as a process, with the tool responses recorded beside the eval set: no real tool runs, "
-        "and no line of the agent is changed.",
+        description="Run ADK's own `adk eval` in a separate process with the tool responses recorded next to the eval set. No real tool "
+        "runs, and the agent's code is not changed.",
         epilog=CODES,
         allow_abbrev=False,
     )
     parser.add_argument(
         "agent",
         metavar="AGENT",
-        help="a folder of one agent or of several, a file of configs (each with #name), or a demo agent",
+        help="a folder of one or more agents, a file of configs (with #name if there are several), or a demo agent",
     )
     parser.add_argument("set", type=Path, metavar="SET", help="the eval set")
     parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="evaluate this case alone; may be repeated"
+        "--case", action="append", default=[], metavar="ID", help="evaluate only this case; repeatable"
     )
     parser.add_argument(
         "--config",
         type=Path,
         metavar="EVALCONFIG",
-        help="ADK's criteria; by default test_config.json beside the set, or else ADK's own default",
+        help="the criteria (an EvalConfig file; default: test_config.json next to the set, otherwise ADK's default criteria)",
     )
     _add_ways(parser)
     _add_output(parser)
@@ -109,22 +111,23 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         "--environment",
         type=Path,
         metavar="FILE",
-        help="the recorded environment; by default the one beside the set",
+        help="the recorded environment (default: the file next to the set)",
     )
     parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
     parser.add_argument(
         "--unrecorded",
         choices=("fail", "rules", "generate"),
         default="fail",
-        help="what becomes of a call that was not recorded: it fails (the default), the case's rules answer it, or else an offline draft",
+        help="what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
+        "rules, then an offline draft (`generate`)",
     )
     parser.add_argument(
         "--latencies",
         action="store_true",
-        help="let each tool take as long as it did when it was recorded; how long a person took is not waited for",
+        help="delay each tool response as recorded; the time a person took to answer is not included",
     )
     parser.add_argument(
-        "--real-tools", action="store_true", help="run the agent's real tools, in place of the recording"
+        "--real-tools", action="store_true", help="run the agent's real tools instead of the recording"
     )
 
     parser.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
@@ -132,12 +135,17 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML, too")
     parser.add_argument(
-        "--csv", type=Path, metavar="FILE", help="write the results as CSV, a line for each metric, too"
+        "--junit", type=Path, metavar="FILE", help="also write the results to a JUnit XML file"
+    )
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="also write the results to a CSV file, one row for each metric",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--verbose", action="store_true", help="show all that `adk eval` prints")
+    parser.add_argument("--verbose", action="store_true", help="show the complete output of `adk eval`")
 
 
 def _check_installed() -> None:
@@ -145,9 +153,8 @@ def _check_installed() -> None:
 
     if lacking := missing():
         raise _RefusedError(
-            f"`adk eval` needs packages that are not installed here: {', '.join(lacking)}. Install them with\n"
-            f"    {install_command()}\n"
-            "`golden-trace verify` replays the set without them."
+            f"`adk eval` needs packages that are not installed here: {', '.join(lacking)}. Install them:\n    "
+            f"{install_command()}\n`golden-trace verify` replays the set without them."
         )
 
 
@@ -168,7 +175,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
     cases = [case.eval_id for case in read_eval_set(given.set)]
     if unknown := sorted(set(given.case) - set(cases)):
         raise _RefusedError(
-            f"--case: {given.set} holds no case {unknown[0]!r}; it holds {', '.join(cases) or 'none'}"
+            f"--case: {given.set} has no case {unknown[0]!r}; it has {', '.join(cases) or 'none'}"
         )
     chosen = [each for each in cases if not given.case or each in given.case]
     place, config = named_place(given.agent, interpreter_named(given.python))
@@ -200,13 +207,13 @@ def _environment(
     path: Path = (given.environment or recording_of(given.set)).absolute()
     if not path.is_file():
         raise _RefusedError(
-            f"there is no recorded environment {path}: name it with --environment, export the case from the studio again, or run "
-            "the agent's real tools with --real-tools"
+            f"no recorded environment at {path}. Name it with --environment, export the case from the studio again, or run the "
+            "agent's real tools with --real-tools"
         )
     recorded = read_recorded(path)
     if lacking := [each for each in chosen if each not in recorded.cases]:
         raise _RefusedError(
-            f"{path} holds nothing of the case {lacking[0]!r}: evaluate others with --case, or run the real tools with --real-tools"
+            f"{path} has no recording of the case {lacking[0]!r}. Evaluate other cases with --case, or run the real tools with --real-tools"
         )
     return path, recorded
 
@@ -222,16 +229,16 @@ def _models(
 
     if recorded is None:
         if given.models == "recorded":
-            raise _RefusedError("--models recorded needs the recording, and --real-tools does without it")
+            raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
         return "real", "the agent's own models"
     if given.models != "auto":
-        return given.models, f"{given.models} models (as asked for)"
+        return given.models, f"{given.models} models (as requested)"
     reason = model_reachability(config)
     if not reason:
-        return "real", "the agent's own models (all can be asked from here)"
+        return "real", "the agent's own models (all are reachable)"
     if all(any(turn.models for turn in recorded.cases[each].turns) for each in chosen):
         return "recorded", f"recorded model turns ({reason})"
-    return "real", f"the agent's own models (not all cases hold recorded turns, although {reason})"
+    return "real", f"the agent's own models (not all cases have recorded model turns, although {reason})"
 
 
 def _criteria(
@@ -250,7 +257,7 @@ def _criteria(
     text = load(path)
     if text is None:
         if given.config is not None:
-            raise _RefusedError(f"--config: there is no file {path}")
+            raise _RefusedError(f"--config: no such file: {path}")
         if recorded is not None and any(recorded.cases[each].tolerances for each in chosen):
             return eval_config(given.set, environment=environment)
         return starting_document()
@@ -284,7 +291,7 @@ def _evaluated(given: argparse.Namespace, ready: _Ready, progress: Progress) -> 
             view = _waited(run, progress)
         except KeyboardInterrupt:
             run.forget()
-            progress.say("interrupted; `adk eval` was ended")
+            progress.say("interrupted; `adk eval` was stopped")
             return INTERRUPTED
         progress.clear()
         if given.verbose and run.output_file.is_file():
@@ -298,7 +305,7 @@ def _waited(run: AdkEvalRun, progress: Progress) -> RunView:
         view = run.wait(_LOOK_SECONDS)
         if view.is_over:
             return view
-        words = f"{view.turns_done} of {view.turns or '?'} turns taken"
+        words = f"{view.turns_done} of {view.turns or '?'} turns done"
         if words != shown and view.state == "running":
             progress.line(words)
             shown = words
@@ -335,7 +342,7 @@ def _told(
     else:
         sys.stdout.write(plain(f"{report(view.results)}{ready.about}\n"))
         if kept:
-            sys.stdout.write(plain(f"results of ADK: {kept}\n"))
+            sys.stdout.write(plain(f"ADK results: {kept}\n"))
     return PASSED if view.state == "passed" else NOT_PASSED
 
 

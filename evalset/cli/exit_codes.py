@@ -12,9 +12,9 @@ DONE, NO_ANSWER, BAD_INPUT, FAILED, NOT_RECORDED, INTERRUPTED = 0, 1, 2, 3, 4, 1
 """The exit codes."""
 
 CODES = (
-    "Exit codes: 0 done; 1 the script has no answer and nobody gave one, or with --strict a line too many; "
-    "2 bad input; 3 the agent failed; 4 the case was written, and the tool responses beside it were not: run it again, which writes no second case; "
-    "130 interrupted. Whatever is neither 0 nor 4 has written no case."
+    "Exit codes: 0 done; 1 the script has no answer for a request, or with --strict a line that does not fit; 2 bad input; "
+    "3 the agent failed; 4 the case was written, but not its recorded tool responses: run the command again, it adds no "
+    "second case; 130 interrupted. Except for 0 and 4, no case was written."
 )
 """The exit codes in words, for the help of a command."""
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from evalset.exporting.export_forms import Exported
 
 FORMS = {
-    "evalset": "an eval set, with its recorded tool responses beside it",
-    "pytest": "a pytest file that replays the set without a key",
+    "evalset": "an eval set with its recorded tool responses",
+    "pytest": "a pytest file that replays the set without an API key",
     "adk_test": "tests for `adk test`",
     "scenarios": "ADK's scenario file",
     "simulation_json": "ADK's EnvironmentSimulationConfig as JSON",
-    "simulation_yaml": "the same as YAML",
-    "simulation_python": "the same as Python",
+    "simulation_yaml": "the same in YAML",
+    "simulation_python": "the same in Python",
 }
 DONE, LOSSES, BAD_INPUT = 0, 1, 2
 CODES = (
-    "Exit codes: 0 done; 1 with --strict, the form cannot hold everything, and nothing was written; 2 bad input, or a file that "
-    "cannot be written."
+    "Exit codes: 0 done; 1 with --strict, the format cannot represent everything, and nothing was written; 2 bad input, or a "
+    "file that cannot be written."
 )
 
 
@@ -64,35 +64,37 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     forms = "; ".join(f"{name}: {about}" for name, about in FORMS.items())
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Writes an eval set, or some of its cases, in another form.",
-        epilog=f"Forms: {forms}. {CODES}",
+        description="Write an eval set, or some of its cases, in another format.",
+        epilog=f"Formats: {forms}. {CODES}",
         allow_abbrev=False,
     )
     parser.add_argument("set", type=Path, metavar="SET", help="the eval set")
     parser.add_argument(
-        "--form", required=True, choices=tuple(FORMS), metavar="FORM", help="one of the forms below"
+        "--form", required=True, choices=tuple(FORMS), metavar="FORM", help="one of the formats below"
     )
     parser.add_argument(
         "--out",
         type=Path,
         default=Path(),
         metavar="PLACE",
-        help="a folder, a .zip file, or - for the standard output; by default the working directory",
+        help="a folder, a .zip file, or - for standard output (default: the current folder)",
     )
     parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="only this case; may be given again"
+        "--case", action="append", default=[], metavar="ID", help="export only this case; repeatable"
     )
-    parser.add_argument("--name", default="", help="what the files are called; by default as the eval set")
+    parser.add_argument(
+        "--name", default="", help="the base name of the written files (default: that of the eval set)"
+    )
     parser.add_argument(
         "--environment",
         type=Path,
         metavar="FILE",
-        help="the recorded environment; by default the one beside the set",
+        help="the recorded environment (default: the file next to the set)",
     )
     _add_agent(parser)
-    parser.add_argument("--force", action="store_true", help="write over files that are there")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
     parser.add_argument(
-        "--strict", action="store_true", help="write nothing where the form cannot hold everything"
+        "--strict", action="store_true", help="write nothing if the format cannot represent everything"
     )
     parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
     return parser
@@ -103,18 +105,18 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
         "--agent",
         default="",
         metavar="AGENT",
-        help="for pytest: the agent of all cases, where it is not found around the test file: a folder, a file of configs (with "
-        "#name where there are several), or a demo agent",
+        help="for pytest: the agent of all cases, if the test file does not find it in its own folder: a folder, a file of configs "
+        "(with #name if there are several), or a demo agent",
     )
     parser.add_argument(
-        "--agents-dir", type=Path, metavar="DIR", help="for pytest: the folder of the agents, or of one"
+        "--agents-dir", type=Path, metavar="DIR", help="for pytest: a folder of one or more agents"
     )
 
 
 def _carried_out(given: argparse.Namespace) -> int:
     to_stdout = str(given.out) == "-"
     if to_stdout and given.json:
-        raise _RefusedError("--json and --out - both write to the standard output; use one of them")
+        raise _RefusedError("--json and --out - both write to standard output; use only one of them")
     exported = _exported(given)
     for loss in exported.losses:
         sys.stderr.write(f"{'error' if given.strict else 'warning'}: {loss}\n")
@@ -124,7 +126,7 @@ def _carried_out(given: argparse.Namespace) -> int:
     if to_stdout:
         if len(exported.files) > 1:
             raise _RefusedError(
-                f"the form {given.form} has {len(exported.files)} files; name a folder with --out"
+                f"the format {given.form} has {len(exported.files)} files; name a folder with --out"
             )
         sys.stdout.write(exported.files[0].text)
         return DONE
@@ -145,10 +147,10 @@ def _exported(given: argparse.Namespace) -> Exported:
 
     cases = read_eval_set(given.set)
     if unknown := sorted(set(given.case) - {case.eval_id for case in cases}):
-        raise _RefusedError(f"--case: {given.set} holds no case {unknown[0]!r}")
+        raise _RefusedError(f"--case: {given.set} has no case {unknown[0]!r}")
     environment = given.environment or recording_of(given.set)
     if given.environment is not None and not given.environment.is_file():
-        raise _RefusedError(f"--environment: there is no file {given.environment}")
+        raise _RefusedError(f"--environment: no such file: {given.environment}")
     return export_cases(
         [case for case in cases if not given.case or case.eval_id in given.case],
         given.form,
@@ -175,7 +177,7 @@ def _agents_dir(given: argparse.Namespace) -> str:
         return ""
     folder = given.agents_dir.expanduser().absolute()
     if not folder.is_dir():
-        raise _RefusedError(f"--agents-dir: there is no folder {folder}")
+        raise _RefusedError(f"--agents-dir: no such folder: {folder}")
     return str(folder) if _is_archive(given.out) else os.path.relpath(folder, given.out.absolute())
 
 
@@ -205,7 +207,7 @@ def _write(exported: Exported, out: Path, *, force: bool) -> list[Path]:
         contents = {out / file.path: file.text.encode() for file in exported.files}
     taken = [path for path, content in contents.items() if _is_taken(path, content)]
     if taken and not force:
-        raise _RefusedError(f"{taken[0]} is there already; --force writes over it. Nothing was written")
+        raise _RefusedError(f"{taken[0]} already exists; overwrite it with --force. Nothing was written")
     for path, content in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

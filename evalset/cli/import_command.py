@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _SHOWN_EACH = 500
 CODES = (
-    "Exit codes: 0 done; 1 no case was found, or with --strict something could not be imported; 2 bad input, or a file that cannot "
-    "be written; 130 interrupted. Whatever is not 0 has written nothing, except for a part that --strict names."
+    "Exit codes: 0 done; 1 no case was found, or with --strict something could not be imported; 2 bad input, or a file "
+    "that cannot be written; 130 interrupted. With any code but 0 nothing was written, unless the error says that the "
+    "cases were."
 )
 
 
@@ -62,8 +63,9 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Takes cases into an eval set, with the tool responses as far as they are known: from eval sets old and new, "
-        "*.test.json, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the studio.",
+        description="Import cases into an eval set, with all tool responses that are known. Sources: eval sets (current and legacy "
+        "format), *.test.json, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
+        "studio.",
         epilog=CODES,
         allow_abbrev=False,
     )
@@ -73,21 +75,23 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         type=Path,
         required=True,
         metavar="SET",
-        help="the eval set that gets the cases; created if need be",
+        help="the eval set to add the cases to; created if it does not exist",
     )
     parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="only this case; may be given again"
+        "--case", action="append", default=[], metavar="ID", help="import only this case; repeatable"
     )
     parser.add_argument(
         "--rename-agent",
         action="append",
         default=[],
         metavar="OLD=NEW",
-        help="an agent, or its app, is called otherwise now; may be given again",
+        help="the new name of an agent, or of its app, that was renamed; repeatable",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be imported; write nothing")
     parser.add_argument(
-        "--strict", action="store_true", help="write nothing and exit with 1 if something cannot be imported"
+        "--dry-run", action="store_true", help="show what would be imported, and write nothing"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="if something cannot be imported, write nothing and exit with 1"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
@@ -116,19 +120,21 @@ def _added(given: argparse.Namespace, progress: Progress, gathered: Gathered, ha
     unknown = sorted(set(given.case).difference(harvest.eval_ids))
     progress.clear()
     if unknown:
-        progress.say(f"error: --case: there is no case {unknown[0]!r}")
+        progress.say(f"error: --case: no case {unknown[0]!r} was found")
         return BAD_INPUT
     for problem in harvest.problems:
         progress.say(f"warning: {problem}")
     if not gathered or (given.strict and harvest.problems):
         progress.say(
-            "no case was found" if not gathered else "nothing was written, because of the above (--strict)"
+            "no case was found"
+            if not gathered
+            else "nothing was written, because of the problems above (--strict)"
         )
         return LEFT_OUT
     added = add_to_set(given.out, gathered, dry_run=given.dry_run)
     _tell(given, gathered, harvest.problems, added)
     if added.trouble:
-        progress.say(f"error: the cases were written, and their recorded responses were not: {added.trouble}")
+        progress.say(f"error: the cases were written, but their recorded responses were not: {added.trouble}")
         return BAD_INPUT
     return DONE
 
@@ -146,9 +152,9 @@ def _tell(given: argparse.Namespace, gathered: Gathered, problems: Sequence[str]
         }
         sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
         return
-    verb = "would get" if given.dry_run else "got"
+    verb = "would be added" if given.dry_run else "added"
     count = len(added.eval_ids)
-    sys.stdout.write(plain(f"{added.path} {verb} {count} case{'' if count == 1 else 's'}") + "\n")
+    sys.stdout.write(plain(f"{added.path}: {count} case{'' if count == 1 else 's'} {verb}") + "\n")
     for case, eval_id in zip(gathered.cases(), added.eval_ids, strict=True):
         known = ", recorded" if case.recorded else ""
         renamed = f" (was {case.eval_id})" if case.eval_id != eval_id else ""

@@ -32,29 +32,29 @@ class Command(NamedTuple):
 
 COMMANDS: Mapping[str, Command] = {
     "studio": Command("open the studio in the browser", "evalset.cli.studio_command:main"),
-    "run": Command("play a script with an agent, and write the golden trace", "evalset.cli.main:scripted"),
-    "sessions": Command("list the kept sessions", "evalset.cli.main:scripted"),
-    "script": Command("make a script of a session", "evalset.cli.main:scripted"),
+    "run": Command("play a script with an agent and write the golden trace", "evalset.cli.main:scripted"),
+    "sessions": Command("list the stored sessions", "evalset.cli.main:scripted"),
+    "script": Command("write a session as a script", "evalset.cli.main:scripted"),
     "verify": Command(
         "replay an eval set and compare it with its goldens", "evalset.cli.verify_command:main"
     ),
     "eval": Command(
         "run ADK's own `adk eval` with the recorded tool responses", "evalset.cli.eval_command:main"
     ),
-    "doctor": Command("find and fix what is wrong in eval sets", "evalset.cli.doctor_command:main"),
+    "doctor": Command("find and fix problems in eval sets", "evalset.cli.doctor_command:main"),
     "import": Command(
-        "take sessions, tests and eval sets into an eval set", "evalset.cli.import_command:main"
+        "import sessions, tests and eval sets into an eval set", "evalset.cli.import_command:main"
     ),
     "export": Command(
-        "write an eval set as pytest, `adk test`, scenarios and more", "evalset.cli.export_command:main"
+        "export an eval set as pytest, `adk test`, scenarios and more", "evalset.cli.export_command:main"
     ),
 }
 
 CODES = """exit codes:
   0 done, or all passed       1 findings, failures, or a script without an answer
   2 bad input or bad usage    3 the agent failed    130 interrupted
-  4 `run` has written the case, and not the recorded tool responses: run it again
-`golden-trace COMMAND --help` says what they mean for a command."""
+  4 `run` wrote the case, but not the recorded tool responses: run it again
+`golden-trace COMMAND --help` explains the codes of a command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(_versions())
         return 0
     if name not in COMMANDS:
-        wrong = f"{PROGRAM}: there is no command {name!r}\n" if name else ""
+        wrong = f"{PROGRAM}: unknown command {name!r}\n" if name else ""
         sys.stderr.write(f"{_usage()}{wrong}`{PROGRAM} --help` lists the commands.\n")
         return BAD_USAGE
     return _carried_out(name, arguments)

@@ -54,45 +54,45 @@ if TYPE_CHECKING:
     from evalset.verify import WrittenCase
 
 _UNRECORDED = (
-    "the case was written, and its environment was not: {}; {} to write that, which adds no second case"
+    "the case was written, but its recorded environment was not: {}. {} to write it; this adds no second case"
 )
-_AGAIN = "run it again"
+_AGAIN = "Run the same command again"
 
 
 def add_run(commands: Any) -> None:
     """Add the command to those of the program."""
     run = commands.add_parser(
         "run",
-        help="play a script with an agent, and write the golden trace into an eval set",
-        description="Plays a script with an agent, without the page, and writes the golden trace into an eval set. Where the "
-        "script has no answer and says 'ask', it asks on the terminal.",
+        help="play a script with an agent and write the golden trace into an eval set",
+        description="Play a script with an agent, without the page, and write the golden trace into an eval set. If the script has no "
+        "answer and is set to 'ask', you are asked on the terminal.",
         epilog=CODES,
         allow_abbrev=False,
     )
     run.add_argument(
         "agent",
         metavar="AGENT",
-        help="a folder of agents, a file of configs (each with #name), or a demo agent",
+        help="a folder of agents, a file of configs (with #name if there are several), or a demo agent",
     )
     played = run.add_mutually_exclusive_group(required=True)
     played.add_argument(
         "--script",
         type=Path,
         metavar="FILE",
-        help="the script, YAML or JSON; or an eval set or a downloaded archive of one, of which one case is played",
+        help="a script in YAML or JSON; or an eval set, or a downloaded archive of one, from which one case is played",
     )
     played.add_argument(
         "--scenario",
         type=Path,
         metavar="FILE",
-        help="a file of ADK's conversation scenarios, or an eval set with some, of which one is played: a simulator speaks for the user",
+        help="a file of ADK conversation scenarios, or an eval set with scenarios, from which one is played; a user simulator plays the user",
     )
     run.add_argument(
         "--out",
         required=True,
         type=Path,
         metavar="SET",
-        help="the eval set that gets the case; made if need be",
+        help="the eval set to add the case to; created if it does not exist",
     )
     _add_ways(run)
     run.set_defaults(work=run_script)
@@ -103,36 +103,40 @@ def _add_ways(run: Any) -> None:
         "--case",
         default="",
         metavar="ID",
-        help="which case of an eval set is played, where it has several; of scenarios, the id that ADK gives it, or its number",
+        help="the case to play, if the file has several; for scenarios, the id that ADK gives it, or its number",
     )
     _add_user(run)
     run.add_argument(
-        "--eval-id", metavar="ID", help="the case's id; by default the agent's name and the session's start"
+        "--eval-id",
+        metavar="ID",
+        help="the id of the new case (default: the agent's name and the start time of the session)",
     )
     run.add_argument(
         "--otherwise",
         choices=get_args(Otherwise),
-        help="what to do where the script has no answer, in place of what it says itself",
+        help="what to do if the script has no answer; overrides the script's own setting",
     )
     run.add_argument(
         "--record",
         type=Path,
         metavar="FILE",
-        help="write what was played as a script, with the answers that were asked for",
+        help="write the played session as a script, including the answers you gave",
     )
     run.add_argument(
-        "--strict", action="store_true", help="fail where a line was not used, or not where it stands"
+        "--strict",
+        action="store_true",
+        help="fail if a line of the script was not used, or was used out of order",
     )
     run.add_argument(
         "--no-replay",
         action="store_true",
-        help="do not replay the written case. By default it is replayed at once; a time, an id or a random value that the agent's own "
-        "code makes gets a tolerance in the recorded environment, and a line says so",
+        help="do not replay the written case. By default it is replayed immediately: times, ids and random values from the agent's "
+        "own code get a tolerance in the recorded environment, and the output lists them",
     )
     run.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
     run.add_argument("--quiet", action="store_true", help="show no steps")
     run.add_argument("--json", action="store_true", help="write the result as one JSON object")
-    run.add_argument("--verbose", action="store_true", help="show the warnings of ADK and of the agent")
+    run.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")
 
 
 def _add_user(run: Any) -> None:
@@ -141,13 +145,13 @@ def _add_user(run: Any) -> None:
         "--config",
         type=Path,
         metavar="FILE",
-        help="with --scenario: the user simulator's configuration, or ADK's EvalConfig with one, as JSON",
+        help="with --scenario: the configuration of the user simulator, or an ADK EvalConfig that contains one, as JSON",
     )
     run.add_argument(
         "--user-simulator",
         default="",
         metavar="PATH",
-        help="with --scenario: a user simulator of your own, as package.module.Class",
+        help="with --scenario: your own user simulator, as package.module.Class",
     )
 
 
@@ -161,7 +165,7 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out
         _run_scenario(given, typed, progress, out)
         return
     if given.config is not None or given.user_simulator:
-        raise Ends(BAD_INPUT, "--config and --user-simulator belong to --scenario")
+        raise Ends(BAD_INPUT, "--config and --user-simulator need --scenario")
     config = _load(given)
     script, losses = _read(given.script, given.case, config)
     if given.otherwise:
@@ -198,7 +202,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
     again = _AGAIN
     if given.scenario is not None:  # a simulator may say something else the next time
-        again = f"run {given.agent} with --script {path} --case {eval_id} --eval-id {eval_id} --out {path}"
+        again = f"Run {given.agent} with --script {path} --case {eval_id} --eval-id {eval_id} --out {path}"
     environment = _recorded(session, facts, path, eval_id, config, again)
     checked = None if given.no_replay else _replayed_back(path, eval_id, config, progress)
     if given.json:
@@ -215,7 +219,9 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
         out.write(json.dumps(result) + "\n")
     else:
         out.write(plain(f"{path}: {eval_id}") + "\n")
-        out.writelines(plain(f"tolerance kept: {line}") + "\n" for line in (checked.lines if checked else ()))
+        out.writelines(
+            plain(f"tolerance added: {line}") + "\n" for line in (checked.lines if checked else ())
+        )
 
 
 def _replayed_back(
@@ -227,12 +233,12 @@ def _replayed_back(
     try:
         checked = replay_written(path, eval_id, agent=config, keep=True)
     except VerifyError as error:
-        progress.say(f"warning: the case was written, and could not be replayed: {error}")
+        progress.say(f"warning: the case was written, but could not be replayed: {error}")
         return None
     if not checked.passed:
         divergence = checked.run.divergence
         why = checked.run.error or (divergence.sentence if divergence else "")
-        progress.say(f"warning: the case was written, and does not pass its own replay: {why}")
+        progress.say(f"warning: the case was written, but fails its own replay: {why}")
     return checked
 
 
@@ -252,7 +258,7 @@ def _to_complete(
     path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
 ) -> tuple[ScriptText, tuple[str, ...]]:
     """Read the script of a case that was written without its environment."""
-    progress.say(f"{path}: {eval_id} is there without its environment, and is played to record that")
+    progress.say(f"{path}: {eval_id} has no recorded environment; it is played again to record one")
     try:
         return _read(path, eval_id, config)
     except Ends as error:  # what stands beside the set is still no environment
@@ -265,7 +271,7 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         content = path.read_bytes()
         text = text_of_archive(content) if content.startswith(ARCHIVE_STARTS) else content.decode()
         if what := importable_kind(text.encode()):
-            raise Ends(BAD_INPUT, f"{path}: is {what}, not a script. Import it: {import_command(path)}")
+            raise Ends(BAD_INPUT, f"{path}: this is {what}, not a script. Import it: {import_command(path)}")
         if not holds_cases(text):
             return read_script(text), ()
         chosen = _chosen(path, read_cases(text), case)
@@ -276,7 +282,7 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+        raise Ends(BAD_INPUT, f"{path}: not UTF-8 text: byte {error.start} cannot be read") from error
     except RecordedEnvironmentError as error:
         raise Ends(BAD_INPUT, str(error)) from error
     except ArchiveError as error:
@@ -297,9 +303,9 @@ def _recorded_of(path: Path, text: str, case: EvalCase) -> RecordedCase | None:
 def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:
     names = ", ".join(cases) or "none"
     if case and case not in cases:
-        raise Ends(BAD_INPUT, f"{path}: has no case {case!r}; it has {names}")
+        raise Ends(BAD_INPUT, f"{path}: no case {case!r}; it has {names}")
     if not case and len(cases) != 1:
-        raise Ends(BAD_INPUT, f"{path}: say with --case which one is played; it has {names}")
+        raise Ends(BAD_INPUT, f"{path}: choose the case to play with --case; it has {names}")
     return cases[case] if case else next(iter(cases.values()))
 
 
@@ -322,7 +328,7 @@ def _check(writer: EvalSetWriter, eval_id: str | None, *, may_wait: bool = False
         raise Ends(BAD_INPUT, f"--eval-id: {flaw}")
     waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()
     if eval_id in taken - waiting:
-        raise Ends(BAD_INPUT, f"--eval-id: {writer.path} already holds a case with the eval id {eval_id!r}")
+        raise Ends(BAD_INPUT, f"--eval-id: {writer.path} already has a case with the eval id {eval_id!r}")
 
 
 def _asks(
@@ -348,7 +354,7 @@ def _played(
     except ScriptError as error:
         raise Ends(FAILED, f"--record: {error}") from error
     except SimulationError as error:
-        raise Ends(BAD_INPUT, f"the session cannot be opened: {error}") from error
+        raise Ends(BAD_INPUT, f"the session could not be started: {error}") from error
     except Exception as error:
         raise Ends(FAILED, f"the agent failed: {type(error).__name__}: {error}") from error
     return played
@@ -363,13 +369,13 @@ def _check_played(played: Played, script: ScriptText, path: Path, *, has_termina
     if not played.waits:
         return
     told = [
-        f"{path}: {script.where(wait.place)}: the script has no answer: {wait.words} is wanted"
+        f"{path}: {script.where(wait.place)}: the script has no answer here. Needed: {wait.words}"
         for wait in played.waits
     ]
     if script.script.otherwise == "ask":
         first = played.waits[0]
-        nobody = "" if has_terminal else "There is nobody to ask, as the standard input is no terminal. "
-        told.append(f"{nobody}Put a line like this under {'.'.join(map(str, first.place))}:\n{first.snippet}")
+        nobody = "" if has_terminal else "Standard input is not a terminal, so you cannot be asked. "
+        told.append(f"{nobody}Add a line like this under {'.'.join(map(str, first.place))}:\n{first.snippet}")
     raise Ends(NO_ANSWER, "\n".join([*told, "nothing was written"]))
 
 
@@ -380,7 +386,7 @@ def _check_leftovers(
     for left in played.leftovers:
         progress.say(f"{kind}: {given.script}: {script.where(left.place)}: {left.words}")
     if played.leftovers and given.strict:
-        raise Ends(NO_ANSWER, "the script and the session do not fit (--strict); nothing was written")
+        raise Ends(NO_ANSWER, "the script does not fit the session (--strict); nothing was written")
 
 
 def _written(
@@ -404,8 +410,8 @@ def _written(
 def _completed(case: EvalCase, waiting: EvalCase) -> str:
     """Check that the case that was played is still the one in its set, and return its id."""
     if not says_the_same(case, waiting):
-        words = f"{waiting.eval_id}: the case plays otherwise now than when it was written, so its environment cannot be recorded"
-        raise Ends(FAILED, f"{words}; delete the case, and run again. Nothing was written")
+        words = f"{waiting.eval_id}: the case now plays differently than when it was written, so its environment cannot be recorded"
+        raise Ends(FAILED, f"{words}. Delete the case and run again. Nothing was written")
     return waiting.eval_id
 
 

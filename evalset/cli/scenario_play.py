@@ -103,7 +103,7 @@ def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: Pro
         simulation.wait()
         session, user = simulation.session, simulation.view().user
         for turn in session.turns[told:]:
-            progress.step(Step(turn=turn.number + 1, turns=len(session.turns), words="the user speaks"))
+            progress.step(Step(turn=turn.number + 1, turns=len(session.turns), words="user message"))
         told = len(session.turns)
         if waits := _waits(simulation):
             if asks is None or not asks(waits):
@@ -116,7 +116,8 @@ def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: Pro
         status = user.seat.proposed.status if user.seat.proposed else ""
         if status not in _OVER:
             raise Ends(
-                FAILED, f"the user's next message was not made: {user.words or status}; nothing was written"
+                FAILED,
+                f"the user simulator gave no next message: {user.words or status}; nothing was written",
             )
         if session.state is not SessionState.COMPLETED:
             raise Ends(FAILED, "the agent gave no final response; nothing was written")
@@ -133,8 +134,8 @@ def _waits(simulation: Simulation) -> tuple[Waits, ...]:
 
 def _nobody(wait: Waits) -> str:
     return (
-        f"{wait.words} is wanted, and nobody is there to give it; nothing was written. "
-        "--otherwise generate takes drafts for tools; on a terminal you are asked."
+        f"no answer for: {wait.words}. Nothing was written. Use --otherwise generate to answer tools with drafts, or run it in "
+        "a terminal to be asked."
     )
 
 
@@ -148,12 +149,13 @@ def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+        raise Ends(BAD_INPUT, f"{path}: not UTF-8 text: byte {error.start} cannot be read") from error
     except ScenarioError as error:
         raise Ends(BAD_INPUT, f"{path}: {error}") from error
     if not found:
         raise Ends(
-            BAD_INPUT, f"{path}: no case of the eval set has a conversation scenario; play it with --script"
+            BAD_INPUT,
+            f"{path}: no case of this eval set has a conversation scenario; use --script to play it",
         )
     names = ", ".join(found)
     numbered = list(found.values())
@@ -162,9 +164,9 @@ def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
     if case.isdecimal() and 1 <= int(case) <= len(numbered):
         return numbered[int(case) - 1]
     if case:
-        raise Ends(BAD_INPUT, f"{path}: has no case {case!r}; it has {names}")
+        raise Ends(BAD_INPUT, f"{path}: no case {case!r}; it has {names}")
     if len(found) != 1:
-        raise Ends(BAD_INPUT, f"{path}: say with --case which one is played; it has {names}")
+        raise Ends(BAD_INPUT, f"{path}: choose the case to play with --case; it has {names}")
     return numbered[0]
 
 
@@ -197,9 +199,9 @@ def _user_config(given: argparse.Namespace) -> JsonObject:
         except OSError as error:
             raise Ends(BAD_INPUT, f"{given.config}: cannot be read: {error.strerror or error}") from error
         except (ValueError, RecursionError) as error:
-            raise Ends(BAD_INPUT, f"{given.config}: is no JSON: {error}") from error
+            raise Ends(BAD_INPUT, f"{given.config}: not valid JSON: {error}") from error
         if not isinstance(document, dict):
-            raise Ends(BAD_INPUT, f"{given.config}: is no JSON object")
+            raise Ends(BAD_INPUT, f"{given.config}: not a JSON object")
         inside = document.get(_SIMULATOR, document.get("userSimulatorConfig"))
         is_eval_config = inside is not None or "criteria" in document
         config = (inside or {}) if is_eval_config else document

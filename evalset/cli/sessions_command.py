@@ -35,19 +35,19 @@ def add_sessions(commands: Any) -> None:
     """Add the command `sessions` to those of the program."""
     sessions = commands.add_parser(
         "sessions",
-        help="list the sessions that are kept",
-        description="Lists the sessions that are kept, the one that was changed last first.",
-        epilog="Exit codes: 0 done; 1 there is none; 2 bad input.",
+        help="list the stored sessions",
+        description="List the stored sessions, the last changed first.",
+        epilog="Exit codes: 0 done; 1 no session found; 2 bad input.",
         allow_abbrev=False,
     )
     _add_store(sessions)
     sessions.add_argument(
-        "--search", default="", metavar="WORDS", help="only those that hold all of these words"
+        "--search", default="", metavar="WORDS", help="only sessions that contain all of these words"
     )
     sessions.add_argument(
-        "--archived", action="store_true", help="those in the archive in place of the others"
+        "--archived", action="store_true", help="list archived sessions instead of the others"
     )
-    sessions.add_argument("--json", action="store_true", help="write one JSON object for each")
+    sessions.add_argument("--json", action="store_true", help="write one JSON object for each session")
     sessions.set_defaults(work=list_sessions)
 
 
@@ -55,30 +55,30 @@ def add_script(commands: Any) -> None:
     """Add the command `script` to those of the program."""
     script = commands.add_parser(
         "script",
-        help="make a script of a session",
-        description="Makes a script of a session that was recorded, to be changed and played again with 'run'.",
-        epilog="Exit codes: 0 done; 2 bad input; 3 the session holds what no script can say.",
+        help="write a session as a script",
+        description="Write a recorded session as a script, which you can change and play again with 'run'.",
+        epilog="Exit codes: 0 done; 2 bad input; 3 the session contains something that a script cannot express.",
         allow_abbrev=False,
     )
     script.add_argument(
         "session",
         metavar="SESSION",
-        help="the id of a session that is kept, or its first characters; or the file of an exported session",
+        help="the id of a stored session, or its first characters; or the file of an exported session",
     )
     _add_store(script)
     script.add_argument(
-        "--out", type=Path, metavar="FILE", help="where to write; the standard output if none"
+        "--out", type=Path, metavar="FILE", help="the file to write (default: standard output)"
     )
     script.add_argument(
         "--agent",
         choices=("moves", "model"),
         default="moves",
-        help="write the agent's moves down, or let its own model play again",
+        help="write the agent's moves into the script (`moves`, default), or let its model respond again (`model`)",
     )
     script.add_argument(
         "--form", choices=("yaml", "json"), default="yaml", help="YAML with comments, or JSON"
     )
-    script.add_argument("--name", default="", help="what the script is about, in words")
+    script.add_argument("--name", default="", help="a description of the script")
     script.set_defaults(work=make_script)
 
 
@@ -86,7 +86,7 @@ def _add_store(parser: Any) -> None:
     parser.add_argument(
         "--store",
         metavar="STORE",
-        help=f"the database: a file, or a URL of SQLite or PostgreSQL; by default that of {STORE_VARIABLE}, or the studio's own",
+        help=f"the database: a file, or a URL of SQLite or PostgreSQL (default: {STORE_VARIABLE}, otherwise the studio's own database)",
     )
 
 
@@ -100,7 +100,7 @@ def list_sessions(given: argparse.Namespace, _: TextIO, progress: Progress, out:
         found = _records(store, given.search, archived=given.archived)
     out.writelines((_as_json(record) if given.json else plain(_line(record))) + "\n" for record in found)
     if not found:
-        progress.say("there is no such session")
+        progress.say("no session found")
         raise Ends(NO_ANSWER, "")
 
 
@@ -114,7 +114,7 @@ def make_script(given: argparse.Namespace, _: TextIO, progress: Progress, out: T
     try:
         made = script_of(journal, agent=given.agent, name=given.name)
     except ScriptError as error:
-        raise Ends(FAILED, f"no script can be made of it: {error}") from error
+        raise Ends(FAILED, f"the session cannot be written as a script: {error}") from error
     text = write_script(made, given.form)
     if given.out is None:
         out.write(text)
@@ -148,7 +148,7 @@ def _of_file(path: Path) -> Journal:
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+        raise Ends(BAD_INPUT, f"{path}: not UTF-8 text: byte {error.start} cannot be read") from error
     except StoreError as error:
         raise Ends(BAD_INPUT, f"{path}: {error}") from error
 
@@ -158,15 +158,17 @@ def _named(store: JournalStore, name: str) -> SessionRecord:
     exact = [record for record in everyone if record.session_id == name]
     found = exact or [record for record in everyone if record.session_id.startswith(name)]
     if len(name) < _FEWEST and not exact:
-        raise Ends(BAD_INPUT, f"SESSION: {name!r} is too short; give at least {_FEWEST} characters of the id")
+        raise Ends(BAD_INPUT, f"SESSION: {name!r} is too short; use at least {_FEWEST} characters of the id")
     if not found:
         raise Ends(
             BAD_INPUT,
-            f"SESSION: there is neither a file nor a session {name!r} in {store.name}; 'sessions' lists them",
+            f"SESSION: {name!r} is neither a file nor a session in {store.name}; 'sessions' lists all sessions",
         )
     if len(found) > 1:
         several = ", ".join(record.session_id for record in found[:5])
-        raise Ends(BAD_INPUT, f"SESSION: {name!r} begins the ids of {len(found)} sessions: {several}")
+        raise Ends(
+            BAD_INPUT, f"SESSION: {len(found)} sessions have an id that starts with {name!r}: {several}"
+        )
     return found[0]
 
 
@@ -186,11 +188,13 @@ def _opened(named: str | None) -> Iterator[JournalStore]:
 
     where: str | Path = named or os.environ.get(STORE_VARIABLE, "").strip() or default_path(os.environ)
     if where == "none":
-        raise Ends(BAD_INPUT, f"{STORE_VARIABLE} is 'none', so no session is kept; name another with --store")
+        raise Ends(
+            BAD_INPUT, f"{STORE_VARIABLE} is 'none', so no sessions are stored; name a database with --store"
+        )
     try:
         file = file_of(where)
         if file is not None and not file.is_file():
-            raise Ends(BAD_INPUT, f"--store: there is no file {file}")
+            raise Ends(BAD_INPUT, f"--store: no such file: {file}")
         store = JournalStore.open(where)
     except StoreError as error:
         raise Ends(BAD_INPUT, f"--store: {error}") from error

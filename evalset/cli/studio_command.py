@@ -17,8 +17,8 @@ from simulator.agents import AGENTS_DIR_VARIABLE, AGENTS_VARIABLE
 
 BAD_INPUT = 2
 _EPILOG = (
-    "Streamlit's own options are passed on as they are, for example --server.headless=true or --theme.base=dark; "
-    "`streamlit run --help` lists them. Exit codes: those of Streamlit; 2 bad input."
+    "Options of Streamlit are passed on, for example --server.headless=true or --theme.base=dark; `streamlit run --help` "
+    "lists them. Exit codes: those of Streamlit; 2 bad input."
 )
 
 
@@ -71,43 +71,43 @@ def _page() -> Path:
     packages = Path(evalset.__file__).parents[1]
     page = (packages.parent if packages.name == "packages" else packages) / "app"
     if not (page / "streamlit_app.py").is_file():
-        raise ValueError(f"the page is not installed: there is no {page}")
+        raise ValueError(f"the page is not installed: {page} not found")
     return page
 
 
 def _parsed(argv: Sequence[str], prog: str) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
-        prog=prog, description="Opens the studio in the browser.", epilog=_EPILOG, allow_abbrev=False
+        prog=prog, description="Open the studio in the browser.", epilog=_EPILOG, allow_abbrev=False
     )
     parser.add_argument(
         "--agents-dir",
         metavar="DIR",
-        help=f"a folder of agents in ADK's convention, or of one; by default that of {AGENTS_DIR_VARIABLE}",
+        help=f"a folder of one or more agents in ADK's layout (default: {AGENTS_DIR_VARIABLE})",
     )
     parser.add_argument(
         "--agents",
         metavar="FILE",
-        help=f"a Python file or module that lists configs; by default that of {AGENTS_VARIABLE}",
+        help=f"a Python file or module that lists configs (default: {AGENTS_VARIABLE})",
     )
     parser.add_argument(
         "--python",
         metavar="PATH",
-        help="the interpreter that runs the agents of the folder, each in a process of its own",
+        help="the Python interpreter that runs the agents of the folder, each in a separate process",
     )
-    parser.add_argument("--no-demos", action="store_true", help="leave the demo agents out")
+    parser.add_argument("--no-demos", action="store_true", help="hide the demo agents")
     parser.add_argument(
-        "--port", type=int, metavar="N", help="the port; by default 8501, or the next free one"
+        "--port", type=int, metavar="N", help="the port (default: 8501, or the next free port)"
     )
+    parser.add_argument("--address", help="the address to listen on (default: localhost, only this machine)")
     parser.add_argument(
-        "--address", help="the address to listen on; by default localhost, for this machine alone"
+        "--no-browser", action="store_true", help="print the address instead of opening a browser"
     )
-    parser.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     given, rest = parser.parse_known_args([each for each in argv if each != "--"])
     if rest and not rest[0].startswith("--"):
         parser.error(f"unexpected {rest[0]!r}; name agents with --agents-dir DIR or --agents FILE")
     for each in rest:
         if each.startswith("-") and "." not in each.partition("=")[0]:
-            parser.error(f"there is no option {each.partition('=')[0]}")
+            parser.error(f"unknown option {each.partition('=')[0]}")
     return given, rest
 
 
@@ -120,7 +120,7 @@ def _folder(named: str | None) -> str | None:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise ValueError(f"--agents-dir: there is no folder {folder}")
+        raise ValueError(f"--agents-dir: no such folder: {folder}")
     return str(folder.absolute())
 
 
@@ -132,5 +132,5 @@ def _file_or_module(named: str | None) -> str | None:
     if path.is_file():
         return str(path.absolute())
     if named.endswith(".py") or os.sep in named:
-        raise ValueError(f"--agents: there is no file {path}")
+        raise ValueError(f"--agents: no such file: {path}")
     return named

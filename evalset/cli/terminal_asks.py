@@ -52,24 +52,24 @@ class TerminalAsks:
         match request:
             case ToolRequest():
                 self._show(f"{request.agent} calls {request.tool_name}:", request.arguments)
-                self._show("Its draft:", request.draft)
+                self._show("Draft:", request.draft)
                 return self._until_it_fits(
-                    "Enter takes the draft; or write what it returns (:help)",
+                    "Press Enter to use the draft, or type the return value (:help)",
                     typed_answers.TOOL_HELP,
                     lambda text: self._give(request, typed_answers.tool_move(text, request.tool_name), text),
                 )
             case ModelRequest():
                 names = ", ".join(tool.name for tool in request.tools) or "none"
-                self._progress.say(f"It is the turn of {request.agent}. Its tools: {names}")
+                self._progress.say(f"{request.agent} responds next. Its tools: {names}")
                 return self._until_it_fits(
-                    "Write what it says (:help)",
+                    "Type the agent's reply (:help)",
                     typed_answers.AGENT_HELP,
                     lambda text: self._give(request, typed_answers.agent_move(text, request.agent), text),
                 )
             case CodeRequest():
                 self._progress.say(f"{request.agent} runs code:\n{_indented(request.code)}")
                 return self._until_it_fits(
-                    "Write what it prints (:help)",
+                    "Type what the code prints (:help)",
                     typed_answers.CODE_HELP,
                     lambda text: self._give(request, typed_answers.code_move(text), text),
                 )
@@ -79,12 +79,12 @@ class TerminalAsks:
         simulation = self._simulation
         if call.is_confirmation:
             return self._until_it_fits(
-                "May it run? yes or no (:help)",
+                "Allow this call? yes or no (:help)",
                 typed_answers.CONFIRM_HELP,
                 lambda text: simulation.confirm(call.call_id, typed_answers.confirmed(text), wait=0.0),
             )
         return self._until_it_fits(
-            "Write what came of it (:help)",
+            "Type the result (:help)",
             typed_answers.REPLY_HELP,
             lambda text: simulation.reply(call.call_id, typed_answers.reply(text), wait=0.0),
         )
@@ -102,7 +102,7 @@ class TerminalAsks:
             try:
                 work(text)
             except ContradictionError as error:
-                self._progress.say(f"{error}\nWrite the same again to give it all the same.")
+                self._progress.say(f"{error}\nType the same again to send it anyway.")
                 self._refused = text
             except (NotReadError, SimulationError) as error:
                 self._progress.say(str(error))

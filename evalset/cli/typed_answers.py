@@ -13,36 +13,36 @@ from simulator.scripts.script_lines import AgentMove, CodeMove, ToolMove
 _Move = TypeVar("_Move", ToolMove, AgentMove)
 
 TOOL_HELP = """\
-Enter       take the draft
-VALUE       what the tool returns, as JSON or YAML in one line
+Enter       use the draft
+VALUE       the tool's return value, as JSON or YAML on one line
 :fail 503 The service is down.
-            answer with an error in ADK's form
+            return an error in ADK's format
 :raise TimeoutError: too slow
             raise an exception
-:later      the answer of a long-running tool comes later
+:later      respond later (long-running tools)
 :real       run the real tool
-:quit       end here, and write nothing"""
+:quit       stop and write nothing"""
 
 AGENT_HELP = """\
-TEXT        what the agent says
+TEXT        the agent's reply
 :call TOOL {"name": "value"}
             call a tool; the arguments are JSON or YAML
 :transfer AGENT
-            hand over to another agent
-:model      let the agent's own model make this turn
-:quit       end here, and write nothing"""
+            transfer to another agent
+:model      let the agent's model respond
+:quit       stop and write nothing"""
 
 CODE_HELP = """\
 TEXT        what the code prints
-:quit       end here, and write nothing"""
+:quit       stop and write nothing"""
 
 CONFIRM_HELP = """\
 yes, no     whether the tool may run
-:quit       end here, and write nothing"""
+:quit       stop and write nothing"""
 
 REPLY_HELP = """\
-VALUE       what came of it, as JSON or YAML in one line
-:quit       end here, and write nothing"""
+VALUE       the result, as JSON or YAML on one line
+:quit       stop and write nothing"""
 
 
 class NotReadError(ValueError):
@@ -67,7 +67,9 @@ def tool_move(text: str, tool: str) -> ToolMove:
         case ":later" | ":real" | ":draft" if not rest:
             line = {word[1:]: True}
         case _:
-            raise NotReadError(f"{word} is not known here, or stands alone; :help lists what is")
+            raise NotReadError(
+                f"{word} is not a command here, or takes no text after it; :help lists the commands"
+            )
     return _made(ToolMove, {"tool": tool, **line})
 
 
@@ -89,7 +91,9 @@ def agent_move(text: str, agent: str) -> AgentMove:
         case ":model" if not rest:
             line = {"model": True}
         case _:
-            raise NotReadError(f"{word} is not known here, or stands alone; :help lists what is")
+            raise NotReadError(
+                f"{word} is not a command here, or takes no text after it; :help lists the commands"
+            )
     return _made(AgentMove, {"agent": agent, **line})
 
 
@@ -100,7 +104,7 @@ def code_move(text: str) -> CodeMove:
         NotReadError: It is a command.
     """
     if _parted(text)[0]:
-        raise NotReadError(f"{_parted(text)[0]} is not known here; :help lists what is")
+        raise NotReadError(f"{_parted(text)[0]} is not a command here; :help lists the commands")
     return CodeMove(prints=text.replace("\\n", "\n"))
 
 
@@ -112,7 +116,7 @@ def confirmed(text: str) -> bool:
     """
     known = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
     if text.casefold() not in known:
-        raise NotReadError("write yes or no")
+        raise NotReadError("type yes or no")
     return known[text.casefold()]
 
 
@@ -123,7 +127,7 @@ def reply(text: str) -> Any:
         NotReadError: It is none.
     """
     if not text or _parted(text)[0]:
-        raise NotReadError("write what came of it, as JSON or YAML")
+        raise NotReadError("type the result, as JSON or YAML")
     return _value(text)
 
 

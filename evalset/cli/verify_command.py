@@ -217,7 +217,7 @@ def _stopped_by_interrupt(progress: Progress) -> Iterator[threading.Event]:
         if stop.is_set():
             os._exit(_INTERRUPTED)
         stop.set()
-        progress.say("interrupted; here is what was done by then. Interrupt again to end at once.")
+        progress.say("interrupted; showing the results so far. Interrupt again to quit immediately.")
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:
@@ -242,19 +242,21 @@ CODES = (
 )
 _SKIPPED = ("trajectory", "response", "state", "responses")
 
-_MODELS = """Who answers for the agents' models. `real`: they do. `recorded`: the recording, which needs no key and is the same
-every time, and shows what changed in the tools, the callbacks and the agents' structure, but not in their prompts. `auto`, the
-default: the recording where a model of the agent cannot be asked from here (its key is not set, for one) and the case holds
-recorded turns, and otherwise the models themselves. What was used stands in the output."""
+_MODELS = (
+    "what answers model calls. `real`: the agents' models. `recorded`: the recording, which needs no key and is the same "
+    "on every run. It shows changes in tools, callbacks and agent structure, but not in prompts. `auto` (default): the "
+    "recording if a model is not reachable (for example, its key is not set) and the case has recorded model turns; "
+    "otherwise the agents' models. The output says which was used."
+)
 
 
 def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
     """Make the parser of the options behind `verify`; `prog` is what started it."""
     made = argparse.ArgumentParser(
         prog=prog,
-        description="Replays the cases of an eval set with what was recorded beside it, so that no real tool runs, and compares "
-        "each with its golden: the calls and the final responses with ADK's own evaluators, the session's final state, and the "
-        "tool responses that the eval set holds. Says of each case that fails where it first goes another way, and why.",
+        description="Replay the cases of an eval set with its recorded tool responses, so that no real tool runs, and compare each case "
+        "with its golden: calls and final responses with ADK's own evaluators, the final session state, and the tool responses "
+        "in the eval set. For each failed case, show the first divergence and its cause.",
         epilog=CODES,
         allow_abbrev=False,
     )
@@ -264,10 +266,10 @@ def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
         "--environment",
         type=Path,
         metavar="FILE",
-        help="what was recorded; by default the file beside the set",
+        help="the recorded environment (default: the file next to the set)",
     )
     made.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="verify this case alone; may be repeated"
+        "--case", action="append", default=[], metavar="ID", help="verify only this case; repeatable"
     )
     _add_ways(made)
     _add_comparison(made)
@@ -280,65 +282,65 @@ def _add_agents(parser: argparse.ArgumentParser) -> None:
         "--agents-dir",
         type=Path,
         metavar="DIR",
-        help="a folder of agents, or of one; by default the one that the set lies in, or the demo agents",
+        help="a folder of one or more agents (default: the folder that contains the set, or the demo agents)",
     )
     parser.add_argument(
         "--agent",
         metavar="AGENT",
-        help="the agent of all cases, in place of the one that each names: a folder, a file of configs (each with #name), or a "
-        "demo agent",
+        help="the agent of all cases, instead of the one that each case names: a folder, a file of configs (with #name if there are "
+        "several), or a demo agent",
     )
     parser.add_argument(
         "--python",
         metavar="PATH",
-        help="the interpreter that runs the agents, in processes of their own: a file, or an environment's folder; by default "
-        "GOLDEN_TRACE_PYTHON, or that of their project, where it has an environment of its own",
+        help="the Python interpreter that runs the agents in separate processes: a file, or the folder of an environment (default: "
+        "GOLDEN_TRACE_PYTHON, or the environment of their project if it has one)",
     )
     parser.add_argument(
         "--rename-agent",
         action="append",
         default=[],
         metavar="OLD=NEW",
-        help="an agent, or its app, was renamed since the recording; may be repeated. The files stay as they are: "
-        "`doctor --rename-agent` renames it there",
+        help="the new name of an agent, or of its app, that was renamed after the recording; repeatable. The files are not changed: "
+        "use `doctor --rename-agent` for that",
     )
 
 
 def _add_ways(parser: argparse.ArgumentParser) -> None:
-    runs = "replay each case K times: it passes if all do (pass^K)"
+    runs = "replay each case K times; it passes if all runs pass (pass^K)"
     parser.add_argument("--runs", type=_count, default=1, metavar="K", help=runs)
     parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
     parser.add_argument(
         "--unrecorded",
         choices=("fail", "rules", "generate"),
         default="fail",
-        help="what becomes of a call that was not recorded: it fails (the default), or the case's rules answer it, or else an "
-        "offline draft",
+        help="what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
+        "rules, then an offline draft (`generate`)",
     )
     parser.add_argument(
         "--latencies",
         action="store_true",
-        help="let each tool take as long as it did when it was recorded; how long a person took is not waited for",
+        help="delay each tool response as recorded; the time a person took to answer is not included",
     )
     parser.add_argument(
         "--at-once",
         type=_count,
         default=4,
         metavar="N",
-        help="how many cases are replayed at a time; 4 by default",
+        help="how many cases are replayed at the same time (default: 4)",
     )
     parser.add_argument(
         "--processes",
         type=_count,
         metavar="N",
-        help="in how many processes; by default one for each core, where there are cases enough",
+        help="how many processes to use (default: one for each core, if there are enough cases)",
     )
     parser.add_argument(
         "--timeout",
         type=float,
         default=300.0,
         metavar="SECONDS",
-        help="the most that a run may take; 300 by default",
+        help="the time limit of a run (default: 300)",
     )
 
 
@@ -347,27 +349,27 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="EVALCONFIG",
-        help="take the criteria of an `EvalConfig`: the tool trajectory, ADK's or ours, the response match, and metrics of one's own. "
-        "One that asks a judge is skipped, and named. The options below stand above it",
+        help="use the criteria of an `EvalConfig`: the tool trajectory (ADK's or ours), the response match, and your own metrics. A "
+        "criterion that needs a judge model is skipped and listed. The options below override it",
     )
     parser.add_argument(
         "--match",
         choices=get_args(Match),
-        help="ADK's match type of the calls; exact by default",
+        help="ADK's match type for the calls (default: exact)",
     )
-    parser.add_argument("--ignore-args", action="store_true", help="let the arguments of calls be any")
+    parser.add_argument("--ignore-args", action="store_true", help="accept any arguments of calls")
     parser.add_argument(
-        "--exactly", action="store_true", help="heed no tolerances of the recorded environment"
+        "--exactly", action="store_true", help="ignore the tolerances of the recorded environment"
     )
     parser.add_argument(
         "--response",
         type=_share,
         metavar="SCORE",
-        help=f"the least score of the final responses (ROUGE-1; {DEFAULT_RESPONSE} by default). Without google-adk[eval] the "
-        "words in common are counted instead, and the check is named response_word_overlap",
+        help=f"the minimum score of final responses (ROUGE-1; default: {DEFAULT_RESPONSE}). Without google-adk[eval] it counts "
+        "common words instead, and the check is named response_word_overlap",
     )
     parser.add_argument(
-        "--skip", action="append", default=[], choices=_SKIPPED, help="leave a check out; may be repeated"
+        "--skip", action="append", default=[], choices=_SKIPPED, help="skip a check; repeatable"
     )
 
 
@@ -375,27 +377,29 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--propose-tolerances",
         action="store_true",
-        help="propose, from several --runs in which arguments may be any, what may differ and how far; and, for what varies by itself "
-        "(a time, an id, a random value), from one",
+        help="compare several --runs, ignoring arguments, and propose which values may differ and by how much; for values that "
+        "always change (a time, an id, a random value), one run is enough",
     )
     parser.add_argument(
         "--keep-tolerances",
         action="store_true",
-        help="propose them, and keep them in the recorded environment",
+        help="propose tolerances and add them to the recorded environment",
     )
     parser.add_argument(
         "--write-eval-config",
         type=Path,
         metavar="FILE",
-        help="write the `EvalConfig` with which plain `adk eval` compares in the same way, tolerances too",
+        help="write an `EvalConfig` with which plain `adk eval` compares in the same way, including the tolerances",
     )
     parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML, too")
     parser.add_argument(
-        "--csv", type=Path, metavar="FILE", help="write the results as CSV, a line for each run, too"
+        "--junit", type=Path, metavar="FILE", help="also write the results to a JUnit XML file"
+    )
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="also write the results to a CSV file, one row for each run"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--verbose", action="store_true", help="show the warnings of ADK and of the agent")
+    parser.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")
 
 
 def _count(text: str) -> int:

@@ -52,8 +52,8 @@ def note_calls(
                 node = place.arguments or place.at
                 words = "; ".join(in_words(problems, _MOST_PROBLEMS))
                 notes.add(
-                    "refused-arguments", node.path, f"The tool {place.name!r} does not take these arguments: {words}.",
-                    "Migrate them: rename, drop or set arguments.", eval_id=eval_id,
+                    "refused-arguments", node.path, f"The tool {place.name!r} does not accept these arguments: {words}.",
+                    "Migrate them: rename, remove or set arguments.", eval_id=eval_id,
                 )  # fmt: skip
 
 
@@ -94,14 +94,14 @@ def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) 
     known = [*agent.tools, *agent.others]
     near = difflib.get_close_matches(place.name, known, 1)
     remedy = (
-        f"If it was renamed, migrate it: rename the tool {place.name!r} to {near[0]!r}."
+        f"If the tool was renamed, migrate the call: rename {place.name!r} to {near[0]!r}."
         if near
-        else "Migrate it to the tool that took its place, or take the case out."
+        else "Migrate it to the tool that replaced it, or remove the case."
     )
     if agent.brings_more:
         words = (
-            f"The agent {agent.name!r} has no tool {place.name!r} of its own; whether {listed(agent.brings_more)} brings it "
-            "is only known when it runs."
+            f"The agent {agent.name!r} does not declare the tool {place.name!r}. Whether {listed(agent.brings_more)} provides it is "
+            "only known at run time."
         )
         notes.add("unknown-tool", node.path, words, remedy, severity="note", eval_id=eval_id)
     else:
@@ -117,13 +117,19 @@ def note_authors(turn: Node, agent: KnownAgent, eval_id: str, notes: Notes, know
         if author and author != "user" and agent.agents and author not in agent.agents:
             if agent.own_code and author in known.agents:
                 continue
-            words = f"The author {author!r} is no agent of {agent.name!r}, so nobody can say this."
-            notes.add("unknown-agent", event.path, words, "Write the agent's present name.", eval_id=eval_id)
+            words = (
+                f"The author {author!r} is not an agent of {agent.name!r}, so this message can never occur."
+            )
+            notes.add(
+                "unknown-agent", event.path, words, "Change it to the agent's current name.", eval_id=eval_id
+            )
 
 
 def note_app(case: Node, agent: KnownAgent, eval_id: str, notes: Notes) -> None:
     """Check the app that a case names."""
     app = (case.field("session_input") or Node(None)).field("app_name")
     if app is not None and isinstance(app.value, str) and app.value and app.value != agent.name:
-        words = f"The case names the app {app.value!r}, and the agent is {agent.name!r}; what its tools keep lies under another name."
-        notes.add("other-app-name", app.path, words, "Write the name of the agent's folder.", eval_id=eval_id)
+        words = f"The case names the app {app.value!r}, but the agent is {agent.name!r}. Data that its tools store for the app will not be found."
+        notes.add(
+            "other-app-name", app.path, words, "Change it to the name of the agent's folder.", eval_id=eval_id
+        )

@@ -262,7 +262,7 @@ _KNOWN_IN_CASES, _KNOWN_IN_SESSIONS, _KNOWN_IN_EVENTS = (
     frozenset(spelled for name in model.model_fields for spelled in (name, camel(name)))
     for model in (EvalCase, SessionInput, InvocationEvent)
 )
-_OLDER = "ADK refuses it in some releases from 1.24 on"
+_OLDER = "some ADK releases since 1.24 refuse it"
 
 
 class Case(NamedTuple):
@@ -298,9 +298,13 @@ def note_case(case: Case, notes: Notes) -> None:
         if invocation_id := turn.text("invocation_id"):
             seen[invocation_id] += 1
             if seen[invocation_id] == 2:  # noqa: PLR2004 - once is enough to tell
-                words = f"Two turns of the case have the invocation id {invocation_id!r}; tools that show results mix them up."
+                words = f"Two turns of the case have the invocation id {invocation_id!r}. Tools that show results confuse them."
                 notes.add(
-                    "duplicate-invocation-id", turn.path, words, "Give each its own.", eval_id=case.eval_id
+                    "duplicate-invocation-id",
+                    turn.path,
+                    words,
+                    "Give each turn its own id.",
+                    eval_id=case.eval_id,
                 )
         _note_turn(case, turn, notes)
 
@@ -313,7 +317,7 @@ def _note_which_conversation(case: Case, notes: Notes) -> None:
     if conversation is None and scenario is None:
         notes.add(
             "no-conversation", node.path, "The case has neither a 'conversation' nor a 'conversation_scenario', so ADK refuses the whole file.",
-            "Add its turns, or take the case out.", eval_id=case.eval_id,
+            "Add its turns, or remove the case.", eval_id=case.eval_id,
         )  # fmt: skip
     elif conversation is not None and scenario is not None:
         words = (
@@ -321,20 +325,20 @@ def _note_which_conversation(case: Case, notes: Notes) -> None:
         )
         if conversation.value == []:
             notes.add(
-                "two-conversations", node.path, words, mend="takes out the conversation, which has no turns",
+                "two-conversations", node.path, words, mend="removes the conversation, which has no turns",
                 edits=[Remove(conversation.path)], eval_id=case.eval_id,
             )  # fmt: skip
         else:
             notes.add(
-                "two-conversations", node.path, words, "Keep the one that is meant.", eval_id=case.eval_id
+                "two-conversations", node.path, words, "Keep only the one you need.", eval_id=case.eval_id
             )
     elif conversation is not None and conversation.value == []:
-        words = "The conversation has no turns, so the case judges nothing."
+        words = "The conversation has no turns, so the case evaluates nothing."
         notes.add(
             "empty-conversation",
             conversation.path,
             words,
-            "Add its turns, or take it out.",
+            "Add its turns, or remove the case.",
             eval_id=case.eval_id,
         )
 
@@ -349,8 +353,8 @@ def _note_extras(case: Case, notes: Notes) -> None:
             if name not in known:
                 notes.add(
                     "unknown-key", (*node.path, name) if node else (),
-                    f"ADK 2.13 keeps {name!r} without knowing it; the editor of `adk web` loses it, and {_OLDER}.",
-                    "Keep it in a file of its own.", severity="note", eval_id=case.eval_id,
+                    f"ADK 2.13 keeps the unknown field {name!r}, but the editor of `adk web` discards it, and {_OLDER}.",
+                    "Keep it in a separate file.", severity="note", eval_id=case.eval_id,
                 )  # fmt: skip
 
 
@@ -364,10 +368,10 @@ def _note_session(case: Case, notes: Notes) -> None:
         return
     app = given.field("app_name")
     if app is not None and isinstance(app.value, str) and not _is_app_name(app.value):
-        words = f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'."
+        words = f"{app.value!r} is not a valid ADK app name. It must start with a letter and contain only letters, digits, '_' and '-'."
         if case.agent is not None and _is_app_name(case.agent.name):
             notes.add(
-                "unfit-app-name", app.path, words, mend=f"writes the agent's name, {case.agent.name!r}",
+                "unfit-app-name", app.path, words, mend=f"changes it to the agent's name, {case.agent.name!r}",
                 edits=[Replace(app.path, case.agent.name)], eval_id=case.eval_id,
             )  # fmt: skip
         else:
@@ -375,13 +379,13 @@ def _note_session(case: Case, notes: Notes) -> None:
                 "unfit-app-name",
                 app.path,
                 words,
-                "Write the name of the agent's folder.",
+                "Change it to the name of the agent's folder.",
                 eval_id=case.eval_id,
             )
     if (pinned := given.field("session_id")) is not None:
         notes.add(
-            "not-portable", pinned.path, f"'session_id' came with a late release: {_OLDER}.",
-            "Take it out, if no artifacts hang on it.", eval_id=case.eval_id,
+            "not-portable", pinned.path, f"'session_id' needs a recent ADK: {_OLDER}.",
+            "Remove it, unless artifacts depend on it.", eval_id=case.eval_id,
         )  # fmt: skip
 
 
@@ -393,26 +397,26 @@ def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
     if said is None:
         notes.add(
             "missing-user-content", turn.path, "The turn has no 'user_content', so ADK refuses the whole file.",
-            "Write what the user says; the doctor invents nothing.", eval_id=case.eval_id,
+            "Write the user's message. The doctor does not generate content.", eval_id=case.eval_id,
         )  # fmt: skip
     else:
         _note_role(said, "user", case, notes)
         if _is_empty(said):
-            words = "The user says nothing in this turn, and most models refuse an empty message."
+            words = "The user message of this turn is empty, and most models refuse empty messages."
             notes.add(
-                "empty-user-content", said.path, words, "Write what the user says.", eval_id=case.eval_id
+                "empty-user-content", said.path, words, "Write the user's message.", eval_id=case.eval_id
             )
     if answered is None:
         notes.add(
             "missing-final-response", turn.path, "The turn has no 'final_response', so `response_match_score` gives it 0.",
-            "Add what the agent shall say, or judge by other criteria.", eval_id=case.eval_id,
+            "Add the expected response, or use other criteria.", eval_id=case.eval_id,
         )  # fmt: skip
     else:
         _note_final_role(answered, case, notes)
         if _is_empty(answered):
             notes.add(
-                "missing-final-response", answered.path, "The final response holds no text, so `response_match_score` gives the turn 0.",
-                "Add what the agent shall say, or judge by other criteria.", eval_id=case.eval_id,
+                "missing-final-response", answered.path, "The final response has no text, so `response_match_score` gives the turn 0.",
+                "Add the expected response, or use other criteria.", eval_id=case.eval_id,
             )  # fmt: skip
     _note_late_fields(case, turn, notes)
     _note_calls(case, turn, notes)
@@ -437,7 +441,7 @@ def _note_final_role(content: Node, case: Case, notes: Notes) -> None:
             else Insert(content.path, "role", "model")
         )
         notes.add(
-            "missing-role", content.path, "The final response has no role; no evaluation reads it, but tools that show the case may.",
+            "missing-role", content.path, "The final response has no role. No evaluation reads it, but tools that show the case may.",
             mend="adds the role 'model'", edits=[edit], eval_id=case.eval_id, severity="note",
         )  # fmt: skip
     elif found != "user":
@@ -455,13 +459,13 @@ def _note_role(content: Node, role: str, case: Case, notes: Notes) -> None:
             else Insert(content.path, "role", role)
         )
         notes.add(
-            "missing-role", content.path, f"The message has no role, so a model cannot tell that the {role} says it.",
+            "missing-role", content.path, f"The message has no role, so a model cannot know that it is from the {role}.",
             mend=f"adds the role {role!r}", edits=[edit], eval_id=case.eval_id,
         )  # fmt: skip
     elif isinstance(found, str) and found != role:
         notes.add(
-            "wrong-role", (*content.path, "role"), f"The role is {short(found)}, where ADK and the models know it as {role!r}.",
-            mend=f"makes it {role!r}", edits=[Replace((*content.path, "role"), role)], eval_id=case.eval_id,
+            "wrong-role", (*content.path, "role"), f"The role is {short(found)}, but ADK and the models expect {role!r}.",
+            mend=f"changes it to {role!r}", edits=[Replace((*content.path, "role"), role)], eval_id=case.eval_id,
             loses=f"the role {short(found)}",
         )  # fmt: skip
 
@@ -473,12 +477,12 @@ def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
         late += [(event.field(name), name) for name in ("usage_metadata", "model_version")]
         for name in event.members:
             if name not in _KNOWN_IN_EVENTS:
-                words = f"ADK 2.13 passes over {name!r} in an event, and loses it when it writes the file; {_OLDER}."
+                words = f"ADK 2.13 ignores {name!r} in an event and discards it when it writes the file; {_OLDER}."
                 notes.add(
                     "unknown-key",
                     (*event.path, name),
                     words,
-                    "Take it out.",
+                    "Remove it.",
                     severity="note",
                     eval_id=case.eval_id,
                 )
@@ -486,13 +490,13 @@ def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
             _note_portable(
                 case,
                 event,
-                f"An event without 'content' says nothing: {_OLDER}.",
+                f"The event has no 'content': {_OLDER}.",
                 "an event without content",
                 notes,
             )
     for node, name in late:
         if node is not None:
-            words = f"{name!r} came with a late release: {_OLDER}."
+            words = f"{name!r} needs a recent ADK: {_OLDER}."
             _note_portable(case, node, words, f"{name} = {short(node.value)}", notes)
 
 
@@ -500,7 +504,7 @@ def _note_portable(case: Case, node: Node, words: str, loses: str, notes: Notes)
     """Note what only late releases read; it is mended where somebody asked for files that every release reads."""
     if case.portable:
         notes.add(
-            "not-portable", node.path, words, mend="takes it out", edits=[Remove(node.path)], loses=loses,
+            "not-portable", node.path, words, mend="removes it", edits=[Remove(node.path)], loses=loses,
             severity="warning", eval_id=case.eval_id,
         )  # fmt: skip
     else:
@@ -508,7 +512,7 @@ def _note_portable(case: Case, node: Node, words: str, loses: str, notes: Notes)
             "not-portable",
             node.path,
             words,
-            "Ask for portable files to have it taken out.",
+            "Use the option for portable files to remove it.",
             eval_id=case.eval_id,
         )
 
@@ -521,10 +525,8 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
     calls = [place for place in places if place.role == "call"]
     for place in calls:
         if not place.name:
-            words = "The call names no tool, so no trajectory can match it."
-            notes.add(
-                "call-without-name", place.at.path, words, "Write the tool's name.", eval_id=case.eval_id
-            )
+            words = "The call has no tool name, so no trajectory can match it."
+            notes.add("call-without-name", place.at.path, words, "Add the tool's name.", eval_id=case.eval_id)
     asking = [place for place in calls if _stops(place, case.known)]
     if asking:
         what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
@@ -532,12 +534,12 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
         if edits := without_questions(turn, case.known.confirmed):
             notes.add(
                 "confirmation-round", asking[0].at.path, words, eval_id=case.eval_id, edits=edits,
-                mend="takes out the question and what was said to it, which the recorded environment keeps and a replay says again",
-                loses="the question, its answer, and what stood for the tool's answer until then",
+                mend="removes the question and its reply; the recorded environment keeps them, and a replay repeats the reply",
+                loses="the question, its reply, and the tool's placeholder response",
             )  # fmt: skip
         else:
             remedy = (
-                "Record the case, and replay it with HermeticEnvironment, which says what the person said."
+                "Record the case and replay it with HermeticEnvironment, which repeats the person's reply."
             )
             notes.add("confirmation-round", asking[0].at.path, words, remedy, eval_id=case.eval_id)
     _note_ids(case, calls, notes)
@@ -556,9 +558,7 @@ def _note_ids(case: Case, calls: list[ToolPlace], notes: Notes) -> None:
     seen: set[str] = set()
     for place in calls:
         if place.call_id in seen:
-            words = (
-                f"Two calls of the turn have the id {place.call_id!r}, so their answers cannot be told apart."
-            )
+            words = f"Two calls of the turn have the id {place.call_id!r}, so their responses cannot be told apart."
             notes.add(
                 "duplicate-call-id", place.at.path, words, "Give each its own id.", eval_id=case.eval_id
             )
@@ -585,15 +585,17 @@ def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -
             continue
         notes.add(
             "response-without-call", answer.at.path,
-            f"The answer of {answer.name!r} belongs to no call of the turn, so nothing will ever be given it.",
-            "Take it out, or give it the id of its call.", eval_id=case.eval_id,
+            f"The response of {answer.name!r} belongs to no call of the turn, so it is never used.",
+            "Remove it, or give it the id of its call.", eval_id=case.eval_id,
         )  # fmt: skip
     waiting = {key: place for key, place in waiting.items() if not case.is_agent(place.name)}
     if waiting:
         names = listed(place.name or "no name" for place in waiting.values())
-        stored = f"answers of {len(waiting)} calls are" if len(waiting) > 1 else "answer of a call is"
-        words = f"The {stored} not stored ({names}); ADK never reads them and asks the real tools."
-        remedy = "Nothing needs to be done for `adk eval`; a hermetic replay takes them from a recorded environment."
+        stored = f"responses of {len(waiting)} calls are" if len(waiting) > 1 else "response of a call is"
+        words = (
+            f"The {stored} not stored ({names}). ADK does not read stored responses; it runs the real tools."
+        )
+        remedy = "`adk eval` needs no change. A hermetic replay uses the recorded environment."
         notes.add("call-without-response", turn.path, words, remedy, eval_id=case.eval_id, count=len(waiting))
 
 
@@ -607,6 +609,6 @@ def _note_parallel(case: Case, turn: Node, notes: Notes) -> None:
         if len(names) > 1:
             notes.add(
                 "parallel-calls", event.path,
-                f"{len(names)} tools are called at once ({listed(names)}): an exact trajectory only passes if the agent calls them in this order.",
-                "Compare with match type IN_ORDER or ANY_ORDER where the order does not matter.", eval_id=case.eval_id,
+                f"{len(names)} tools are called in parallel ({listed(names)}). An exact trajectory only passes if the agent calls them in this order.",
+                "Use the match type IN_ORDER or ANY_ORDER if the order does not matter.", eval_id=case.eval_id,
             )  # fmt: skip

@@ -53,7 +53,7 @@ def note_form(
     """Check that a file is a recorded environment; return it where it can be used. Damaged calls are repaired from `eval_set`, where one is given."""
     version = document.members.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-        words = f"The recorded environment is of version {version}, and this release reads up to {VERSION}."
+        words = f"The recorded environment has version {version}, but this release reads up to {VERSION}."
         notes.add("newer-environment", ("version",), words, "Use the release that wrote it, or a newer one.")
         return None
     try:
@@ -69,12 +69,12 @@ def note_form(
 
 def _note_broken(words: str, repairs: list[Repair], notes: Notes) -> None:
     if not repairs:
-        remedy = "Fix this place, take an older copy, or record the case again."
+        remedy = "Fix this place, restore an older copy, or re-record the case."
         notes.add("broken-environment", (), words, remedy)
         return
     calls = "the damaged call" if len(repairs) == 1 else f"the {len(repairs)} damaged calls"
     notes.add(
-        "broken-environment", (), words, mend=f"takes the response of {calls} from the eval set, which holds it",
+        "broken-environment", (), words, mend=f"copies the response of {calls} from the eval set",
         edits=[each.edit for each in repairs], loses="; ".join(each.loses for each in repairs), count=len(repairs),
     )  # fmt: skip
 
@@ -106,17 +106,17 @@ def note_fit(
                 "environment-lacks-case",
                 (),
                 words,
-                "Record it: play it once more and export it.",
+                "To record it, play it again and export it.",
                 eval_id=eval_id,
             )
     for eval_id, node in recorded.items():
         if eval_id not in held:
-            words = f"The eval set holds no case {eval_id!r}, so what was recorded for it is never used."
+            words = f"The eval set has no case {eval_id!r}, so its recording is never used."
             notes.add(
                 "environment-extra-case",
                 node.path,
                 words,
-                "Take it out, or bring the case back.",
+                "Remove the recording, or restore the case.",
                 eval_id=eval_id,
             )
 
@@ -126,25 +126,25 @@ def _note_case(
 ) -> None:
     turns, recorded_turns = list(case.items("conversation")), list(recorded.items("turns"))
     if len(turns) != len(recorded_turns):
-        words = f"The case {eval_id!r} has {len(turns)} turns, and {len(recorded_turns)} were recorded."
-        notes.add("environment-turns-differ", recorded.path, words, "Record the case again.", eval_id=eval_id)
+        words = f"The case {eval_id!r} has {len(turns)} turns, but {len(recorded_turns)} were recorded."
+        notes.add("environment-turns-differ", recorded.path, words, "Re-record the case.", eval_id=eval_id)
         return
     for number, (turn, recorded_turn) in enumerate(zip(places, recorded_turns, strict=True), 1):
         new, lost = _apart(turn, recorded_turn)
         if new or lost:
             tool, arguments = (new or lost)[0]
-            what = "was recorded, and is not in the case" if new else "is in the case, and was not recorded"
+            what = "was recorded but is not in the case" if new else "is in the case but was not recorded"
             words = f"In turn {number} of {eval_id!r} a call {what}: {tool} {short(arguments)}."
             notes.add(
-                "environment-calls-differ", recorded_turn.path, words, "Record the case again, or migrate both files.",
+                "environment-calls-differ", recorded_turn.path, words, "Re-record the case, or migrate both files.",
                 eval_id=eval_id, count=len(new) + len(lost),
             )  # fmt: skip
     expected, final = case.field("final_session_state"), recorded.field("final_state")
     # An empty state is left out of a recording, and is compared with nothing where the case expects it.
     if expected and expected.value and not same(expected.value, final.value if final else {}):
-        words = f"The final state that was recorded for {eval_id!r} is not the one that the case expects."
+        words = f"The final state recorded for {eval_id!r} differs from the one the case expects."
         where = final.path if final else recorded.path
-        notes.add("environment-state-differs", where, words, "Record the case again.", eval_id=eval_id)
+        notes.add("environment-state-differs", where, words, "Re-record the case.", eval_id=eval_id)
 
 
 def _apart(turn: Sequence[ToolPlace], recorded: Node) -> tuple[list[_Call], list[_Call]]:
@@ -207,12 +207,12 @@ def note_tools(eval_id: str, recorded: Node, agent: KnownAgent, notes: Notes) ->
             changed.append(name)
     for name in sorted(called - undeclared_tools(recorded, called)):
         if name and not agent.can_call(name) and not agent.brings_more:
-            words = f"The tool {name!r} answered in {eval_id!r}, and the agent {agent.name!r} does not have it any more."
-            remedy = f"If it was renamed, migrate it; the agent has {listed(agent.tools) or 'no tools'}."
+            words = f"The recording of {eval_id!r} has responses of the tool {name!r}, but the agent {agent.name!r} no longer has it."
+            remedy = f"If it was renamed, migrate it. The agent has {listed(agent.tools) or 'no tools'}."
             notes.add("environment-tool-gone", recorded.path, words, remedy, eval_id=eval_id)
     if changed:
-        words = f"The parameters or answers of {listed(changed)} were declared otherwise when {eval_id!r} was recorded."
-        remedy = "Verify the case, and record it again where its calls changed."
+        words = f"The declared parameters or responses of {listed(changed)} changed after {eval_id!r} was recorded."
+        remedy = "Verify the case, and re-record it if its calls changed."
         notes.add(
             "environment-schema-changed", tools.path, words, remedy, eval_id=eval_id, count=len(changed)
         )
@@ -222,8 +222,8 @@ def note_tools(eval_id: str, recorded: Node, agent: KnownAgent, notes: Notes) ->
 
 
 _REMEDY = (
-    "Record the case again, or verify it and repair the golden from the recording; where a callback of the agent "
-    "changes what its tools answer, all is well."
+    "Re-record the case, or verify it and repair the golden from the recording. If a callback of the agent changes tool "
+    "responses, this is expected."
 )
 
 
@@ -312,7 +312,7 @@ def _told(found: _Contradiction) -> str:
     first = next(differing(found.held, found.recorded))
     held, recorded = ("nothing" if each is ABSENT else short(each) for each in (first.left, first.right))
     place = f" at {first.place}" if first.place else ""
-    return f"{found.tool} answered {recorded}{place} when it was recorded, and the case holds {held}"
+    return f"{found.tool} responded {recorded}{place} in the recording, but the case has {held}"
 
 
 def _contradictions(
@@ -433,7 +433,7 @@ def _made(call: Node, asked: ToolPlace, response: Any) -> RecordedCall | None:
         "tool": asked.name,
         "arguments": asked.arguments.value if asked.arguments else {},
         "outcome": Returned(value=response),
-        "author": {"source": "recorded", "notes": ("the response was taken from the eval set",)},
+        "author": {"source": "recorded", "notes": ("the response was copied from the eval set",)},
     }
     known |= dict(_readable(call, known))
     try:

@@ -42,7 +42,7 @@ _EACH = 100
 """After so many cases it is said how far an examination is, and looked whether it is stopped."""
 
 WITHOUT_AGENT = (
-    "Calls were not checked against the agent's tools and their schemas: no agents were given (--agents-dir)."
+    "Calls were not checked against the agent's tools and schemas: no agents were given (--agents-dir)."
 )
 
 
@@ -140,7 +140,7 @@ def examine(  # long: what it takes is most of it
                 ]
                 files.extend(_group(group, settings, unreadable))
     except StoppedExaminationError:
-        stopped.append("The examination was stopped; what comes behind these files was not looked at.")
+        stopped.append("The check was stopped. Files after these were not checked.")
     skipped = [*dict.fromkeys(settings.agents.skipped), *stopped]
     if not settings.agents.any and any(file.cases for file in files):
         skipped.append(WITHOUT_AGENT)
@@ -186,7 +186,7 @@ def _group(group: tuple[Path, ...], settings: Settings, unreadable: list[str]) -
             if is_environment(file) and len(group) == 1:
                 partner = eval_set_beside(file)
         except ChangedMeanwhileError:
-            unreadable.append(f"{file}: keeps changing; another program is writing it")
+            unreadable.append(f"{file}: another program keeps changing this file")
             continue
         except OSError as error:
             unreadable.append(f"{file}: cannot be read: {error.strerror or error}")
@@ -346,12 +346,12 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
         return 0
     recorded = environment_checks.cases_of(root)
     if partner is None:
-        words = "There is no eval set beside the recorded environment, so nothing is replayed with it."
+        words = "There is no eval set next to the recorded environment, so it is never used."
         notes.add(
             "environment-alone",
             (),
             words,
-            "Put it beside its eval set, with the same name before the ending.",
+            "Put it next to its eval set, with the same base name.",
         )
     elif partner.value is not None:
         environment_checks.note_fit(partner, root, kept, settings.agents, notes)

@@ -20,10 +20,10 @@ def unified(before: bytes, after: bytes, name: str) -> str:
     if before == after:
         return ""
     old, new = _lines(before), _lines(after)
-    lines = [f"--- {name}", f"+++ {name} (mended)"]
+    lines = [f"--- {name}", f"+++ {name} (fixed)"]
     for line in _written(old, new):
         if len(lines) >= _MOST_LINES:
-            lines.append("... (the rest of the diff is left out)")
+            lines.append("... (diff truncated)")
             break
         lines.append(line)
     return "\n".join(lines) + "\n"

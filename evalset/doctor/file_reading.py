@@ -53,7 +53,7 @@ def read(content: bytes, notes: Notes) -> Document | None:
         notes.add(
             "empty-file",
             (),
-            "The file is empty, so ADK has nothing to read.",
+            "The file is empty, so ADK cannot read it.",
             "Delete it, or export into it.",
         )
         return None
@@ -67,7 +67,7 @@ def _read(content: bytes, notes: Notes) -> Document | None:
         return None
     if len(content) > LARGE:
         notes.add(
-            "oversized", (), f"The file has {len(content) >> 20} MB: `adk web` reads and writes all of it for each case.",
+            "oversized", (), f"The file has {len(content) >> 20} MB. `adk web` reads and writes the whole file for each case.",
             "Split it into several sets.",
         )  # fmt: skip
     notes.text = text
@@ -85,19 +85,19 @@ def _decoded(content: bytes, notes: Notes) -> bytes | None:
     except UnicodeError as error:
         start = len(content) - len(text) + getattr(error, "start", 0)
         notes.add(
-            "not-utf8", (), f"The file is no text in UTF-8 (byte {start}), so ADK cannot read it.",
-            "Save it in UTF-8; which encoding it has cannot be told for sure.", at=JsonPlaces(content).at(start),
+            "not-utf8", (), f"The file is not UTF-8 text (byte {start}), so ADK cannot read it.",
+            "Save it as UTF-8. Its encoding cannot be detected reliably.", at=JsonPlaces(content).at(start),
         )  # fmt: skip
         return None
     if len(text) != len(content):
         notes.add(
             "byte-order-mark", (), "The file starts with a byte order mark, which ADK's loader cannot read.",
-            mend="takes the mark away", whole=True,
+            mend="removes the mark", whole=True,
         )  # fmt: skip
     if encoding:
         notes.add(
-            "not-utf8", (), f"The file is a text in {encoding.upper()}, and ADK reads UTF-8 only.",
-            mend="writes the same text in UTF-8", whole=True,
+            "not-utf8", (), f"The file is encoded in {encoding.upper()}, but ADK reads only UTF-8.",
+            mend="converts it to UTF-8", whole=True,
         )  # fmt: skip
     return read_over
 
@@ -123,21 +123,21 @@ def _checked(text: bytes, notes: Notes) -> bytes | None:
         shorter = _TRAILING.sub(lambda found: b"" if found.group() == b"," else found.group(), text)
         if _flaw(shorter) is None:
             notes.add(
-                "trailing-comma", (), "A comma stands before a closing bracket, so the file is no JSON and ADK cannot read it.",
-                mend="takes the commas away", whole=True, at=_at(reason),
+                "trailing-comma", (), "There is a comma before a closing bracket, so the file is not valid JSON and ADK cannot read it.",
+                mend="removes these commas", whole=True, at=_at(reason),
             )  # fmt: skip
             notes.text = shorter
             return shorter
     words = _PLACE.sub("", reason)
     if words == "recursion limit exceeded":
         notes.add(
-            "too-deep", (), "Brackets are nested more than 200 deep, which ADK's parser refuses.",
-            "Take the value out, or write it as a text.", at=_at(reason),
+            "too-deep", (), "Brackets are nested more than 200 levels deep, which ADK's parser refuses.",
+            "Remove the value, or write it as a string.", at=_at(reason),
         )  # fmt: skip
     else:
         notes.add(
-            "damaged-json", (), f"The file is no JSON ({words}), so ADK cannot read any of its cases.",
-            "Mend this place in an editor, or take an older copy.", at=_at(reason),
+            "damaged-json", (), f"The file is not valid JSON ({words}), so ADK cannot read any of its cases.",
+            "Fix this place in an editor, or restore an older copy.", at=_at(reason),
         )  # fmt: skip
     return None
 
@@ -175,15 +175,15 @@ def _document(text: bytes, notes: Notes) -> Document | None:
         value = json.loads(text, parse_constant=constant, object_pairs_hook=members)
     except (ValueError, RecursionError) as error:  # what one parser takes, the other may refuse
         notes.add(
-            "damaged-json", (), f"The file is no JSON ({error}), so ADK cannot read any of its cases.",
-            "Mend this place in an editor, or take an older copy.",
+            "damaged-json", (), f"The file is not valid JSON ({error}), so ADK cannot read any of its cases.",
+            "Fix this place in an editor, or restore an older copy.",
         )  # fmt: skip
         return None
     if constants:
         notes.add(
             "no-json-number", next(_numbers(value, ()), ()),
-            f"{constants[0]} is no number of JSON: ADK reads it, but most other programs refuse the file.",
-            "Put a number, a text or null in its place.", count=len(constants),
+            f"{constants[0]} is not a JSON number. ADK reads it, but most other programs refuse the file.",
+            "Replace it with a number, a string or null.", count=len(constants),
         )  # fmt: skip
     for path, names, same in _all_doubled(value, ()) if doubled else ():
         _note_doubled(path, names, same, notes)
@@ -206,14 +206,14 @@ def _note_doubled(path: JsonPath, names: tuple[str, ...], same: frozenset[str], 
     for name in names:
         if name in same:
             notes.add(
-                "duplicate-key", (*path, name), f"The name {name!r} stands twice in one object, with the same value.",
-                mend="keeps the last of them", edits=[RemoveEarlier((*path, name))],
+                "duplicate-key", (*path, name), f"The name {name!r} occurs twice in one object, with the same value.",
+                mend="keeps only the last", edits=[RemoveEarlier((*path, name))],
             )  # fmt: skip
         else:
             notes.add(
                 "duplicate-key", (*path, name),
-                f"The name {name!r} stands twice in one object, with different values: ADK takes the last and drops the other.",
-                "Take away the one that is not meant.",
+                f"The name {name!r} occurs twice in one object, with different values. ADK uses only the last.",
+                "Remove the wrong one.",
             )  # fmt: skip
 
 

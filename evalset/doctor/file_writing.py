@@ -54,11 +54,11 @@ def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, .
                 with suppress(ChangedMeanwhileError):  # by a program that takes no lock
                     return _written(planned)
     except LockTimeoutError:
-        reason = f"another program has been writing it for {_PATIENCE_SECONDS:g} seconds"
+        reason = f"another program has been writing this file for {_PATIENCE_SECONDS:g} s"
     except OSError as error:
         reason = f"the system refused: {error.strerror or error}"
     else:
-        reason = "keeps changing; another program is writing it"
+        reason = "another program keeps changing this file"
     return tuple(each.model_copy(update={"problem": reason}) for each in planned)
 
 
@@ -89,7 +89,7 @@ def _written(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
         except OSError as error:
             _take_back(done)
             reason = f"the system refused: {error.strerror or error}"
-            beside = f"stays as it is, as {change.file.name} could not be written"
+            beside = f"{change.file.name} could not be written, so this file was not changed either"
             return tuple(
                 each.model_copy(update={"problem": reason if each is change else beside}) for each in changes
             )
@@ -192,12 +192,12 @@ def files_in(paths: Iterable[Path | str], problems: list[str]) -> list[Path]:
         if path.is_dir():
             inside = list(_in_folder(path, problems))
             if not inside:
-                problems.append(f"{path}: the folder holds no eval sets, tests or recorded environments")
+                problems.append(f"{path}: no eval sets, tests or recorded environments in this folder")
             found |= dict.fromkeys(inside)
         elif not path.exists():
-            problems.append(f"{path}: there is no such file")
+            problems.append(f"{path}: no such file")
         elif not path.is_file():
-            problems.append(f"{path}: is not a file")
+            problems.append(f"{path}: not a file")
         else:
             found[path] = None
             beside = sidecar_of(path)

@@ -82,7 +82,7 @@ def content_of(file: Path) -> bytes | FileChange:
     try:
         return read_content(file).text
     except ChangedMeanwhileError:
-        reason = "keeps changing; another program is writing it"
+        reason = "another program keeps changing this file"
     except OSError as error:
         reason = f"cannot be read: {error.strerror or error}"
     return FileChange(file=file, before=b"", after=b"", problem=reason)

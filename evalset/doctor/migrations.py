@@ -80,7 +80,7 @@ def _changed(file: Path, migration: Migration, agents: Agents) -> FileChange | N
     document = read(before, notes)
     if document is None or document.places.text != before:
         reason = notes.all[-1].meaning
-        return FileChange(file=file, before=before, after=before, problem=f"mend it first: {reason}")
+        return FileChange(file=file, before=before, after=before, problem=f"fix it first: {reason}")
     course = _Course(Node(document.value), migration, agents, notes)
     places, edits, waiting = document.places, course.edits(), True
     if conflict := next((note for note in notes.all if note.code == "migration-conflict"), None):
@@ -138,7 +138,7 @@ class _Course:
         for path, new in keys_of(case.value, names):
             yield Rename((*case.path, *path), new)
         for old, new in names.items() if found else ():
-            self._done[f"The agent {old!r} is called {new!r}"] += 1
+            self._done[f"Agent {old!r} renamed to {new!r}"] += 1
 
     def _recorded_case(self, case: Node) -> Iterator[Edit]:
         """Yield the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
@@ -162,7 +162,7 @@ class _Course:
     def _renamed(self, tool: Node | None) -> Iterator[Edit]:
         new = self._migration.tools.get(tool.value) if tool and isinstance(tool.value, str) else None
         if tool and new is not None and new != tool.value:
-            self._done[f"The tool {tool.value!r} is called {new!r}"] += 1
+            self._done[f"Tool {tool.value!r} renamed to {new!r}"] += 1
             yield Replace(tool.path, new)
 
     def _arguments(self, place: ToolPlace, arguments_name: str) -> Iterator[Edit]:
@@ -175,10 +175,10 @@ class _Course:
         missing = {name: value for name, value in given.items() if name not in arguments.value}
         for name, value in given.items():
             if name in arguments.value and _differ(arguments.value[name], value):
-                self._done[f"The argument {name!r} of {place.name!r} has another value"] += 1
+                self._done[f"Argument {name!r} of {place.name!r} changed"] += 1
                 yield Replace((*arguments.path, name), value)
         for name in missing:
-            self._done[f"The argument {name!r} of {place.name!r} is given"] += 1
+            self._done[f"Argument {name!r} of {place.name!r} added"] += 1
         if missing and there:
             yield from (Insert(arguments.path, name, value) for name, value in missing.items())
         elif missing and arguments_name in place.at.members:
@@ -194,13 +194,13 @@ class _Course:
         }
         for old, new in renamed.items():
             if new in held and new not in dropped and new not in renamed:
-                words = f"the argument {old!r} of {tool!r} cannot be called {new!r}, as the call has one of that name"
-                self._notes.add("migration-conflict", arguments.path, words, "Drop one of the two first.")
+                words = f"the argument {old!r} of {tool!r} cannot be renamed to {new!r}, because the call already has an argument of that name"
+                self._notes.add("migration-conflict", arguments.path, words, "Remove one of the two first.")
                 continue
-            self._done[f"The argument {old!r} of {tool!r} is called {new!r}"] += 1
+            self._done[f"Argument {old!r} of {tool!r} renamed to {new!r}"] += 1
             yield Rename((*arguments.path, old), new)
         for name in sorted(dropped):
-            self._done[f"The argument {name!r} of {tool!r} is taken out"] += 1
+            self._done[f"Argument {name!r} of {tool!r} removed"] += 1
             yield Remove((*arguments.path, name))
 
     # ------------------------------------------------------------ recorded environments
@@ -227,10 +227,10 @@ class _Course:
             if name is None or each.old != name.group():
                 continue
             if each.tool == tool:
-                self._done[f"What may differ in {each.old!r} of {tool!r} may differ in {each.new!r}"] += 1
+                self._done[f"Tolerance of {each.old!r} of {tool!r} moved to {each.new!r}"] += 1
                 yield Replace((*tolerance.path, "path"), each.new + path[name.end() :])
             elif tool == EVERY_TOOL:
-                words = f"What may differ in {each.old!r} of every tool was left as it is, though {each.tool!r} calls it {each.new!r} now."
+                words = f"A tolerance of {each.old!r} for all tools was not changed, although {each.tool!r} now calls it {each.new!r}."
                 self._notes.add("migration-left", tolerance.path, words, "Add a tolerance for the new name.")
         yield from self._renamed(tolerance.field("tool"))
 
@@ -241,8 +241,8 @@ class _Course:
         if (matched := rule.field("match_args")) is not None:
             yield from self._changed_names(tool.value, matched)
         if rule.field("when") is not None and tool.value in self._migration.touched:
-            words = f"The condition of the rule {rule.text('rule_id')!r} for {tool.value!r} may name an argument; it was left as it is."
-            self._notes.add("migration-left", rule.path, words, "Look at it, and change it by hand.")
+            words = f"The condition of the rule {rule.text('rule_id')!r} for {tool.value!r} may name an argument. It was not changed."
+            self._notes.add("migration-left", rule.path, words, "Check the condition and change it by hand.")
         yield from self._renamed(tool)
 
     def _tools(self, case: Node) -> Iterator[Edit]:
@@ -251,14 +251,14 @@ class _Course:
         for name, kept in tools.members.items():
             new = self._migration.tools.get(name, name)
             if new != name and new in tools.members and new not in self._migration.tools:
-                self._done[f"The recorded schema of {name!r} gives way to that of {new!r}"] += 1
+                self._done[f"Recorded schema of {name!r} replaced by that of {new!r}"] += 1
                 yield Remove((*tools.path, name))
                 continue
             if new != name:
                 yield Rename((*tools.path, name), new)
             digest = agent.digest(new) if agent and self._touches(name) else None
             if digest is not None and isinstance(kept, dict) and kept.get("schema_digest") != digest:
-                self._done[f"The recorded schema of {new!r} is its present one"] += 1
+                self._done[f"Recorded schema of {new!r} updated"] += 1
                 yield Replace((*tools.path, name, "schema_digest"), digest)
 
     def _touches(self, tool: str) -> bool:

@@ -74,8 +74,8 @@ def note_refusals(case: Node, text: bytes, eval_id: str, notes: Notes) -> None:
             _note_key(case, refusal, eval_id, notes)
         else:
             notes.add(
-                "refused-value", refusal.node.path, f"ADK refuses the whole file for this: {refusal.reason}.",
-                "Write what ADK expects there.", eval_id=eval_id,
+                "refused-value", refusal.node.path, f"ADK refuses the whole file: {refusal.reason}.",
+                "Change it to what ADK expects.", eval_id=eval_id,
             )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
     if name == _OLD_TOOL_USE and _is_turn(path):
         _note_old_tool_use(parent, path, value, eval_id, notes)
         return
-    meaning = f"ADK does not know the name {name!r} here, and refuses the whole file for it."
+    meaning = f"ADK does not know the field {name!r} here and refuses the whole file."
     free = [
         field for field in _fields(path) if field not in parent.members and camel(field) not in parent.members
     ]
@@ -140,17 +140,17 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
             "refused-key",
             path,
             meaning,
-            mend=f"spells it {same!r}",
+            mend=f"renames it to {same!r}",
             edits=[Rename(path, same)],
             eval_id=eval_id,
         )
     elif isinstance(parent.value, Doubled) and name in parent.value.names:
-        notes.add("refused-key", path, meaning, "Decide first which of the two is meant.", eval_id=eval_id)
+        notes.add("refused-key", path, meaning, "Decide first which of the two to keep.", eval_id=eval_id)
     elif meant := difflib.get_close_matches(name, free, 1, _CLOSE):
         notes.add("refused-key", path, meaning, f"Did you mean {meant[0]!r}?", eval_id=eval_id)
     else:
         notes.add(
-            "refused-key", path, meaning, mend="takes it out", edits=[Remove(path)], eval_id=eval_id,
+            "refused-key", path, meaning, mend="removes it", edits=[Remove(path)], eval_id=eval_id,
             loses=f"{name} = {short(value)}",
         )  # fmt: skip
 
@@ -165,14 +165,14 @@ def _note_text_of_message(parent: Node, path: JsonPath, value: str, eval_id: str
     if "parts" in parent.members:
         edits.insert(0, Remove((*path[:-1], "parts")))
     notes.add(
-        "refused-key", path, f"ADK does not know the name {str(path[-1])!r} in a message, and refuses the whole file for it.",
-        mend="writes the text as 'parts'", edits=edits, eval_id=eval_id,
+        "refused-key", path, f"ADK does not know the field {str(path[-1])!r} in a message and refuses the whole file.",
+        mend="moves the text into 'parts'", edits=edits, eval_id=eval_id,
     )  # fmt: skip
 
 
 def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
     """Note the old form's list of calls in a turn of today's: they become its `intermediate_data` where it has none."""
-    meaning = "'expected_tool_use' is the old form's name: ADK refuses the whole file for it in a turn of today's form."
+    meaning = "'expected_tool_use' belongs to the legacy format. ADK refuses the whole file for it in a turn of the current format."
     uses = value if isinstance(value, list) else [value]
     known = all(
         isinstance(use, dict) and set(use) <= {"tool_name", "tool_input"} and "tool_name" in use
@@ -184,7 +184,7 @@ def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, n
             "old-tool-use",
             path,
             meaning,
-            mend="takes out the empty list",
+            mend="removes the empty list",
             edits=[Remove(path)],
             eval_id=eval_id,
         )
@@ -196,7 +196,7 @@ def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, n
             "old-tool-use",
             path,
             meaning,
-            mend="writes the calls as 'intermediate_data'",
+            mend="moves the calls into 'intermediate_data'",
             edits=edits,
             eval_id=eval_id,
         )

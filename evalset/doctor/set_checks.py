@@ -59,24 +59,24 @@ def note_unknown(value: Any, notes: Notes) -> None:
         return
     if not isinstance(value, dict):
         what = f"a list of {len(value)}" if isinstance(value, list) else f"a {type(value).__name__}"
-        words = f"The file is no eval set: it holds {what} where ADK expects an object with 'eval_set_id' and 'eval_cases'."
+        words = f"The file is not an eval set: it contains {what}, but ADK expects an object with 'eval_set_id' and 'eval_cases'."
     elif "eval_set_id" in value:
-        words = "The file is no eval set: it has no 'eval_cases'."
+        words = "The file is not an eval set: it has no 'eval_cases'."
     elif "criteria" in value:
-        words = "The file is a configuration of `adk eval` (it has 'criteria'), and no eval set."
+        words = "The file is a configuration of `adk eval` (it has 'criteria'), not an eval set."
     elif "scenarios" in value:
-        words = "The file is a scenario file, which `adk eval_set add_eval_case` takes, and no eval set."
+        words = "The file is a scenario file for `adk eval_set add_eval_case`, not an eval set."
     else:
         names = list(map(str, value))
         more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
         held = f"it has {listed(map(repr, names[:_MOST_KEYS]))}{more}" if names else "it is an empty object"
-        words = f"The file is no eval set: {held}, and neither 'eval_set_id' nor 'eval_cases'."
+        words = f"The file is not an eval set: {held}, but neither 'eval_set_id' nor 'eval_cases'."
     notes.add("not-an-eval-set", (), words, "Leave it out, or write its cases as an eval set.")
 
 
 def note_importable(what: str, notes: Notes) -> None:
     """Note a file whose cases can be imported into an eval set, with the command that does it."""
-    words = f"The file is {what}, and no eval set. Its cases can be imported into one."
+    words = f"The file is {what}, not an eval set. Its cases can be imported into one."
     notes.add("not-an-eval-set", (), words, f"Import it: {import_command(notes.file)}")
 
 
@@ -87,14 +87,14 @@ def note_top(document: Node, file: Path, notes: Notes) -> None:
         snake = next((known for known in _TOP if name == camel(known) != known), None)
         if snake is not None and snake not in held:
             notes.add(
-                "camel-case-top", (name,), f"ADK reads {snake!r} only in this spelling at the top of a file, and not {name!r}.",
-                mend=f"spells it {snake!r}", edits=[Rename((name,), snake)],
+                "camel-case-top", (name,), f"At the top level ADK accepts only the spelling {snake!r}, not {name!r}.",
+                mend=f"renames it to {snake!r}", edits=[Rename((name,), snake)],
                 severity="error" if snake in {"eval_set_id", "eval_cases"} else "warning",
             )  # fmt: skip
         elif name not in _TOP and name != RECORDING:
             notes.add(
-                "unknown-key", (name,), f"ADK does not know {name!r} at the top of an eval set, and drops it when it writes the file.",
-                "Keep it in a file of its own, or in the description.",
+                "unknown-key", (name,), f"ADK does not know {name!r} at the top level of an eval set and discards it when it writes the file.",
+                "Keep it in a separate file, or in the description.",
             )  # fmt: skip
     if held.get("eval_set_id", held.get("evalSetId")) is None:
         _note_missing_id(held, file, notes)
@@ -104,7 +104,7 @@ def note_top(document: Node, file: Path, notes: Notes) -> None:
         notes.add(
             "empty-set",
             (),
-            "The set holds no cases, so an evaluation of it judges nothing.",
+            "The set has no cases, so it evaluates nothing.",
             "Export a case into it.",
         )
 
@@ -123,7 +123,7 @@ def _note_values(held: dict[str, Any], notes: Notes) -> None:
         for flaw in error.errors(include_url=False, include_input=False):
             name = spelled[str(flaw["loc"][0])]
             words = f"ADK refuses the whole file for {name!r}: {flaw['msg'].rstrip('.').lower()}."
-            notes.add("refused-value", (name,), words, "Write what ADK expects there.")
+            notes.add("refused-value", (name,), words, "Change it to what ADK expects.")
 
 
 def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
@@ -131,7 +131,7 @@ def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
     edit = Replace(("eval_set_id",), made) if "eval_set_id" in held else Insert((), "eval_set_id", made)
     notes.add(
         "missing-set-id", (), "The set has no 'eval_set_id', so ADK refuses the file.",
-        mend=f"names it after its file: {made!r}", edits=[edit],
+        mend=f"sets it to {made!r}, from the file name", edits=[edit],
     )  # fmt: skip
 
 
@@ -143,14 +143,14 @@ def _note_names(document: Node, file: Path, notes: Notes) -> None:
     if flaw_of_set_id(set_id):
         made = usable_set_id(set_id, named)
         notes.add(
-            "unfit-set-id", node.path, f"`adk web` cannot open a set whose id is {set_id!r}: it holds what no file's name can.",
-            mend=f"calls it {made!r}", edits=[Replace(node.path, made)],
+            "unfit-set-id", node.path, f"`adk web` cannot open a set with the id {set_id!r}: it contains characters that file names cannot have.",
+            mend=f"changes it to {made!r}", edits=[Replace(node.path, made)],
         )  # fmt: skip
     elif set_id != named:
         notes.add(
             "name-differs", node.path,
-            f"The file is named {named!r} and its set {set_id!r}: `adk web` lists it by the file, and results by the set.",
-            "Name both alike, if nothing else names either.",
+            f"The file is named {named!r}, but its set {set_id!r}. `adk web` lists it by the file name, and results by the set id.",
+            "Use the same name for both, unless something else refers to one of them.",
         )  # fmt: skip
 
 
@@ -172,14 +172,14 @@ def note_ids(document: Node, file: Path, notes: Notes) -> None:
             taken.add(made)
             notes.add(
                 "duplicate-eval-id", node.path, f"Two cases have the id {eval_id!r}, so `adk eval` and `adk web` find only one of them.",
-                mend=f"calls this one {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
+                mend=f"changes this one to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
             )  # fmt: skip
         elif flaw := flaw_of_eval_id(eval_id):
             made = unique_eval_id(_fit(eval_id), taken)
             taken.add(made)
             notes.add(
-                "unfit-eval-id", node.path, f"The case cannot be chosen by its id: {flaw}.",
-                mend=f"calls it {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
+                "unfit-eval-id", node.path, f"The case cannot be selected by its id: {flaw}.",
+                mend=f"changes it to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
                 partner=[Rename(("cases", eval_id), made), Rename(("notes", eval_id), made)],
             )  # fmt: skip
         seen.add(eval_id)
@@ -192,7 +192,7 @@ def _note_no_id(case: Node, number: int, file: Path, taken: set[str], notes: Not
     edit = Replace((*case.path, spelled), made) if spelled else Insert(case.path, "eval_id", made)
     notes.add(
         "missing-eval-id", case.path, "The case has no 'eval_id', so ADK refuses the whole file.",
-        mend=f"calls it {made!r}", edits=[edit],
+        mend=f"sets it to {made!r}", edits=[edit],
     )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def note_old_form(file: Path, value: Any, text: bytes, notes: Notes) -> int:
             "legacy-unreadable",
             (),
             f"ADK cannot read the file: it {reason}.",
-            "Mend the entry that it names.",
+            "Fix the entry named here.",
         )
         return 0
     if converted is None:
@@ -230,10 +230,10 @@ def note_old_form(file: Path, value: Any, text: bytes, notes: Notes) -> int:
     lost = listed(_lost(value))
     notes.add(
         "legacy-format", (),
-        f"The file is in ADK's old form, and `adk eval` and `adk web` fail on it ({refused}); only AgentEvaluator reads it."
-        if refused else "The file is in ADK's old form: ADK converts it anew each time that it reads it, with other invocation ids.",
-        mend="converts it as ADK does, into today's form", whole=True,
-        loses=f"what ADK's converter passes over: {lost}" if lost else "",
+        f"The file is in ADK's legacy format. `adk eval` and `adk web` fail on it ({refused}); only AgentEvaluator reads it."
+        if refused else "The file is in ADK's legacy format. ADK converts it on every read, each time with other invocation ids.",
+        mend="converts it to the current format, as ADK does", whole=True,
+        loses=f"fields that ADK's converter ignores: {lost}" if lost else "",
         severity="error" if refused else None,
     )  # fmt: skip
     return len(converted.eval_cases)

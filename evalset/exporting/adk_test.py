@@ -74,14 +74,14 @@ def _turn(environment: RecordedCase | None, number: int) -> RecordedTurn | None:
 def _losses(case: EvalCase, environment: RecordedCase | None) -> Iterator[str]:
     name = f"the case {case.eval_id!r}"
     if not case.conversation:
-        yield f"{name} holds no conversation, and a test of `adk test` without one is passed over"
+        yield f"{name} has no conversation, so `adk test` skips it"
     if case.session_input and case.session_input.state:
-        yield f"{name} begins with a state, and `adk test` always begins with none"
+        yield f"{name} has an initial state, but `adk test` always starts without state"
     if environment is None:
         yield (
-            f"{name} has no recorded environment: which agent said what is not known, so all is written as said by one, "
-            "and nothing can be replayed: `adk test` runs the real tools, whose answers must be the same; `adk test --rebuild` "
-            "puts right who said what"
+            f"{name} has no recorded environment. It is not known which agent sent which message, so all are written as from one "
+            "agent; `adk test --rebuild` corrects this. The test cannot be replayed: `adk test` runs the real tools, which must "
+            "give the same responses"
         )
 
 

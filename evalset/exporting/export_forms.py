@@ -29,8 +29,9 @@ ExportForm: TypeAlias = Literal[
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 _ENDINGS: dict[TextForm, str] = {"json": "json", "yaml": "yaml", "python": "py"}
 _NEEDS_PLUGIN = (
-    'a test of `adk test` holds no environment: without `HermeticEnvironment("<set>.environment.json", models="recorded")` among '
-    "the plugins of the agent's `App` the real tools run, and their answers must be the same"
+    'a test of `adk test` has no recorded environment. Add `HermeticEnvironment("<set>.environment.json", '
+    'models="recorded")` to the plugins of the agent\'s `App`. Without it the real tools run, and they must give the same '
+    "responses"
 )
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
@@ -105,10 +106,10 @@ def export_cases(  # long: what each form holds is most of it
         ValueError: The form is none of these, or a case holds a number that JSON has no word for.
     """
     if form not in EXPORT_FORMS:
-        raise ValueError(f"there is no form {form!r}; there are {', '.join(map(repr, EXPORT_FORMS))}")
+        raise ValueError(f"unknown format {form!r}; available: {', '.join(map(repr, EXPORT_FORMS))}")
     eval_set = cases if isinstance(cases, EvalSet) else _set_of(tuple(cases), name)
     if not eval_set.eval_cases:
-        raise ExportError("there is no case to export")
+        raise ExportError("no cases to export")
     given = environments.cases if isinstance(environments, RecordedEnvironment) else dict(environments or {})
     ids = [case.eval_id for case in eval_set.eval_cases]
     known = {eval_id: given[eval_id] for eval_id in ids if eval_id in given}
@@ -142,11 +143,9 @@ def _set_files(eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str) 
 def _adk_tests(cases: Sequence[EvalCase], known: Mapping[str, RecordedCase]) -> Exported:
     held = [case for case in cases if case.conversation]
     if not held:
-        raise ExportError("no case holds a conversation, and `adk test` knows nothing else")
+        raise ExportError("no case has a conversation, which `adk test` needs")
     made = {case.eval_id: adk_test(case, known.get(case.eval_id)) for case in held}
-    lost = [
-        f"the case {case.eval_id!r} holds a scenario, and is left out" for case in cases if case not in held
-    ]
+    lost = [f"the case {case.eval_id!r} has a scenario and is left out" for case in cases if case not in held]
     return Exported(
         tuple(
             ExportedFile(f"tests/{eval_id.replace('/', '_')}.json", test.text)
@@ -167,15 +166,15 @@ def _scenarios(cases: Sequence[EvalCase], name: str) -> Exported:
         if case.conversation_scenario
     ]
     if not held:
-        raise ExportError("no case holds a scenario; a conversation that was held is none")
+        raise ExportError("no case has a scenario")
     losses = [
-        f"the case {case.eval_id!r} holds a conversation, and is left out"
+        f"the case {case.eval_id!r} has a conversation instead of a scenario and is left out"
         for case in cases
         if not case.conversation_scenario
     ]
     if any(case.session_input and case.session_input.state for case in cases if case.conversation_scenario):
         losses.append(
-            "what sessions begin with is in no scenario file; `adk eval_set add_eval_case` takes it from another"
+            "a scenario file has no initial state; `adk eval_set add_eval_case` reads it from another file"
         )
     return Exported((ExportedFile(f"{name}.scenarios.json", scenarios_text(held)),), tuple(losses))
 
@@ -189,9 +188,9 @@ def _pytest(
         if case.conversation and case.eval_id in known and _needs_no_model(known[case.eval_id])
     ]
     if not ids:
-        raise ExportError("no case can be replayed: what models and tools said is recorded for none of them")
+        raise ExportError("no case can be replayed: no case has recorded models and tools")
     losses = [
-        f"the case {case.eval_id!r} is not tested: it is not recorded what models and tools said in it"
+        f"the case {case.eval_id!r} is not tested: its models and tools are not recorded"
         for case in eval_set.eval_cases
         if case.eval_id not in ids
     ]
@@ -211,6 +210,6 @@ def _needs_no_model(recorded: RecordedCase) -> bool:
 
 def _simulation(known: Mapping[str, RecordedCase], form: TextForm) -> Exported:
     if not known:
-        raise ExportError("nothing is recorded of any case, so there is nothing to simulate")
+        raise ExportError("no case is recorded, so there is nothing to simulate")
     written = simulation_text(known, form)
     return Exported((ExportedFile(f"simulation.{_ENDINGS[form]}", written.text),), tuple(written.losses))

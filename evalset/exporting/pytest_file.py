@@ -7,7 +7,7 @@ from collections.abc import Sequence
 OPENING = '"""Replays the golden traces of '
 """How each of these files begins."""
 
-_TEXT = '''{opening}{name}: no tool runs and no model is asked, so this needs no key."""
+_TEXT = '''{opening}{name}: no tool runs and no model is called, so this needs no key."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ EVAL_SET = Path(__file__).with_name({name!r})
 {ids}    ],
 )
 def test_golden_trace(eval_id: str) -> None:
-    """The agent makes the same calls in the same order, and says the same in the end."""
+    """The agent makes the same calls in the same order and gives the same final responses."""
     verification = verify(EVAL_SET, cases=[eval_id], models="recorded"{given})
     assert verification.status == "passed", report(verification)
 '''

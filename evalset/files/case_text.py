@@ -118,10 +118,10 @@ def read_back(source: Path | str, case: EvalCase) -> None:
     found = [read for read in found_set.eval_cases if read.eval_id == case.eval_id]
     if len(found) != 1:
         raise ReadBackError(
-            f"ADK's loader finds {len(found)} cases with the eval id {case.eval_id!r}, not one"
+            f"ADK's loader finds {len(found)} cases with the eval id {case.eval_id!r} instead of one"
         )
     if place := _difference(case.model_dump(), found[0].model_dump(), ""):
-        raise ReadBackError(f"ADK's loader reads the case {case.eval_id!r} back with another {place}")
+        raise ReadBackError(f"ADK's loader reads the case {case.eval_id!r} with a different {place}")
 
 
 def loaded(source: Path | str) -> EvalSet:
@@ -145,7 +145,7 @@ def _difference(wanted: Any, found: Any, place: str) -> str | None:
         steps = [(f"{place}.{key}".lstrip("."), wanted[key], found[key]) for key in wanted]
     elif isinstance(wanted, (list, tuple)):
         if len(wanted) != len(found):
-            return f"{place} (of {len(wanted)} entries, {len(found)} are there)"
+            return f"{place} ({len(found)} entries instead of {len(wanted)})"
         steps = [(f"{place}[{index}]", *pair) for index, pair in enumerate(zip(wanted, found, strict=True))]
     else:
         return None if wanted == found else place

@@ -106,5 +106,5 @@ def flaw_of_eval_id(eval_id: str) -> str | None:
     if eval_id != eval_id.strip():
         return f"the eval id {eval_id!r} starts or ends with a space"
     if found := _UNFIT.search(eval_id):
-        return f"the eval id {eval_id!r} holds {found.group()!r}, which `adk eval` or `adk web` cannot take"
+        return f"the eval id {eval_id!r} contains {found.group()!r}, which `adk eval` or `adk web` cannot use"
     return None

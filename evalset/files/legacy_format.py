@@ -42,7 +42,9 @@ def convert_old_cases(path: Path, cases: list[dict[str, Any]]) -> EvalSet:
     try:
         return convert_eval_set_to_pydantic_schema(base_name(path), cases)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"is a list, but neither an eval set nor in ADK's old form: {type(error).__name__}: {error}"
+        reason = (
+            f"is a list, but neither an eval set nor in ADK's legacy format: {type(error).__name__}: {error}"
+        )
         raise EvalSetError(path, reason) from error
 
 

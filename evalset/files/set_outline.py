@@ -77,11 +77,11 @@ def _check_encoding(path: Path, text: bytes) -> None:
         EvalSetError: The file is empty, or starts with a byte order mark.
     """
     if not text.strip():
-        raise EvalSetError(path, "the file is empty; delete it, and the next export creates it anew")
+        raise EvalSetError(path, "the file is empty; delete it, and the next export creates it again")
     if text.startswith(BOM):
         raise EvalSetError(
             path,
-            "starts with a byte order mark (line 1, column 1), which ADK's loader cannot read; save it without",
+            "starts with a byte order mark (line 1, column 1), which ADK's loader cannot read; save it without the mark",
         )
 
 
@@ -167,20 +167,20 @@ def _flaw_of_text(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return f"is not valid JSON: {first['ctx']['error']}"
-    return "is not an eval set: at its top level stands no object"
+    return "is not an eval set: the top level is not an object"
 
 
 def _check_names(path: Path, names: list[str]) -> None:
     for camel, snake in _CAMEL_CASE.items():
         if camel in names and snake not in names:
             raise EvalSetError(
-                path, f"has {camel!r} at its top level, which ADK's loader only reads as {snake!r}"
+                path, f"has {camel!r} at the top level, but ADK's loader accepts only {snake!r}"
             )
     for name in (SET_ID, CASES):
         if name not in names:
-            raise EvalSetError(path, f"has no {name!r} at its top level, so it is not an eval set")
+            raise EvalSetError(path, f"has no {name!r} at the top level, so it is not an eval set")
     if names.count(CASES) > 1:
-        raise EvalSetError(path, f"has {CASES!r} twice at its top level")
+        raise EvalSetError(path, f"has {CASES!r} twice at the top level")
 
 
 def _flaw_of_cases(text: bytes) -> str:

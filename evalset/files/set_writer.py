@@ -92,7 +92,7 @@ class EvalSetWriter:
     ) -> None:
         given = path if eval_set_path is None else eval_set_path
         if given is None or (path is not None and eval_set_path is not None):
-            raise TypeError("EvalSetWriter needs the eval-set file once: as path or as eval_set_path")
+            raise TypeError("EvalSetWriter needs the eval-set file exactly once: as path or as eval_set_path")
         self.path = Path(given).expanduser().absolute()
         self.agent_name = agent_name
         self._clock = clock
@@ -186,9 +186,7 @@ class EvalSetWriter:
         except EvalSetError:
             raise
         except LockTimeoutError as error:
-            reason = (
-                f"another program has been writing it for {self._lock_timeout:g} seconds; nothing was written"
-            )
+            reason = f"another program has been writing this file for {self._lock_timeout:g} s; nothing was written"
             raise EvalSetError(self.path, reason) from error
         except OSError as error:
             where = f" ({error.filename})" if error.filename not in {None, str(self.path)} else ""
@@ -202,9 +200,7 @@ class EvalSetWriter:
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(ChangedMeanwhileError), opened(self.path, target, self._known) as found:
                 return work(found)
-        raise EvalSetError(
-            self.path, "keeps changing; another program is writing it. Try again when it is done"
-        )
+        raise EvalSetError(self.path, "another program keeps changing this file. Try again when it is done")
 
     def _plan(self, found: Found, new: _New) -> _Plan:
         """Lay out the file as it will be.
@@ -215,7 +211,7 @@ class EvalSetWriter:
         taken = set(_ids(found))
         for eval_id in new.eval_ids:
             if eval_id in taken:
-                raise EvalSetError(self.path, f"already holds a case with the eval id {eval_id!r}")
+                raise EvalSetError(self.path, f"already has a case with the eval id {eval_id!r}")
             taken.add(eval_id)
         if found is None:
             named = set_id_for(self.path)

@@ -140,14 +140,14 @@ class GoldenTraceBuilder:
 def _lack(session: SimulationSession) -> str:
     """Return what keeps a session from being completed."""
     if session.state is SessionState.SELECTING_AGENT:
-        return "no agent has been selected"
+        return "no agent is selected"
     if not session.turns:
-        return "nothing has been asked yet"
+        return "no user message yet"
     if session.is_running:
         return f"{_called(session.turns[-1])} is still running"
     if waiting := [call for call in session.open_calls if not call.answered]:
         names = ", ".join(dict.fromkeys(_asked_about(call) for call in waiting))
-        return f"{names} still waits for an answer of the user"
+        return f"{names} still waits for a user reply"
     _check_ended(session.turns[-1])
     return f"{_called(session.turns[-1])} has no final response"
 
@@ -195,7 +195,7 @@ def _content(turn: Turn, content: Any, role: str) -> types.Content:
         read = types.Content.model_validate_json(canonical(content))
     except ValidationError as error:
         raise GoldenTraceError(
-            f"{_called(turn)} holds a content that google-genai cannot read: {error}"
+            f"{_called(turn)} has content that google-genai cannot read: {error}"
         ) from error
     return read if read.role else read.model_copy(update={"role": role})
 

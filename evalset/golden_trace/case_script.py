@@ -68,7 +68,7 @@ def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> C
         ScenarioError: The case holds no conversation, or a turn in which the user says nothing.
     """
     if not case.conversation:
-        raise ScenarioError(f"the case {case.eval_id!r} holds no conversation to play again")
+        raise ScenarioError(f"the case {case.eval_id!r} has no conversation to play")
     losses: list[str] = []
     turns = [
         turn
@@ -132,7 +132,7 @@ class _Reader:
     def _query(self, content: types.Content) -> str | JsonObject:
         parts = [part for part in content.parts or () if not part.function_response]
         if not parts:
-            raise ScenarioError(f"{self._where}: the user says nothing")
+            raise ScenarioError(f"{self._where}: no user message")
         if len(parts) == 1 and (text := parts[0].text) and text.strip() and _is_plain(parts[0]):
             return text
         return {"role": "user", "parts": [_json(part) for part in parts]}
@@ -168,7 +168,7 @@ class _Reader:
             call = _of(answer, calls, open_calls)
             if call is None:
                 self._losses.append(
-                    f"{self._where}: an answer of {answer.name!r}, which nobody calls, is left out"
+                    f"{self._where}: a response of {answer.name!r} without its call is left out"
                 )
                 continue
             place, end = _place(call, calls), _end(call, calls)
@@ -188,7 +188,7 @@ class _Reader:
             yield _Step(parts=(types.Part(function_call=call),))
         if said:
             self._losses.append(
-                f"{self._where}: what the agents said before their final response is left out, as it is not told when"
+                f"{self._where}: agent messages before the final response are left out, because their position is unknown"
             )
 
     def _note(self, call: types.FunctionCall | None) -> None:

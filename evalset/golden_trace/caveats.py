@@ -21,7 +21,7 @@ from simulator.session.query_turns import came_to_nothing, turns_by_query
 _CONFIRMATION = "adk_request_confirmation"
 _REAL = "real"
 _BY_MODEL = "model"
-_INSTEAD = "adk eval runs the real tools instead, and what they answer may lead the agent another way."
+_INSTEAD = "adk eval runs the real tools instead, and their responses may lead the agent elsewhere."
 
 
 def warnings(session: SimulationSession) -> tuple[str, ...]:
@@ -49,11 +49,15 @@ def _left_out(session: SimulationSession) -> Iterator[str]:
         numbers = ", ".join(str(turn.number + 1) for turn in lost)
         words = "turn" if len(lost) == 1 else "turns"
         yield (
-            f"The case leaves out {words} {numbers}, which failed, was stopped or brought no answer. Later answers "
-            "of the agent may lean on it; undo it to be sure."
+            (
+                f"The case leaves out {words} {numbers}, which failed, was stopped or has no response. Later agent responses may depend "
+                "on it. Undo it to be sure."
+            )
             if len(lost) == 1
-            else f"The case leaves out {words} {numbers}, which failed, were stopped or brought no answer. Later "
-            "answers of the agent may lean on them; undo them to be sure."
+            else (
+                f"The case leaves out {words} {numbers}, which failed, were stopped or have no response. Later agent responses may "
+                "depend on them. Undo them to be sure."
+            )
         )
 
 
@@ -61,10 +65,10 @@ def _answers(session: SimulationSession) -> Iterator[str]:
     """Tell of tools' answers, apart from errors, that no real tool gave."""
     authored, injected = _not_real(session, ToolOutput)
     if authored:
-        words = _counted(len(authored), "tool answer was", "tool answers were")
-        yield f"{words} authored here ({_listed(authored)}). {_INSTEAD}"
+        words = _counted(len(authored), "tool response was", "tool responses were")
+        yield f"{words} written here ({_listed(authored)}). {_INSTEAD}"
     if injected:
-        words = _counted(len(injected), "tool answer was", "tool answers were")
+        words = _counted(len(injected), "tool response was", "tool responses were")
         yield f"{words} injected by a rule ({_listed(injected)}). {_INSTEAD}"
 
 
@@ -74,8 +78,7 @@ def _errors(session: SimulationSession) -> Iterator[str]:
     if failed := [*authored, *injected]:
         words = _counted(len(failed), "tool call was", "tool calls were")
         yield (
-            f"{words} made to fail here ({_listed(failed)}). adk eval runs the real tools: where they do not "
-            "fail, the agent has no error to react to."
+            f"{words} made to fail here ({_listed(failed)}). adk eval runs the real tools. If they succeed, the agent gets no error."
         )
 
 
@@ -95,12 +98,12 @@ def _replies(session: SimulationSession) -> Iterator[str]:
     replies = [entry for entry in session.history if isinstance(entry, UserReply)]
     if any(reply.tool_name == _CONFIRMATION for reply in replies):
         yield (
-            "A tool confirmation was answered. adk eval cannot answer one and stops at the question. What was said is kept in "
-            "the recorded environment: replayed with it, the tool gets the same yes or no, and an exact comparison holds."
+            "A tool confirmation was answered. Plain adk eval cannot answer it and stops at the question. The recorded "
+            "environment keeps the reply: a replay with it gives the tool the same yes or no, and an exact comparison passes."
         )
     late = [reply.tool_name for reply in replies if reply.tool_name != _CONFIRMATION]
     if late:
-        yield f"A later answer was given to {_listed(late)}. adk eval does not send it."
+        yield f"A later response was given to {_listed(late)}. adk eval does not send it."
 
 
 def _parallel_calls(session: SimulationSession) -> Iterator[str]:
@@ -113,8 +116,7 @@ def _parallel_calls(session: SimulationSession) -> Iterator[str]:
     ]
     if at_once:
         yield (
-            f"Tools were called in parallel ({_listed(at_once)}). adk eval passes only if they are called in "
-            "the same order."
+            f"Tools were called in parallel ({_listed(at_once)}). adk eval passes only if the agent calls them in the same order."
         )
 
 
@@ -134,8 +136,7 @@ def _authored_turns(session: SimulationSession) -> Iterator[str]:
     ]
     if agents:
         yield (
-            f"Turns of {_listed(agents)} were authored here. adk eval asks the agent's own model instead, which "
-            "may decide otherwise."
+            f"Turns of {_listed(agents)} were written here. adk eval calls the agent's own model instead, which may decide differently."
         )
 
 
@@ -144,7 +145,7 @@ def _authored_code(session: SimulationSession) -> Iterator[str]:
         isinstance(entry, CodeRun) and entry.provenance and entry.provenance.source != _REAL
         for entry in session.history
     ):
-        yield "What code of the agent prints was authored here. adk eval executes the code."
+        yield "The output of the agent's code was written here. adk eval runs the code."
 
 
 def _changed_state(session: SimulationSession) -> Iterator[str]:
@@ -157,8 +158,7 @@ def _changed_state(session: SimulationSession) -> Iterator[str]:
     ]
     if changed:
         yield (
-            f"The session's state was changed together with a query ({_listed(changed)}). adk eval sets the "
-            "initial state only."
+            f"The session state was changed together with a user message ({_listed(changed)}). adk eval sets only the initial state."
         )
 
 
@@ -172,8 +172,8 @@ def _data_for_text(session: SimulationSession) -> Iterator[str]:
     with_data = [turn.number for turn in session.turns if turn.ended and turn.final_event is None]
     if any(isinstance(entry, FinalResponse) and entry.turn in with_data for entry in session.history):
         yield (
-            "A workflow answered with data instead of text, which stands in the case as JSON text. adk eval "
-            "compares texts only and finds none."
+            "A workflow responded with data instead of text. The case contains it as JSON text. adk eval compares only texts and "
+            "finds none."
         )
 
 

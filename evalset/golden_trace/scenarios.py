@@ -34,18 +34,18 @@ def read_scenarios(text: str) -> tuple[JsonObject, ...]:
     try:
         document: Any = read_json(text, constants=True)
     except JsonTextError as error:
-        raise ScenarioError(f"the scenario file is no JSON: {error}") from error
+        raise ScenarioError(f"the scenario file is not valid JSON: {error}") from error
     listed = document.get("scenarios", [document]) if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise ScenarioError('a scenario file is an object with a list of "scenarios"')
+        raise ScenarioError('a scenario file must be an object with a list "scenarios"')
     if not listed:
-        raise ScenarioError("the scenario file holds no scenario")
+        raise ScenarioError("the scenario file has no scenarios")
     return tuple(_scenario(number, each) for number, each in enumerate(listed, start=1))
 
 
 def _scenario(number: int, written: Any) -> JsonObject:
     if not isinstance(written, dict):
-        raise ScenarioError(f"scenario {number} is no object")
+        raise ScenarioError(f"scenario {number} is not an object")
     try:
         return written_scenario(written)
     except SimulationError as error:
@@ -110,7 +110,7 @@ def user_turns(text: str) -> dict[str, tuple[JsonObject, ...]]:
     said = {case.eval_id: tuple(_messages(case)) for case in read_cases(text).values()}
     found = {eval_id: messages for eval_id, messages in said.items() if messages}
     if not found:
-        raise ScenarioError("no case of the eval set holds a message of the user")
+        raise ScenarioError("no case of the eval set has a user message")
     return found
 
 

@@ -79,11 +79,11 @@ def facts_of(session: AdkSession) -> list[Fact]:
     """
     turns = list(_turns(_with_ids(session.events)))
     if not turns:
-        raise ImportProblemError("no user says anything in it")
+        raise ImportProblemError("no user message")
     try:
         return list(_Teller(session, turns).facts())
     except NotJsonError as error:
-        raise ImportProblemError(f"it holds a value that is {error}") from error
+        raise ImportProblemError(f"contains a value that is {error}") from error
 
 
 def first_state(session: AdkSession) -> JsonObject:
@@ -314,7 +314,7 @@ def case_of_facts(facts: Sequence[Fact], name: str, tell: Callable[[str], None])
     if len(known) < len(facts):
         left = sum(isinstance(fact, TurnStarted) for fact in facts[len(known) :])
         if left:
-            tell(f"the last {left} messages of the user came to no final response, and are left out")
+            tell(f"the last {left} user messages have no final response and are left out")
     session = fold.session()
     eval_id = usable_eval_id(name)
     try:
@@ -342,5 +342,5 @@ def _complete(facts: Sequence[Fact], tell: Callable[[str], None]) -> tuple[list[
         if fold.state is SessionState.COMPLETED:
             best, count = fold.forked(), number + 1
     if not count:
-        raise ImportProblemError("the agent has given no final response in it")
+        raise ImportProblemError("no final response of the agent")
     return list(facts[:count]), best

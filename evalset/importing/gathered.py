@@ -298,8 +298,8 @@ class Harvest:
             wanted, case = each.case.eval_id, each.case
             free = self._free.take(usable_eval_id(wanted))
             if free != wanted:
-                why = flaw_of_eval_id(wanted) or "there is another of that id"
-                self.tell(place, f"the case {wanted!r} is now {free!r}: {why}")
+                why = flaw_of_eval_id(wanted) or "this id already exists"
+                self.tell(place, f"the case {wanted!r} was renamed to {free!r}: {why}")
                 case = case.model_copy(update={"eval_id": free})
             self.eval_ids.append(free)
             self._keeper.keep(each._replace(case=case))

@@ -49,7 +49,9 @@ from simulator.journal import Journal, JournalError
 _SESSION_FORMAT = "golden-trace-studio/session"
 _NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
 _SUFFIXES = frozenset({".json", ".db", ".sqlite", ".sqlite3"})
-_NOTHING_KNOWN = "it is neither an eval set (today's or the older form), nor a session of ADK or of the studio, nor a test of `adk test`"
+_NOTHING_KNOWN = (
+    "not an eval set (current or legacy format), a session of ADK or of the studio, or a test of `adk test`"
+)
 
 
 def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _: True) -> Imported:
@@ -88,7 +90,7 @@ def take_path(path: Path, harvest: Harvest) -> None:
         else:
             _take(path, path.name, harvest, is_sure=True)
     except StoppedImportError:
-        harvest.tell(path.name, "the import was stopped; the cases that were found by then are here")
+        harvest.tell(path.name, "the import was stopped; only the cases found so far are listed")
 
 
 def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
@@ -100,7 +102,7 @@ def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
             try:
                 _take(file, place, harvest, is_sure=file.name.endswith(_NAMED))
             except OSError as error:
-                harvest.tell(place, f"it cannot be read: {error.strerror or error}")
+                harvest.tell(place, f"cannot be read: {error.strerror or error}")
 
 
 def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
@@ -124,7 +126,7 @@ def _take_archive(path: Path, place: str, harvest: Harvest) -> None:
         unpacked = unpack(path, Path(folder), _SUFFIXES)
         harvest.tell(place, *unpacked.problems)
         if not unpacked.files:
-            raise ImportProblemError("the archive holds no file that could be imported")
+            raise ImportProblemError("the archive has no files that can be imported")
         _take_folder(Path(folder), harvest, f"{place}/")
 
 
@@ -146,9 +148,9 @@ def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> No
         with path.open("rb") as file:
             _take_json(_Source(path, file, place), outline_of_json(file), harvest, is_sure=is_sure)
     except NotUtf8Error as error:
-        raise ImportProblemError(f"it is no text in UTF-8: byte {error.byte} cannot be read") from error
+        raise ImportProblemError(f"not UTF-8 text: byte {error.byte} cannot be read") from error
     except JsonTextError as error:
-        raise ImportProblemError(f"it is no JSON: {error}") from error
+        raise ImportProblemError(f"not valid JSON: {error}") from error
 
 
 def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_sure: bool) -> None:
@@ -175,7 +177,7 @@ def _take_ours(kind: str, source: _Source, harvest: Harvest) -> None:
     """Take in a file of the studio's; a recorded environment comes with its eval set."""
     if kind not in {JOURNAL_FORMAT, _SESSION_FORMAT}:
         if kind != SIDECAR:
-            raise ImportProblemError(f"it is a file of the studio, and no session: its format is {kind!r}")
+            raise ImportProblemError(f"a file of the studio, but not a session: its format is {kind!r}")
         return
     try:
         journal = Journal.from_json(source.text()) if kind == JOURNAL_FORMAT else _session_of(source.text())
@@ -212,8 +214,8 @@ def _take_set(
                 _take_cases(cases(), stored, source, harvest)
             return
     except RecordedEnvironmentError as error:
-        where, words = "beside it" if is_beside else "in it", str(error).removeprefix(f"{source.path}: ")
-        harvest.tell(source.place, f"what is recorded {where} cannot be used: {words}")
+        where, words = "next to it" if is_beside else "in it", str(error).removeprefix(f"{source.path}: ")
+        harvest.tell(source.place, f"the recording {where} cannot be used: {words}")
     with harvest.all_or_nothing():
         _take_cases(cases(), None, source, harvest)
 
@@ -250,7 +252,7 @@ def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> 
         events = [Event.model_validate(each) for each in _timed(document["events"])]
     except ValidationError as error:
         raise ImportProblemError(
-            f"it is a session with an event that ADK cannot read: {first_flaw(error)}"
+            f"the session has an event that ADK cannot read: {first_flaw(error)}"
         ) from error
     session = AdkSession(
         session_id=str(_either(document, "id") or base_name(source.path)),
@@ -304,20 +306,20 @@ def unpack(archive: Path, folder: Path, suffixes: frozenset[str]) -> Unpacked:
             wanted = [each for each in wanted if PurePosixPath(each.filename).suffix in suffixes]
             if len(wanted) > MOST_FILES:
                 raise ImportProblemError(
-                    f"the archive holds {len(wanted):,} files, and at most {MOST_FILES:,} are unpacked"
+                    f"the archive has {len(wanted):,} files, but at most {MOST_FILES:,} can be imported"
                 )
             left, files = MOST_BYTES, 0
             for entry in wanted:
                 target = _place(entry.filename, folder)
                 if target is None:
                     problems.append(
-                        f"{entry.filename[:_LONGEST_NAME]!r} leads out of the archive, and is left out"
+                        f"{entry.filename[:_LONGEST_NAME]!r} points outside the archive and is left out"
                     )
                     continue
                 left -= _written(packed, entry, target, left)
                 files += 1
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise ImportProblemError(f"it is no ZIP archive that can be read: {error}") from error
+        raise ImportProblemError(f"not a readable ZIP archive: {error}") from error
     except RuntimeError as error:  # zipfile raises it for a file that needs a password
         raise ImportProblemError(f"the archive cannot be unpacked: {error}") from error
     return Unpacked(files, tuple(problems))
@@ -345,7 +347,7 @@ def _written(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, left
             size += len(piece)
             if size > left:
                 raise ImportProblemError(
-                    f"the archive holds more than {MOST_BYTES >> 20:,} MB, which is too much to unpack"
+                    f"the archive has more than {MOST_BYTES >> 20:,} MB, which is the limit"
                 )
             file.write(piece)
     return size
@@ -361,10 +363,7 @@ def _pieces(source: IO[bytes]) -> Iterator[bytes]:
 
 MAGIC = b"SQLite format 3\x00"
 _OURS, _ADKS = "studio_sessions", "sessions"
-_OLD = (
-    "its sessions are in ADK's older form, which holds pickled objects: bring it up with `adk migrate session`, and import "
-    "the new one"
-)
+_OLD = "its sessions are in ADK's legacy format with pickled objects. Upgrade it with `adk migrate session` and import the new database"
 
 
 def take_database(path: Path, place: str, harvest: Harvest) -> None:
@@ -382,9 +381,9 @@ def take_database(path: Path, place: str, harvest: Harvest) -> None:
             if _OURS in tables:
                 _take_from_database(copy, place, harvest)
             if not tables & {_ADKS, _OURS}:
-                raise ImportProblemError("it holds sessions neither of ADK nor of the studio")
+                raise ImportProblemError("no sessions of ADK or of the studio")
     except sqlite3.Error as error:
-        raise ImportProblemError(f"it is no database that can be read: {error}") from error
+        raise ImportProblemError(f"not a readable database: {error}") from error
 
 
 @contextlib.contextmanager
@@ -427,9 +426,9 @@ def _events(connection: sqlite3.Connection, session: sqlite3.Row) -> Iterator[An
         (session["app_name"], session["user_id"], session["id"]),
     )
     for row in found:
-        written = _read(row["event_data"], "an event in it")
+        written = _read(row["event_data"], "an event")
         if not isinstance(written, dict):
-            raise ImportProblemError("an event in it is no object")
+            raise ImportProblemError("an event is not an object")
         yield {"id": row["id"], "invocation_id": row["invocation_id"], **written}
 
 
@@ -437,7 +436,7 @@ def _event(data: Any) -> Event:
     try:
         return Event.model_validate(data)
     except ValidationError as error:
-        raise ImportProblemError(f"an event in it cannot be read: {first_flaw(error)}") from error
+        raise ImportProblemError(f"an event cannot be read: {first_flaw(error)}") from error
 
 
 def _state(connection: sqlite3.Connection, session: sqlite3.Row) -> dict[str, Any]:
@@ -460,13 +459,13 @@ def _read(text: Any, what: str) -> Any:
     try:
         return read_json(str(text), constants=True)
     except JsonTextError as error:
-        raise ImportProblemError(f"{what} is no JSON: {error}") from error
+        raise ImportProblemError(f"{what} is not valid JSON: {error}") from error
 
 
 def _object(text: Any) -> dict[str, Any]:
-    found = _read(text, "its state") if text else {}
+    found = _read(text, "the state") if text else {}
     if not isinstance(found, dict):
-        raise ImportProblemError("its state is no object")
+        raise ImportProblemError("the state is not an object")
     return found
 
 
@@ -629,7 +628,7 @@ def one_case(file: BinaryIO) -> Iterator[WrittenCase]:
     try:
         yield EvalCase.model_validate(value), value
     except ValidationError as error:
-        raise ImportProblemError(f"it is an eval case that ADK cannot read: {first_flaw(error)}") from error
+        raise ImportProblemError(f"ADK cannot read this eval case: {first_flaw(error)}") from error
 
 
 def old_cases(path: Path, file: BinaryIO, outline: JsonOutline) -> Iterator[WrittenCase]:
@@ -647,4 +646,4 @@ def old_cases(path: Path, file: BinaryIO, outline: JsonOutline) -> Iterator[Writ
 
 
 def _set_problem(error: ValidationError, *within: str | int) -> ImportProblemError:
-    return ImportProblemError(f"it is an eval set that ADK cannot read: {first_flaw(error, *within)}")
+    return ImportProblemError(f"ADK cannot read this eval set: {first_flaw(error, *within)}")

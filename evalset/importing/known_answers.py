@@ -53,7 +53,7 @@ def known_answers(case: EvalCase, told_elsewhere: Sequence[PlainCall] = ()) -> K
     try:
         return _recorded(case, told_elsewhere)
     except NotJsonError as error:
-        return KnownAnswers(None, (f"the case {case.eval_id!r} has no environment: {error}",))
+        return KnownAnswers(None, (f"the case {case.eval_id!r} has no recorded environment: {error}",))
 
 
 def _recorded(case: EvalCase, told_elsewhere: Sequence[PlainCall]) -> KnownAnswers:
@@ -85,7 +85,9 @@ def _recorded(case: EvalCase, told_elsewhere: Sequence[PlainCall]) -> KnownAnswe
         try:
             found = case_of_session(session, problems.append).environment
         except ImportProblemError as error:
-            return KnownAnswers(None, (*problems, f"the case {case.eval_id!r} has no environment: {error}"))
+            return KnownAnswers(
+                None, (*problems, f"the case {case.eval_id!r} has no recorded environment: {error}")
+            )
     if found is not None and case.final_session_state:
         found = found.model_copy(update={"final_state": dict(copied(case.final_session_state))})
     return KnownAnswers(found, tuple(problems))
@@ -164,7 +166,7 @@ class _Reader:
                     f"{name}={canonical(value)}" for name, value in (call.args or {}).items()
                 )
                 self._missing.append(
-                    f"turn {self._number}: what {call.name}({arguments}) was answered is not known"
+                    f"turn {self._number}: the response of {call.name}({arguments}) is unknown"
                 )
                 continue
             own = types.FunctionResponse(id=call.id, name=call.name, response=found.popleft())

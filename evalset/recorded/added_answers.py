@@ -119,7 +119,7 @@ def add_played(path: Path | str, eval_id: str, played: RecordedCase) -> NewAnswe
 
 def _case(path: Path, environment: RecordedEnvironment, eval_id: str) -> RecordedCase:
     if eval_id not in environment.cases:
-        raise RecordedEnvironmentError(path, f"it holds no case {eval_id!r}")
+        raise RecordedEnvironmentError(path, f"no case {eval_id!r}")
     return environment.cases[eval_id]
 
 

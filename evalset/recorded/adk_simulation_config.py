@@ -21,8 +21,8 @@ from simulator.facts import Failed, Outcome, Raised, Returned
 
 _REAL = "real"
 _EVERYTHING_ELSE = (
-    "ADK runs the real tool for every call that is not in the configuration, and asks the real model; "
-    "HermeticEnvironment does neither"
+    "ADK runs the real tool for every call that is not in the configuration, and calls the real model. HermeticEnvironment "
+    "does neither"
 )
 
 
@@ -70,7 +70,7 @@ def _rules(cases: Mapping[str, RecordedCase], lost: list[str]) -> tuple[Injectio
             before, told = first[question]
             if told != effect:
                 lost.append(
-                    f"{heard.words} was answered in another way than at first ({before.where}); ADK repeats the first"
+                    f"{heard.words} has another response than the first time ({before.where}); ADK repeats the first response"
                 )
             continue
         first[question] = heard, effect
@@ -111,7 +111,7 @@ def _effect(heard: _Heard, lost: list[str]) -> Effect | None:
     """Return what ADK is to answer with; None where it has no word for it."""
     call = heard.call
     if call.later is not None:
-        lost.append(f"{heard.words} was answered later; in ADK that answer is there at once")
+        lost.append(f"{heard.words} was answered later; ADK returns that response immediately")
         return ResponseEffect(value=copied(call.later))
     return _of_outcome(heard, call.outcome, lost)
 
@@ -128,10 +128,10 @@ def _of_outcome(heard: _Heard, outcome: Outcome, lost: list[str]) -> Effect | No
             return ResponseEffect(value=outcome.response())
         case Raised(error=error):
             lost.append(
-                f"{heard.words} raised {error.short_type}, and ADK's injections raise nothing; it is left out"
+                f"{heard.words} raised {error.short_type}, which ADK's injections cannot do; it is left out"
             )
         case _:
-            lost.append(f"{heard.words} was never answered; it is left out")
+            lost.append(f"{heard.words} has no response; it is left out")
     return None
 
 
@@ -141,16 +141,16 @@ def _losses_of(heard: _Heard) -> Iterator[str]:
         f"changed the state ({', '.join(effects.state_delta)})": bool(effects.state_delta),
         f"saved {', '.join(each.filename for each in effects.artifacts)}": bool(effects.artifacts),
         f"set {', '.join(effects.actions)}": bool(effects.actions),
-        "sent events of its own": bool(effects.events),
+        "sent its own events": bool(effects.events),
         "ended the invocation": effects.end_invocation,
     }
     for what, happened in done.items():
         if happened:
             yield f"{heard.words} {what}, which ADK's injections cannot do"
     if call.confirmed is not None:
-        yield f"{heard.words} was confirmed by a person; ADK's injections answer before anybody is asked"
+        yield f"{heard.words} was confirmed by a person; ADK's injections respond before anyone is asked"
     if call.within:
-        yield f"{heard.words} was made inside of {' in '.join(reversed(call.within))}; ADK does not look at that"
+        yield f"{heard.words} was made by {' in '.join(reversed(call.within))}; ADK ignores this"
 
 
 def _others(cases: Mapping[str, RecordedCase]) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _others(cases: Mapping[str, RecordedCase]) -> Iterator[str]:
             for refused in turn.rejected:
                 yield f"{where}: {_written(refused)} was rejected by a person; ADK asks again"
             if turn.code:
-                yield f"{where}: what the agent's code printed is left out, as ADK runs it"
+                yield f"{where}: the output of the agent's code is left out, because ADK runs the code"
 
 
 def _written(call: RecordedCall | RejectedCall) -> str:

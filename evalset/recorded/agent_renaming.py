@@ -170,6 +170,6 @@ def renames_from(words: list[str]) -> dict[str, str]:
     for each in words:
         old, equals, new = each.partition("=")
         if not (equals and old and new) or old in names:
-            raise ValueError(f"--rename-agent {each}: write OLD=NEW, and each OLD once")
+            raise ValueError(f"--rename-agent {each}: expected OLD=NEW, with each OLD only once")
         names[old] = new
     return names

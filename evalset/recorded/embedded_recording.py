@@ -80,7 +80,7 @@ def text_of_archive(content: bytes) -> str:
             names = [name for name in packed.namelist() if name.endswith(_EVAL_SET)]
             if len(names) != 1:
                 raise ArchiveError(
-                    f"the archive holds {len(names) or 'no'} eval set{'' if len(names) == 1 else 's'}, not one"
+                    f"the archive has {len(names) or 'no'} eval set{'' if len(names) == 1 else 's'} instead of one"
                 )
             text = _read(packed, names[0])
             beside = f"{names[0].removesuffix(_EVAL_SET)}{_SIDECAR}"
@@ -90,15 +90,15 @@ def text_of_archive(content: bytes) -> str:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ArchiveError(f"the archive cannot be read: {error}") from error
     except json.JSONDecodeError as error:
-        raise ArchiveError(f"the eval set in the archive is no JSON: {error}") from error
+        raise ArchiveError(f"the eval set in the archive is not valid JSON: {error}") from error
 
 
 def _read(packed: zipfile.ZipFile, name: str) -> str:
     with packed.open(name) as source:
         content = source.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise ArchiveError(f"{name} in the archive holds more than {MOST_BYTES >> 20} MB")
+        raise ArchiveError(f"{name} in the archive has more than {MOST_BYTES >> 20} MB")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ArchiveError(f"{name} in the archive is no text in UTF-8: byte {error.start}") from error
+        raise ArchiveError(f"{name} in the archive is not UTF-8 text: byte {error.start}") from error

@@ -181,10 +181,10 @@ class Agents:
         known = [each for each in self._known.values() if each]
         if len({*self._names, *(each.name for each in known)}) == 1:
             return known[0] if known else self._named(self._names[0])
-        what = f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
+        what = f"the app {app_name!r}" if app_name else "an unnamed app"
         self.skipped.append(
-            f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given. "
-            "Name the agent with --agent."
+            f"Calls in {file} were not checked against the agent's tools: they belong to {what}, which is not one of the given "
+            "agents. Name the agent with --agent."
         )
         return None
 
@@ -218,7 +218,7 @@ class Agents:
         entry = self._catalogue.load(name)
         if entry.config is None:
             self.skipped.append(
-                f"Tools and arguments of {name!r} were not checked: the agent could not be loaded: {entry.error}"
+                f"Tools and arguments of {name!r} were not checked, because the agent could not be loaded: {entry.error}"
             )
         self._known[name] = known_agent(entry.config) if entry.config else None
         return self._known[name]

@@ -218,19 +218,23 @@ class _Turn:
         if move is not None:
             yield move
         else:
-            self._losses.append(f"{self._where}: no move can say what the model of {model.agent} did once")
+            self._losses.append(
+                f"{self._where}: a turn of the model of {model.agent} cannot be written as a move"
+            )
 
     def _answer(self, call: RecordedCall) -> ToolMove:
         effects = call.effects
         if effects.artifacts or effects.actions or effects.events or effects.end_invocation:
             self._losses.append(
-                f"{self._where}: what {call.tool} did beside its answer and the state is left out"
+                f"{self._where}: effects of {call.tool} other than its response and state changes are left out"
             )
         return answer_line(call)
 
     def _printed(self, ran: RecordedCode) -> Iterator[Entry]:
         if ran.result is None:
-            self._losses.append(f"{self._where}: the code of {ran.agent} raised, which no move can say")
+            self._losses.append(
+                f"{self._where}: the code of {ran.agent} raised an exception, which a move cannot express"
+            )
             return
         errors = {"errors": str(ran.result["stderr"])} if ran.result.get("stderr") else {}
         yield CodeMove(prints=str(ran.result.get("stdout") or ""), agent=ran.agent, **errors)

@@ -165,16 +165,14 @@ def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
         RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
     """
     if document.get("format") != FORMAT:
-        raise RecordedEnvironmentError(
-            path, f"this is no recorded environment: its `format` is not {FORMAT!r}"
-        )
+        raise RecordedEnvironmentError(path, f"not a recorded environment: its `format` is not {FORMAT!r}")
     version = document.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise RecordedEnvironmentError(path, f"its `version` is {version!r}, and no number of a version")
+        raise RecordedEnvironmentError(path, f"its `version` is {version!r}, which is not a version number")
     if version > VERSION:
         raise RecordedEnvironmentError(
             path,
-            f"its version is {version}, and this reads up to {VERSION}: it was written by a newer release",
+            f"its version is {version}, but this release reads up to {VERSION}: it was written by a newer release",
         )
     try:
         return RecordedEnvironment.model_validate(
@@ -188,11 +186,11 @@ def _document(path: Path, content: bytes) -> dict[str, Any]:
     try:
         found = read_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise RecordedEnvironmentError(path, f"it is no text in UTF-8: byte {error.start}") from error
+        raise RecordedEnvironmentError(path, f"not UTF-8 text: byte {error.start}") from error
     except JsonTextError as error:
-        raise RecordedEnvironmentError(path, f"it is no JSON: {error}") from error
+        raise RecordedEnvironmentError(path, f"not valid JSON: {error}") from error
     if not isinstance(found, dict):
-        raise RecordedEnvironmentError(path, "it is no JSON object")
+        raise RecordedEnvironmentError(path, "not a JSON object")
     return found
 
 
@@ -274,7 +272,7 @@ def replace_environment(path: Path | str, pieces_of: Callable[[Path | None], Ite
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(_ChangedMeanwhileError):
                 return _replaced(target, pieces_of)
-    raise RecordedEnvironmentError(target, "it keeps changing; another program is writing it")
+    raise RecordedEnvironmentError(target, "another program keeps changing this file")
 
 
 class _ChangedMeanwhileError(Exception):
@@ -284,7 +282,7 @@ class _ChangedMeanwhileError(Exception):
 def _replaced(target: Path, pieces_of: Callable[[Path | None], Iterable[bytes]]) -> None:
     identity = _identity(target)
     if identity is not None and not os.access(target, os.W_OK):
-        raise RecordedEnvironmentError(target, "it is read-only")
+        raise RecordedEnvironmentError(target, "read-only")
     pieces = pieces_of(_embedding(target) if identity is None else target)
 
     def check() -> None:

@@ -80,10 +80,10 @@ class Stored:
             stream.skip()
             stream.end()
         except NotUtf8Error as error:
-            raise self._refused(f"it is no text in UTF-8: byte {error.byte}") from error
+            raise self._refused(f"not UTF-8 text: byte {error.byte}") from error
         except JsonTextError as error:
-            raise self._refused(f"it is no JSON: {error}") from error
-        raise self._refused("it is no JSON object")
+            raise self._refused(f"not valid JSON: {error}") from error
+        raise self._refused("not a JSON object")
 
     def _refused(self, reason: str) -> RecordedEnvironmentError:
         return RecordedEnvironmentError(self._path, f"{self._within}{reason}")
@@ -124,7 +124,7 @@ def stored_recordings(path: Path) -> Iterator[Stored]:
         try:
             stored = Stored(path, held.enter_context(path.open("rb")))
         except OSError as error:
-            raise RecordedEnvironmentError(path, f"it cannot be read: {error.strerror or error}") from error
+            raise RecordedEnvironmentError(path, f"cannot be read: {error.strerror or error}") from error
         yield stored
 
 

@@ -91,9 +91,9 @@ class Range(_Tolerance):
     @model_validator(mode="after")
     def _has_a_bound(self) -> Self:
         if self.low is None and self.high is None and self.distance is None:
-            raise ValueError("low, high and distance are all missing; set one")
+            raise ValueError("set at least one of low, high and distance")
         if self.low is not None and self.high is not None and self.low > self.high:
-            raise ValueError(f"low is {self.low:g}, which is above high, {self.high:g}")
+            raise ValueError(f"low ({self.low:g}) is greater than high ({self.high:g})")
         return self
 
 

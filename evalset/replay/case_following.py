@@ -185,7 +185,7 @@ class CaseFollowed:
                 return turn
         made = sum((turn.agent, turn.within) == (agent, within) and not turn.put_off for turn in turns)
         raise UnrecordedError(
-            f"{self._where()} holds {made} turns of the model of {agent}, and one more is asked for"
+            f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
         )
 
     def next_code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
@@ -203,7 +203,9 @@ class CaseFollowed:
             ) == asked:
                 self._code_used.add((self.turn, place))
                 return ran
-        raise UnrecordedError(f"{self._where()} has no result of this code of {agent}: {code.strip()}")
+        raise UnrecordedError(
+            f"{self._where()} has no recorded result for this code of {agent}: {code.strip()}"
+        )
 
     def finds_input(self, question: Question) -> Reply | None:
         """Return what was answered to a question, without using it up; None where nothing is left for it.
@@ -240,25 +242,25 @@ class CaseFollowed:
         """Say that nothing was recorded for a question: what is nearest, and what differs."""
         asked = question.arguments.get("message")
         head = (
-            f"{self._where()} has no answer of the user to {asked!r}"
+            f"{self._where()} has no recorded reply of the user to {asked!r}"
             if asked
-            else f"{self._where()} has no answer of the user"
+            else f"{self._where()} has no recorded reply of the user"
         )
         recorded = inputs_of(self.now) if self.now else ()
         if not recorded:
-            return f"{head}: the user was asked for no input there"
+            return f"{head}: no input was requested there"
         if any(self._fits_input(each, question) for each in recorded):
-            return f"{head}: it is asked once more than it was there"
+            return f"{head}: the agent asks once more than recorded"
         plain = [
             PlainCall(tool_name=REQUEST_INPUT, arguments=each.arguments or {}, response=None, place="")
             for each in recorded
         ]
         (near,) = nearest(plain, REQUEST_INPUT, question.arguments, n=1)
-        return f"{head}: the user was asked another question there, where {'; '.join(near.differs)}"
+        return f"{head}: the recorded question is different: {'; '.join(near.differs)}"
 
     def why_not(self, asked: Asked) -> str:
         """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
-        return f"{self._where()} has no answer for {_written(asked)}: {self._nearest(asked)}"
+        return f"{self._where()} has no recorded response for {_written(asked)}: {self._nearest(asked)}"
 
     def _where(self) -> str:
         return f"case {self.eval_id!r}, turn {self.turn + 1}"
@@ -272,14 +274,14 @@ class CaseFollowed:
         ]
         if same_calls:
             count = len(same_calls)
-            return f"it was asked {count} {'time' if count == 1 else 'times'} there, and is asked once more"
+            return f"it was called {count} {'time' if count == 1 else 'times'} there, and now once more"
         elsewhere = [
             number + 1
             for number, turn in enumerate(self.case.turns)
             if number != self.turn and any(self._fits(call, asked) for call in turn.calls)
         ]
         if elsewhere:
-            return f"it was asked in turn {elsewhere[0]}"
+            return f"it was called in turn {elsewhere[0]}"
         return _nearest_words(calls, asked)
 
 
@@ -295,18 +297,18 @@ def _nearest_words(calls: Sequence[RecordedCall], asked: Asked) -> str:
     ]
     found = nearest(plain, asked.tool, asked.arguments, n=1)
     if not found:
-        tools = ", ".join(dict.fromkeys(call.tool for call in calls)) or "nothing at all"
-        return f"the tool was not asked there; {tools} was"
+        tools = ", ".join(dict.fromkeys(call.tool for call in calls)) or "none"
+        return f"the tool was not called there; called tools: {tools}"
     (near,) = found
     if not near.differs:
         inside = " in ".join(reversed(calls[near.index].within)) or "the agent itself"
-        return f"the same was asked by {inside}"
-    return f"nearest is {_written(Asked(asked.tool, near.call.arguments))}, where {'; '.join(near.differs)}"
+        return f"the same call was made by {inside}"
+    return f"the closest recorded call is {_written(Asked(asked.tool, near.call.arguments))}; {'; '.join(near.differs)}"
 
 
 def _written(asked: Asked) -> str:
     arguments = ", ".join(f"{name}={canonical(value)}" for name, value in asked.arguments.items())
-    inside = "".join(f" inside of {name}" for name in asked.within)
+    inside = "".join(f" inside {name}" for name in asked.within)
     return f"{asked.tool}({arguments}){inside}"
 
 
@@ -387,8 +389,8 @@ class SessionFollowed:
         differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]
         if differing:
             raise AmbiguousError(
-                f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and answer {_written(asked)} in different "
-                "ways: name the case that is replayed (`case=`)"
+                f"cases {found[0][0].eval_id!r} and {differing[0]!r} start the same, but have different responses for "
+                f"{_written(asked)}. Name the case to replay (`case=`)"
             )
         for case, _ in found:
             case.uses(asked)
@@ -427,8 +429,8 @@ class SessionFollowed:
         ]
         if differing:
             raise AmbiguousError(
-                f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and go on with different answers of the user: "
-                "name the case that is replayed (`case=`)"
+                f"cases {found[0][0].eval_id!r} and {differing[0]!r} start the same, but have different user replies. Name the case to "
+                "replay (`case=`)"
             )
         for case, _ in found:
             case.uses_input(question)
@@ -462,7 +464,7 @@ class SessionFollowed:
         if any(made != first for _, made in found):
             names = " and ".join(repr(case.eval_id) for case, _ in found[:2])
             raise AmbiguousError(
-                f"cases {names} begin alike and go on in different ways: name the case that is replayed (`case=`)"
+                f"cases {names} start the same, but continue differently. Name the case to replay (`case=`)"
             )
         return first
 
@@ -472,15 +474,15 @@ class SessionFollowed:
         said = self._said[-1] if self._said else ""
         number = len(self._said)
         if not self._all:
-            raise UnrecordedError("nothing is recorded at all")
+            raise UnrecordedError("nothing is recorded")
         wanted = _queries(self._all, number - 1)
         raise UnrecordedError(
-            f"no recorded case has {said!r} as what the user says in turn {number}{f'; there is {wanted}' if wanted else ''}"
+            f"no recorded case has the user message {said!r} in turn {number}{f'; recorded: {wanted}' if wanted else ''}"
         )
 
     def _others(self) -> str:
         more = len(self._fitting) - 1
-        return f" (nor has any of the {more} other cases that begin alike)" if more else ""
+        return f" (nor do the {more} other cases that start the same)" if more else ""
 
 
 def _tells_alike(one: RecordedCall, other: RecordedCall) -> bool:

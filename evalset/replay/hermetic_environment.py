@@ -85,7 +85,7 @@ class Replayed:
             UnrecordedError: Nobody has said anything in it yet.
         """
         if self.followed is None:
-            raise UnrecordedError("nobody has said anything in this session yet")
+            raise UnrecordedError("this session has no user message yet")
         return self.followed
 
     def reply_to(self, question: InputQuestion) -> Reply:
@@ -210,7 +210,7 @@ class HermeticEnvironment(BasePlugin):
     def _check(self, eval_id: str) -> None:
         if eval_id not in self._environment.cases:
             known = ", ".join(map(repr, sorted(self._environment.cases)[:5])) or "none"
-            raise UnrecordedCallError(f"no case {eval_id!r} is recorded; there are {known}")
+            raise UnrecordedCallError(f"no recording of the case {eval_id!r}; recorded: {known}")
 
     @staticmethod
     def answers_agent_tool(replayed: Replayed, tool_name: str) -> bool:

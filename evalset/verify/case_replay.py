@@ -92,7 +92,7 @@ async def replayed(
         async with asyncio.timeout(ways.seconds):
             error = await replay.run()
     except TimeoutError:
-        error = f"it took more than {ways.seconds:g} seconds"
+        error = f"the run took longer than {ways.seconds:g} s"
     return Replay(
         turns=replay.turns,
         models=replay.models,
@@ -207,7 +207,7 @@ def _error_told(events: list[Event]) -> str:
     last = events[-1] if events else None
     if last is None or not last.error_code or (last.content and last.content.parts):
         return ""
-    return f"the model answered with the error {last.error_code}: {last.error_message or 'no reason'}"
+    return f"the model responded with the error {last.error_code}: {last.error_message or 'no reason given'}"
 
 
 class _Listening(HermeticEnvironment):

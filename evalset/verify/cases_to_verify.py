@@ -108,7 +108,7 @@ def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
     cases = read_eval_set(eval_set)
     if missing := set(chosen) - {case.eval_id for case in cases}:
         known = ", ".join(repr(case.eval_id) for case in cases) or "none"
-        raise VerifyError(f"{eval_set}: there is no case {min(missing)!r}; there are {known}")
+        raise VerifyError(f"{eval_set}: no case {min(missing)!r}; it has {known}")
     return [case for case in cases if not chosen or case.eval_id in chosen]
 
 
@@ -156,8 +156,8 @@ def _mended_by(path: Path) -> str:
     if not errors:
         return ""
     if all(each.mendable for each in errors):
-        return f"; `golden-trace doctor --fix {shlex.quote(str(path))}` mends it"
-    return f"; `golden-trace doctor {shlex.quote(str(path))}` tells more"
+        return f". `golden-trace doctor --fix {shlex.quote(str(path))}` fixes it"
+    return f". `golden-trace doctor {shlex.quote(str(path))}` shows the details"
 
 
 def read_recorded(environment: Path) -> RecordedEnvironment:
@@ -190,11 +190,11 @@ def _prepared(
 ) -> Ready | Unready:
     case = without_confirmations(held)  # a replay answers them by itself
     if not case.conversation:
-        return Unready(case, "it holds no conversation: a scenario has no golden to compare with")
+        return Unready(case, "a scenario case has no golden conversation to compare with")
     found = recorded.cases.get(case.eval_id)
     if found is None:
-        there = "" if environment.exists() else ", as there is no such file"
-        return Unready(case, f"nothing is recorded for this case in {environment.name}{there}")
+        there = "" if environment.exists() else ": no such file"
+        return Unready(case, f"no recording of this case in {environment.name}{there}")
     names = tuple(renamed.get(name, name) for name in _app_names(case, found))
     try:
         config = agents.of(names)
@@ -319,7 +319,7 @@ class Agents:
         found = next((name for name in app_names if name in names), names[0] if len(names) == 1 else None)
         if found is None:
             wanted = " or ".join(map(repr, app_names))
-            raise UnknownAgentError(f"there is no agent {wanted}; there are {', '.join(names) or 'none'}")
+            raise UnknownAgentError(f"no agent {wanted}; available: {', '.join(names) or 'none'}")
         return catalogue.config_of_now(found)
 
     def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
@@ -333,7 +333,7 @@ class Agents:
             return catalogue_for(AgentSettings())
         wanted = " or ".join(map(repr, app_names))
         raise UnknownAgentError(
-            f"there is no agent {wanted} beside the eval set in {folder}{os.sep}: name the folder of the agents"
+            f"no agent {wanted} next to the eval set in {folder}{os.sep}. Name the folder of the agents"
         )
 
 

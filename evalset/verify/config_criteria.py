@@ -65,7 +65,7 @@ def _read(path: Path) -> EvalConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = place_words(first["loc"])
-        raise VerifyError(f"{path}: it is no EvalConfig: {place or 'all of it'}: {first['msg']}") from error
+        raise VerifyError(f"{path}: not an EvalConfig: {place or 'top level'}: {first['msg']}") from error
 
 
 def _trajectory(criterion: BaseCriterion) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _trajectory(criterion: BaseCriterion) -> dict[str, Any]:
 async def asked_metric(metric: Metric, actual: Sequence[Invocation], expected: Sequence[Invocation]) -> Check:
     """Ask a metric of one's own, as ADK does; what it raises is told."""
     if not metric.function:
-        words = "it asks a judge, which a replay does not: run `adk eval` for it"
+        words = "needs a judge model, which a replay does not call; run `adk eval` for it"
         return Check(name=metric.name, status="skipped", detail=words)
     criterion = BaseCriterion.model_validate(metric.criterion)
     asked = EvalMetric(metric_name=metric.name, criterion=criterion, custom_function_path=metric.function)

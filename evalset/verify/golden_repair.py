@@ -72,15 +72,15 @@ def accepting(held: Held, key: str, result: RunResult) -> ReplaceCase:
     """
     if not result.came_to_its_end:
         why = result.error or (result.unrecorded[-1] if result.unrecorded else "")
-        raise VerifyError(f"the run did not come to its end, so it is no golden: {why}")
+        raise VerifyError(f"the run stopped early, so it cannot become the golden: {why}")
     turns = field(held.case, "conversation") or []
     if len(turns) != len(result.turns):
-        raise VerifyError(f"the case {key!r} has {len(turns)} turns, and the run has {len(result.turns)}")
+        raise VerifyError(f"the case {key!r} has {len(turns)} turns, but the run has {len(result.turns)}")
     case = _with_turns(held.case, result.turns)
     if held.case.get("final_session_state") or result.final_state:
         case = put(case, ("final_session_state",), copied(result.final_state))
     recorded = held.recorded and _with_golden(_recorded_after(held.recorded, result), case)
-    return ReplaceCase(case=key, value=case, recorded=recorded, words="Accept what the agent does now")
+    return ReplaceCase(case=key, value=case, recorded=recorded, words="Accept the agent's new behavior")
 
 
 def repair(
@@ -123,21 +123,19 @@ def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase
         VerifyError: As for `repair`.
     """
     if held.recorded is None:
-        raise VerifyError(f"nothing is recorded of the case {key!r}")
+        raise VerifyError(f"no recording of the case {key!r}")
     recorded = without_edits(held.recorded)
     if not all(turn.models for turn in recorded.turns):
         raise VerifyError(
-            f"no turns of models are recorded of the case {key!r}, so its golden cannot be put right from the recording: edit it, "
-            "or open the session and record it anew"
+            f"no model turns are recorded for the case {key!r}, so its golden cannot be repaired from the recording. Edit it, or "
+            "open the session and re-record it"
         )
     if gone := gone_tools(recorded, config.root_agent):
-        raise VerifyError(
-            f"the agent cannot be replayed as it was recorded: it has no {', '.join(gone)} any more"
-        )
+        raise VerifyError(f"the recording cannot be replayed: the agent no longer has {', '.join(gone)}")
     replay = run(replayed(_as_recorded(key, recorded), recorded, config, Ways(models="recorded")))
     if replay.error or replay.unrecorded:
         why = replay.error or replay.unrecorded[-1]
-        raise VerifyError(f"the agent cannot be replayed as it was recorded: {why}")
+        raise VerifyError(f"the recording cannot be replayed: {why}")
     turns = [ActualTurn(invocation=each.model_dump(mode="json", exclude_none=True)) for each in replay.turns]
     case = _with_queries(held.case, recorded)
     case = _with_turns(case, turns)
@@ -147,7 +145,7 @@ def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase
         recorded = recorded.model_copy(update={"final_state": copied(replay.final_state)})
     case = put(case, ("final_session_state",), copied(recorded.final_state))
     return ReplaceCase(
-        case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from what was recorded"
+        case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from the recording"
     )
 
 
@@ -172,7 +170,7 @@ def _held(work: SetWork, eval_id: str) -> Held:
         raise VerifyError(f"{work.opened.path}: {error}") from error
     except ValidationError as error:
         raise VerifyError(
-            f"{work.beside.path}: what is recorded of {eval_id!r} cannot be read: {error}"
+            f"{work.beside.path}: the recording of {eval_id!r} cannot be read: {error}"
         ) from error
 
 
@@ -189,9 +187,7 @@ def _saved(work: SetWork) -> Saved:
     except EvalSetError as error:
         raise VerifyError(str(error)) from error
     if saved.trouble:
-        raise VerifyError(
-            f"the eval set was written, and what is recorded beside it was not: {saved.trouble}"
-        )
+        raise VerifyError(f"the eval set was written, but its recorded environment was not: {saved.trouble}")
     return saved
 
 

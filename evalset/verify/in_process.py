@@ -151,12 +151,12 @@ def _jobs(
 
 def _players(each: Ready, models: Models, reason: str | None) -> tuple[Players, str]:
     if models != "auto":
-        return models, "as asked for"
+        return models, "as requested"
     if not reason:
-        return "real", "all can be asked from here"
+        return "real", "all are reachable"
     if any(turn.models for turn in each.recorded.turns):
         return "recorded", reason
-    return "real", f"no turn of a model is recorded, although {reason}"
+    return "real", f"no model turn is recorded, although {reason}"
 
 
 async def _replayed_all(

@@ -61,7 +61,7 @@ def tolerant_trajectory(
     """
     del conversation_scenario
     if expected_invocations is None:
-        raise ValueError(f"{NAME} compares with a golden, and this case has none")
+        raise ValueError(f"{NAME} compares with a golden, but this case has none")
     given = _criterion(eval_metric, NAME)
     asked = ToolTrajectoryCriterion.model_validate(given)
     criteria = Criteria(
@@ -90,7 +90,7 @@ def tolerant_response(
     """
     del conversation_scenario
     if expected_invocations is None:
-        raise ValueError(f"{RESPONSE_NAME} compares with a golden, and this case has none")
+        raise ValueError(f"{RESPONSE_NAME} compares with a golden, but this case has none")
     from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - it takes a while to import
 
     given = _criterion(eval_metric, RESPONSE_NAME)
@@ -103,7 +103,7 @@ def tolerant_response(
 def _criterion(metric: EvalMetric, name: str) -> dict[str, Any]:
     given: dict[str, Any] = metric.criterion.model_dump() if metric.criterion else {}
     if not given.get(_ENVIRONMENT):
-        raise ValueError(f"the criterion of {name} names no recorded environment: give it `{_ENVIRONMENT}`")
+        raise ValueError(f"the criterion of {name} names no recorded environment; add `{_ENVIRONMENT}`")
     return given
 
 
@@ -121,7 +121,9 @@ def _case(environment: RecordedEnvironment, expected: list[Invocation]) -> Recor
     alike = [case for case in environment.cases.values() if _says(case, said)]
     if not alike or any(case.tolerances != alike[0].tolerances for case in alike):
         which = f"the case {eval_id!r}" if eval_id else "this case"
-        raise ValueError(f"the recorded environment does not tell the tolerances of {which}")
+        raise ValueError(
+            f"the recorded environment has no clear match for {which}, so its tolerances are unknown"
+        )
     return alike[0]
 
 
@@ -149,11 +151,13 @@ def eval_config(
         "match_type": asked.match.upper(),
         "ignore_args": asked.ignore_args,
     }
-    functions: JsonObject = {NAME: _function(PATH, "The tool calls, but for what may differ.")}
+    functions: JsonObject = {NAME: _function(PATH, "Tool calls, except for tolerated differences.")}
     response: JsonObject = {} if asked.response is None else {RESPONSE: asked.response}
     if asked.response is not None and _tolerates_responses(path):
         response = {RESPONSE_NAME: {"threshold": asked.response, _ENVIRONMENT: str(path.absolute())}}
-        functions[RESPONSE_NAME] = _function(RESPONSE_PATH, "The final responses, but for what may differ.")
+        functions[RESPONSE_NAME] = _function(
+            RESPONSE_PATH, "Final responses, except for tolerated differences."
+        )
     return {"criteria": {NAME: metric, **response}, "custom_metrics": functions}
 
 

@@ -224,7 +224,7 @@ def tolerances_of(
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     if eval_id not in found:
-        raise VerifyError(f"{path}: it holds no case {eval_id!r}")
+        raise VerifyError(f"{path}: no case {eval_id!r}")
     return found[eval_id].tolerances
 
 
@@ -262,7 +262,7 @@ def keep_tolerances(
 
     def change(before: RecordedEnvironment) -> RecordedEnvironment:
         if eval_id not in before.cases:
-            raise RecordedEnvironmentError(path, f"it holds no case {eval_id!r}")
+            raise RecordedEnvironmentError(path, f"no case {eval_id!r}")
         case = before.cases[eval_id].model_copy(update={"tolerances": tuple(tolerances)})
         return before.model_copy(update={"cases": {**before.cases, eval_id: case}})
 

@@ -36,13 +36,13 @@ def report(verification: Verification, proposed: Mapping[str, Sequence[Tolerance
     ]
     renamed = [rename_words(old, new) for old, new in verification.renamed.items()]
     inside = verification.environment == verification.eval_set
-    used = [f"recording: inside {verification.eval_set.name}, as no file lies beside it"] if inside else []
+    used = [f"recording: inside {verification.eval_set.name} (there is no separate file)"] if inside else []
     return "\n".join([*lines, *tolerances, *renamed, *used, *verification.models, *_sum(verification)]) + "\n"
 
 
 def rename_words(old: str, new: str) -> str:
     """Propose the new name of an agent."""
-    return f"No agent is called {old}, and {new} alone declares the same tools. If it was renamed, add --rename-agent {old}={new}"
+    return f"There is no agent {old}, and only {new} declares the same tools. If it was renamed, add --rename-agent {old}={new}"
 
 
 def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _run_lines(run: RunResult) -> Iterator[str]:
         yield run.error
     for check in run.checks:
         if check.status in {"failed", "error"}:
-            score = "" if check.score is None else f" {check.score:.2f}, at least {check.threshold or 0:.2f}"
+            score = "" if check.score is None else f" {check.score:.2f}, minimum {check.threshold or 0:.2f}"
             yield f"{check.name}{score}{f': {check.detail}' if check.detail else ''}"
 
 
@@ -90,7 +90,7 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
             _Words(body=canonical(each.golden) if each.in_golden else "nothing"),
             _Words(body=canonical(each.actual) if each.in_actual else "nothing"),
         )
-        yield f"  {each.path or 'all of it'}: {golden} became {actual}"
+        yield f"  {each.path or 'whole value'}: {golden} became {actual}"
 
 
 class _Words(NamedTuple):
@@ -108,9 +108,9 @@ def _told(step: Step | None) -> _Words:
         case "call":
             return _Words(f"{step.tool}(", canonical(step.value), ")")
         case "response":
-            return _Words(f"{step.tool} answered ", canonical(step.value))
+            return _Words(f"{step.tool} responded ", canonical(step.value))
         case "state":
-            return _Words("the state ", canonical(step.value))
+            return _Words("state ", canonical(step.value))
         case "query" | "text":
             return _Words(body=repr(step.text))
 
@@ -204,12 +204,12 @@ def _add(suite: ET.Element, set_name: str, case: CaseResult) -> None:
     match case.status:
         case "failed":
             told = [_plain(line) for line in reasons(case)]
-            failure = ET.SubElement(element, "failure", message=told[0] if told else "it did not pass")
+            failure = ET.SubElement(element, "failure", message=told[0] if told else "not passed")
             failure.text = "\n".join(told)
         case "error":
             ET.SubElement(element, "error", message=_plain(case.error)).text = _plain(case.error)
         case "stopped":
-            ET.SubElement(element, "skipped", message="stopped before all its runs were made")
+            ET.SubElement(element, "skipped", message="stopped before all runs were done")
         case "passed":
             pass
 

@@ -130,7 +130,7 @@ class Varying(Value):
         head = self.what.removeprefix("the ").removeprefix("a ")
         place = f" `{self.tolerance.path}`" if self.tolerance.path else ""
         way = "ignore its value" if self.tolerance.kind == "ignore" else "compare the text around it"
-        return f"{head}{place} holds {self.holds}: {way}"
+        return f"{head}{place} contains {self.holds}: {way}"
 
 
 class ActualTurn(Value):
@@ -210,7 +210,7 @@ class CaseResult(Value):
             ValueError: It has fewer runs.
         """
         if not 0 < k <= len(self.runs):
-            raise ValueError(f"the case {self.eval_id!r} has {len(self.runs)} runs, and {k} are asked for")
+            raise ValueError(f"the case {self.eval_id!r} has {len(self.runs)} runs, but {k} are needed")
         return comb(sum(run.passed for run in self.runs), k) / comb(len(self.runs), k)
 
 

@@ -21,7 +21,9 @@ from evalset.verify.tolerant_comparison import compared_calls, responses_as_gold
 from simulator.base.json_values import JsonObject, canonical, same
 
 _WORD = re.compile(r"\w+")
-_WITHOUT_ROUGE = "ADK's response match needs google-adk[eval], which is not installed: the words in common were counted instead"
+_WITHOUT_ROUGE = (
+    "ADK's response match needs google-adk[eval], which is not installed. Common words were counted instead"
+)
 _SHOWN = 120
 
 
@@ -159,7 +161,7 @@ def stored_responses(
         wanted = [step for step in theirs if step.kind == "response"]
         missing = [step for step in wanted if not _take(there, step, tolerances)]
         scores.append(1 - len(missing) / len(wanted) if wanted else 1.0)
-        problems += [f"turn {number}: {step.tool} answered {_short(step.value)}" for step in missing]
+        problems += [f"turn {number}: {step.tool} responded {_short(step.value)}" for step in missing]
     score = sum(scores) / len(scores) if scores else 1.0
     return Check(
         name=RESPONSES,
@@ -167,7 +169,7 @@ def stored_responses(
         score=score,
         threshold=1.0,
         turns=tuple(scores),
-        detail=f"the eval set holds what the replay did not give: {'; '.join(problems[:3])}"
+        detail=f"the eval set has responses that the replay did not give: {'; '.join(problems[:3])}"
         if problems
         else "",
     )

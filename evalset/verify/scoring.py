@@ -138,7 +138,7 @@ def _checks(
     if criteria.state:
         state = expected_state(each)
         found.append(
-            Check(name=STATE, status="skipped", detail="neither file holds a final state")
+            Check(name=STATE, status="skipped", detail="neither file has a final state")
             if state is None
             else run_checks.final_state(replay.final_state, state, tolerances)
         )

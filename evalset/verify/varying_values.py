@@ -182,8 +182,8 @@ def _may_vary(result: RunResult) -> bool:
 def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
     told = varying_words(found)
     sentence = (
-        f"{told[:1].upper()}{told[1:]}. That differs in each run though all answers are the same: the agent did not change. Keep the "
-        "proposed tolerances, and the case passes."
+        f"{told[:1].upper()}{told[1:]}. This value differs in every run, although all responses are the same: the agent did not "
+        "change. Keep the proposed tolerances and the case passes."
     )
     evidence = tuple(one.line for one in found)
     verdict = {"verdict": "varies", "action": "tolerate", "sentence": sentence, "evidence": evidence}
@@ -195,7 +195,7 @@ def varying_words(found: Sequence[Varying]) -> str:
     held: dict[str, dict[str, None]] = {}
     for one in found:
         held.setdefault(one.what, {})[one.holds] = None
-    return "; ".join(f"{what} holds {_listed([*holds])}" for what, holds in held.items())
+    return "; ".join(f"{what} contains {_listed([*holds])}" for what, holds in held.items())
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -203,7 +203,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _beside(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
-    told = tuple(f"beside this, {one.line}" for one in found)
+    told = tuple(f"in addition, {one.line}" for one in found)
     return divergence.model_copy(update={"evidence": (*divergence.evidence, *told)})
 
 

@@ -64,13 +64,13 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
             changed[name] = _gone(name)
         elif schema_digest(now[name]) != tool.schema_digest:
             changed[name] = (
-                f"the tool {name} is declared with other parameters, or another form of answers, than when it was recorded"
+                f"the tool {name} is declared with other parameters, or another response schema, than when it was recorded"
             )
     return changed
 
 
 def _gone(name: str) -> str:
-    return f"the tool {name} is not declared any more"
+    return f"the tool {name} is no longer declared"
 
 
 def _maybe_edited(recorded: RecordedCase) -> Iterator[str]:
@@ -78,8 +78,8 @@ def _maybe_edited(recorded: RecordedCase) -> Iterator[str]:
         for call in turn.calls:
             if call.author.source == "edited":
                 yield (
-                    f"a person edited the response of {call.tool} in turn {number}, in the session or later: the recording is from "
-                    "before that was noted"
+                    f"the response of {call.tool} in turn {number} was edited by a person, in the session or later (this older recording "
+                    "does not say when)"
                 )
 
 
@@ -99,9 +99,12 @@ def disagreements(golden: Sequence[Step], recorded: RecordedSteps, evidence: Evi
     only_golden = _without(wanted, there, evidence.tolerances)
     only_recorded = _without(there, wanted, evidence.tolerances)
     return (
-        *(f"the eval set has a call of {tool} that was not recorded" for tool in dict.fromkeys(only_golden)),
         *(
-            f"a call of {tool} was recorded that the eval set does not have"
+            f"the eval set has a call of {tool} that is not in the recording"
+            for tool in dict.fromkeys(only_golden)
+        ),
+        *(
+            f"the recording has a call of {tool} that is not in the eval set"
             for tool in dict.fromkeys(only_recorded)
         ),
     )

@@ -106,24 +106,26 @@ def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whol
     words = _list(blame.edits)
     if blame.agent == "changed" and blame.unlike is not None:
         sentence = (
-            f"{words} The agent changed too: it {_does(blame.unlike)}, which it did not when it was recorded. "
-            "Undo the edit to see what the agent changed, or record the case again from this step."
+            f"{words} The agent also changed after the recording: it {_does(blame.unlike)}. Undo the edit to see what the agent "
+            "changed, or re-record from this step."
         )
         return _Judgement(verdict, "open", sentence, told, ("agent_changed",))
     if blame.agent == "unknown":
-        sentence = f"{words} Whether the agent changed too cannot be told: {blame.why}. Record the case again from this step."
+        sentence = (
+            f"{words} It is not known whether the agent changed too: {blame.why}. Re-record from this step."
+        )
         return _Judgement(verdict, "open", sentence, told)
     if queries:
-        sentence = f"{words} The recorded responses do not fit the edited query. Record the case again from this step."
+        sentence = f"{words} The recorded responses do not fit the edited query. Re-record from this step."
         return _Judgement(verdict, "open", sentence, told)
     if not blame.seen:
-        sentence = f"{words} The agent does what it did when it was recorded. Repair the golden from the recording, or change the agent."
+        sentence = f"{words} The agent does the same as in the recording. Repair the golden from the recording, or change the agent."
         return _Judgement(verdict, "repair", sentence, told)
     sentence = f"{words} The agent follows the edit: it {_does(divergence)}. "
     if is_whole:
-        more = "If the edit is intended, accept what the agent does now; otherwise undo the edit."
+        more = "If the edit is intended, accept the agent's new behavior. Otherwise undo the edit."
         return _Judgement(verdict, "accept", sentence + more, told)
-    more = "If the edit is intended, record the case again from this step; otherwise undo the edit."
+    more = "If the edit is intended, re-record from this step. Otherwise undo the edit."
     return _Judgement(verdict, "open", sentence + more, told)
 
 
@@ -131,14 +133,14 @@ def _other_words(blame: Blame) -> Iterator[str]:
     for edit in blame.edits:
         if edit.part == "query" and blame.known.shown(edit.then):
             now, then = blame.known.shown(edit.now), blame.known.shown(edit.then)
-            yield f"turn {edit.turn + 1}: the eval set asks {now}, and {then} was recorded"
+            yield f"turn {edit.turn + 1}: the query in the eval set is {now}, but {then} was recorded"
         elif more := _from_to(edit, blame):
             yield f"{edit.words}{more}"
 
 
 def _list(edits: Sequence[Edit]) -> str:
     shown = [edit.words for edit in edits[:_MOST_EDITS]]
-    more = [f"{len(edits) - _MOST_EDITS} more places were"] if len(edits) > _MOST_EDITS else []
+    more = [f"{len(edits) - _MOST_EDITS} more places were changed"] if len(edits) > _MOST_EDITS else []
     *before, last = [*shown, *more]
     words = f"{', '.join(before)} and {last}" if before else last
     return f"{_capital(words)} after the recording."
@@ -158,8 +160,8 @@ def _user(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Ev
     return _Judgement(
         "user_changed",
         "open",
-        "The user asks something else than when the world was recorded, so the recorded answers do not fit any more. "
-        "Open the session at this step and record it anew.",
+        "The query differs from the recorded one, so the recorded responses no longer fit. Open the session at this step and "
+        "re-record it.",
         told,
     )
 
@@ -170,7 +172,7 @@ def _other_queries(golden: Sequence[Sequence[Step]], recorded: Sequence[Recorded
         if number > len(recorded):
             yield f"turn {number}: only {len(recorded)} turns were recorded"
         elif asked.strip() != recorded[number - 1].query.strip():
-            yield f"turn {number}: the eval set asks {asked!r}, and {recorded[number - 1].query!r} was recorded"
+            yield f"turn {number}: the query in the eval set is {asked!r}, but {recorded[number - 1].query!r} was recorded"
 
 
 def _stale(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence) -> _Judgement | None:
@@ -180,7 +182,7 @@ def _stale(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: E
     return _Judgement(
         "golden_stale",
         "repair",
-        "The eval set and its recorded environment disagree with each other here. Repair the golden from what was recorded.",
+        "The eval set and its recorded environment disagree here. Repair the golden from the recording.",
         told,
     )
 
@@ -198,13 +200,13 @@ def _stale_signs(
     ):
         yield from disagreements(golden[divergence.turn], recorded, evidence)
     elif _is_recorded_question(theirs, recorded):
-        yield "the eval set holds another question to the user than was recorded"
+        yield "the eval set has another question to the user than the recording"
     elif divergence.what == "response" and _is_recorded_answer(theirs, recorded):
-        yield f"the eval set holds another answer of {theirs.tool} than was recorded"
+        yield f"the eval set has another response of {theirs.tool} than the recording"
     elif divergence.what == "text" and recorded.text and theirs.text.strip() == recorded.text.strip():
-        yield "the eval set holds another final response than was recorded"
+        yield "the eval set has another final response than the recording"
     elif divergence.what == "state" and same(theirs.value, evidence.state):
-        yield "the eval set holds another final state than was recorded"
+        yield "the eval set has another final state than the recording"
 
 
 def _is_recorded_call(step: Step, recorded: RecordedSteps) -> bool:
@@ -240,7 +242,7 @@ def _environment(
     return _Judgement(
         "environment_changed",
         "open",
-        "A tool is not what it was when its answers were recorded. Open the session at this step and record it anew.",
+        "A tool changed after its responses were recorded. Open the session at this step and re-record it.",
         told,
     )
 
@@ -251,10 +253,10 @@ def _agent(
     told = (
         *([why] if why else []),
         *(evidence.changed_tools[name] for name in sorted(evidence.gone)),
-        "nothing of the golden was edited since it was recorded"
+        "the golden was not edited after the recording"
         if is_noted
         else "the eval set and the recording agree here",
-        *(["the tools are declared as they were"] if not evidence.changed_tools else []),
+        *(["the tool declarations did not change"] if not evidence.changed_tools else []),
         *(evidence.maybe_edited if not is_noted else ()),
     )
     does = _does(divergence)
@@ -264,7 +266,7 @@ def _agent(
         )
         return _Judgement("agent_changed", "accept", sentence, told)
     sentence = (
-        f"The agent {does}, and the recording cannot go on from there. If this is intended, record the case again from this step. "
+        f"The agent {does}, and the replay cannot continue from there. If this is intended, re-record from this step. "
         "Otherwise fix the agent."
     )
     return _Judgement("agent_changed", "open", sentence, told)
@@ -279,31 +281,31 @@ def _does(divergence: Divergence) -> str:
         case "call":
             return _calls(golden, actual)
         case "response":
-            return "gets, or makes, another answer of a tool"
+            return "gets or produces a different tool response"
         case "text":
-            return "gives another final response" if actual and actual.text else "gives no final response"
+            return "gives a different final response" if actual and actual.text else "gives no final response"
         case "state":
-            return "leaves another state behind"
+            return "ends with a different state"
         case "query":
-            return "did not come to this turn"
+            return "did not reach this turn"
 
 
 def _calls_otherwise(actual: Step | None) -> str:
     if actual is not None and actual.tool == REQUEST_INPUT:
-        return "asks the user for something else"
-    return f"calls {actual.tool if actual else 'the tool'} with other arguments"
+        return "asks the user something else"
+    return f"calls {actual.tool if actual else 'the tool'} with different arguments"
 
 
 def _calls(golden: Step | None, actual: Step | None) -> str:
     if golden is None and actual is not None:
         if actual.tool == REQUEST_INPUT:
-            return "asks the user for input, which the golden does not"
-        return f"calls {actual.tool}, which the golden does not"
+            return "asks the user for input, unlike the golden"
+        return f"calls {actual.tool}, unlike the golden"
     if actual is None and golden is not None:
         if golden.tool == REQUEST_INPUT:
             return "does not ask the user for input"
         return f"does not call {golden.tool}"
-    return f"calls {actual.tool if actual else ''} in the place of {golden.tool if golden else ''}"
+    return f"calls {actual.tool if actual else ''} instead of {golden.tool if golden else ''}"
 
 
 # Finds what of a golden was edited since its case was recorded, by the digests that the recording keeps of it. Pure.
@@ -425,7 +427,7 @@ def _edited_call(
     assert before is not None  # noqa: S101 - one of them is there
     assert after is not None  # noqa: S101 - as above
     if before.tool != after.tool:
-        words = f"the call of {before.tool} {where} was edited to one of {after.tool}"
+        words = f"the call of {before.tool} {where} was changed to {after.tool}"
         yield Edit(number, place, "call", words, after.tool)
     elif before.arguments != after.arguments:
         words = f"the arguments of {after.tool} {where} were edited"
@@ -471,7 +473,9 @@ class Known:
         if then in self._values and now in self._values:
             return _value_change(self._values[then], self._values[now])
         if then in self._texts and now in self._texts:
-            return "it was {}, and is {}".format(*_from_the_difference(self._texts[then], self._texts[now]))
+            return "it was {}, now it is {}".format(
+                *_from_the_difference(self._texts[then], self._texts[now])
+            )
         was = self.shown(then)
         return f"it was {was}" if was else ""
 
@@ -483,7 +487,7 @@ def _short(text: str) -> str:
 def _value_change(then: Any, now: Any) -> str:
     was, now_is = canonical(then), canonical(now)
     if max(len(was), len(now_is)) <= _SHOWN:
-        return f"it was {was}, and is {now_is}"
+        return f"it was {was}, now it is {now_is}"
     places = list(value_differences(then, now))
     told = [_place_change(each) for each in places[:_MOST_PLACES]]
     if len(places) > _MOST_PLACES:
@@ -494,12 +498,12 @@ def _value_change(then: Any, now: Any) -> str:
 def _place_change(found: ValueDifference) -> str:
     place = found.path or "it"
     if not found.in_actual:
-        return f"{place} was {_short(canonical(found.golden))}, and is gone"
+        return f"{place} was {_short(canonical(found.golden))}, now it is missing"
     if not found.in_golden:
         return f"{place} is new: {_short(canonical(found.actual))}"
     if isinstance(found.golden, str) and isinstance(found.actual, str):
-        return "{} was {}, and is {}".format(place, *_from_the_difference(found.golden, found.actual))
-    return f"{place} was {_short(canonical(found.golden))}, and is {_short(canonical(found.actual))}"
+        return "{} was {}, now it is {}".format(place, *_from_the_difference(found.golden, found.actual))
+    return f"{place} was {_short(canonical(found.golden))}, now it is {_short(canonical(found.actual))}"
 
 
 def _from_the_difference(then: str, now: str) -> tuple[str, str]:
@@ -603,7 +607,7 @@ async def _without_the_edits(failed: Failed, found: Blame, again: Again) -> Blam
     """Replay what was recorded, without the edits, and look whether the agent does as it did."""
     first = _first_case(failed)
     if first is None:
-        return found._replace(agent="unknown", why="what was recorded is not known any more")
+        return found._replace(agent="unknown", why="the recorded values are no longer known")
     case, recorded = first
     replay = await again(case, recorded)
     known = Known(failed.golden.turns, _recorded(failed.recorded), [steps_of(each) for each in replay.turns])
@@ -613,7 +617,7 @@ async def _without_the_edits(failed: Failed, found: Blame, again: Again) -> Blam
     if unlike is not None and (unlike.pairs[0].actual is not None or not replay.error):
         return found._replace(unlike=unlike)
     return found._replace(
-        agent="unknown", why=f"what was recorded cannot be replayed without the edits: {replay.error}"
+        agent="unknown", why=f"the recording cannot be replayed without the edits: {replay.error}"
     )
 
 

@@ -78,7 +78,7 @@ def verify(  # long: what it takes is most of it
         ValueError: A number is less than 1, or an executor is given with an agent that is not in words.
     """
     if runs < 1 or at_once < 1:
-        raise ValueError(f"runs and at_once are at least 1, and not {min(runs, at_once)}")
+        raise ValueError(f"runs and at_once must be at least 1, not {min(runs, at_once)}")
     stop = stop or threading.Event()
     request = VerifyRequest(
         eval_set=Path(path),
@@ -98,7 +98,9 @@ def verify(  # long: what it takes is most of it
     made = agent if isinstance(agent, SimulatedAgentConfig) else None
     if executor is not None:
         if made is not None:
-            raise ValueError("an executor's workers load the agent themselves: name it in words")
+            raise ValueError(
+                "the workers of an executor load the agent themselves; pass its name, not an object"
+            )
         return _by(executor, request, processes, on_progress, stop)
     return _verified(request, made, processes, on_progress, stop)
 
@@ -166,5 +168,5 @@ def chosen_ids(eval_set: Path, chosen: Collection[str]) -> list[str]:
         ids = [case.eval_id for case in read_eval_set(eval_set)]
     if missing := set(chosen) - set(ids):
         known = ", ".join(map(repr, ids)) or "none"
-        raise VerifyError(f"{eval_set}: there is no case {min(missing)!r}; there are {known}")
+        raise VerifyError(f"{eval_set}: no case {min(missing)!r}; it has {known}")
     return [eval_id for eval_id in ids if not chosen or eval_id in chosen]

@@ -194,7 +194,7 @@ class Sharing:
                     continue
                 except BrokenExecutor:  # it can do no more at all
                     pass
-            words = f"the process that replayed it ended, and once more when it was tried again: {error}"
+            words = f"the process that replayed it ended, also on a second try: {error}"
             self._hold(place, part, CaseResult(eval_id=self._ids[place], status="error", error=words))
 
     def _hold(self, place: int, part: Part, case: CaseResult) -> None:

@@ -67,7 +67,7 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
     chat(chats, "new", HOSTILE)
     (chats / "damaged.session.json").write_text("{")
     tab = looked_at(opened(path), path, chats)
-    assert "damaged.session.json: it is no JSON" in tab.literal
+    assert "damaged.session.json: not valid JSON" in tab.literal
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
     tab.click(tab.key("import_add"))
@@ -101,7 +101,7 @@ def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
     other.write_text("{}")
     looked_at(tab, path, other)
     assert "No cases found." in tab.words
-    assert "it is neither an eval set" in tab.literal
+    assert "not an eval set" in tab.literal
 
 
 def test_uploads_are_read_together_whatever_they_are_called(tmp_path: Path) -> None:

@@ -342,7 +342,7 @@ def test_an_archive_without_a_case_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty.zip").write_bytes(b"PK\x03\x04 and no more")
     tab = on_set(tmp_path / "empty.zip").click("import_as_set")
     assert "The import failed." in tab.words
-    assert "it is no ZIP archive that can be read" in tab.literal
+    assert "not a readable ZIP archive" in tab.literal
     assert [path.name for path in tmp_path.iterdir()] == ["empty.zip"]
 
 

@@ -133,7 +133,7 @@ def test_a_case_is_written_where_its_environment_cannot_be(tab: Tab, target: Pat
     tab.click("export_write")
     assert "A new eval set was written." in tab.words
     assert "The recorded tool responses were not saved." in tab.words
-    assert f"{sidecar}: it is no JSON object" in tab.literal
+    assert f"{sidecar}: not a JSON object" in tab.literal
     assert sidecar.read_text() == "[]"
 
 
@@ -165,7 +165,7 @@ def test_a_second_export_gets_an_id_of_its_own(tab: Tab, target: Path) -> None:
     [
         ("export_path_export", "", "No file given"),
         ("export_path_export", "/proc/nowhere/set.evalset.json", "/proc/nowhere/set.evalset.json"),
-        ("export_eval_id_export", "a:b", "holds ':'"),
+        ("export_eval_id_export", "a:b", "contains ':'"),
     ],
 )
 def test_what_cannot_be_written_is_told(tab: Tab, target: Path, key: str, text: str, complaint: str) -> None:

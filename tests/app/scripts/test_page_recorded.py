@@ -124,7 +124,7 @@ def test_a_file_that_is_none_is_named(start: Tab, tmp_path: Path) -> None:
     damaged = tmp_path / f"{'x'}.environment.json"
     damaged.write_text("{")
     start.app.text_input(key=PATH_KEY).set_value(str(damaged))
-    assert "it is no JSON" in start.run().literal
+    assert "not valid JSON" in start.run().literal
     assert start.app.button(key="play_recorded").disabled
     start.app.text_input(key=PATH_KEY).set_value(str(tmp_path / "none.evalset.json"))
     literal = start.run().literal
@@ -139,9 +139,9 @@ def test_a_damaged_file_is_not_written_over(start: Tab, path: Path) -> None:
     until(live, "over")
     path.write_text("{")
     start.run()
-    assert "it is no JSON" in start.literal
+    assert "not valid JSON" in start.literal
     assert not start.has("add_answers")
-    with pytest.raises(ValueError, match="it is no JSON"):
+    with pytest.raises(ValueError, match="not valid JSON"):
         recorded_play.add_answers(live)
     assert path.read_text() == "{"
 

@@ -144,10 +144,10 @@ def test_the_output_tells_why_something_has_no_outcome() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "no JSON"),
+        ("{", "not valid JSON"),
         ("[]", "eval_case_results"),
         ('{"eval_case_results": 3}', "eval_case_results"),
-        ('{"eval_case_results": [{"eval_id": "a", "final_eval_status": 9}]}', r"\[0\].*9 is no status"),
+        ('{"eval_case_results": [{"eval_id": "a", "final_eval_status": 9}]}', r"\[0\].*9 is not a status"),
         ('{"eval_case_results": [3]}', r"\[0\]"),
     ],
 )

@@ -177,8 +177,8 @@ def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:
     ("text", "cases", "reason"),
     [
         ("{", (), "ADK's loader cannot read it"),
-        (json.dumps({"eval_set_id": "none", "eval_cases": []}), (), "holds no case to evaluate"),
-        (None, ("other",), "holds no case 'other'"),
+        (json.dumps({"eval_set_id": "none", "eval_cases": []}), (), "no case to evaluate"),
+        (None, ("other",), "no case 'other'"),
     ],
 )
 def test_a_set_that_cannot_be_evaluated_is_refused_before_anything_runs(

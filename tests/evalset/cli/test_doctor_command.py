@@ -59,22 +59,22 @@ def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     code, told = run(tmp_path / "empty")
     assert code == 2
-    assert "holds no eval sets" in told
+    assert "no eval sets, tests or recorded environments in this folder" in told
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "name a file or a folder"),
-        (["x", "--only", "odd"], "there is no finding 'odd'"),
-        (["x", "--rename-tool", "a"], "write OLD=NEW"),
-        (["x", "--rename-tool", "a=b", "--rename-tool", "a=c"], "each OLD once"),
-        (["x", "--rename-argument", "a=b"], "write TOOL.OLD=NEW"),
-        (["x", "--drop-argument", "a"], "write TOOL.NAME"),
-        (["x", "--drop-argument", "a.b=c"], "write TOOL.NAME"),
-        (["x", "--set-argument", "a.b"], "write TOOL.NAME=JSON"),
-        (["x", "--set-argument", "a.b=c"], "a text needs quotes"),
-        (["x", "--set-argument", "a.b=1", "--drop-argument", "a.b"], "more than one thing"),
+        ([], "no file or folder given"),
+        (["x", "--only", "odd"], "unknown finding code 'odd'"),
+        (["x", "--rename-tool", "a"], "expected OLD=NEW"),
+        (["x", "--rename-tool", "a=b", "--rename-tool", "a=c"], "each OLD only once"),
+        (["x", "--rename-argument", "a=b"], "expected TOOL.OLD=NEW"),
+        (["x", "--drop-argument", "a"], "expected TOOL.NAME"),
+        (["x", "--drop-argument", "a.b=c"], "expected TOOL.NAME"),
+        (["x", "--set-argument", "a.b"], "expected TOOL.NAME=JSON"),
+        (["x", "--set-argument", "a.b=c"], "put a string in double quotes"),
+        (["x", "--set-argument", "a.b=1", "--drop-argument", "a.b"], "more than one change"),
         (["x", "--agents-dir", "/nowhere/at/all"], "does not exist"),
     ],
 )
@@ -95,8 +95,8 @@ def test_each_finding_is_told_with_its_place_and_remedy(tmp_path: Path) -> None:
     assert f"{tmp_path / SET}:10:11: warning missing-role: The message has no role" in told
     assert "    at eval_cases[0].conversation[0].user_content" in told
     assert "--fix adds the role 'user'" in told
-    assert "(lost by that: " in told
-    assert "2 can be mended with --fix" in told
+    assert "(discards " in told
+    assert "2 can be fixed with --fix" in told
     assert "skipped: Calls were not checked" in told
     assert "\x1b" not in told
 
@@ -108,11 +108,11 @@ def test_fix_mends_and_says_so(tmp_path: Path) -> None:
     code, told = run(tmp_path, "--fix", "--dry-run")
     assert code == 1
     assert "would be changed" in told
-    assert "+++ orders.evalset.json (mended)" in told
+    assert "+++ orders.evalset.json (fixed)" in told
     assert (tmp_path / SET).read_bytes() == text
     code, told = run(tmp_path, "--fix")
     assert code == 0
-    assert f"changed; the old text is kept in {SET}.1.bak" in told
+    assert f"changed; the original is kept in {SET}.1.bak" in told
     assert run(tmp_path, "--fix")[1].startswith("skipped: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == [SET, f"{SET}.1.bak"]
 
@@ -144,9 +144,9 @@ def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path,
     assert "skipped" not in told
     words = ["--rename-tool", "find_order=look_up", "--rename-argument", "find_order.order_id=order"]
     code, told = run(data, "--agents-dir", agents, *words)
-    assert (code, told.count("changed; the old text is kept")) == (0, 2)
-    assert "migrated: The argument 'order_id' of 'find_order' is called 'order'." in told
-    assert told.endswith("2 files examined: nothing found\n")
+    assert (code, told.count("changed; the original is kept")) == (0, 2)
+    assert "migrated: Argument 'order_id' of 'find_order' renamed to 'order'." in told
+    assert told.endswith("2 files checked: no problems found\n")
 
 
 def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
@@ -155,7 +155,10 @@ def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agent
     put(tmp_path, {SET: in_bytes(a_set())})
     code, told = run(tmp_path / SET, "--agents-dir", agents)
     assert code == 0
-    assert "skipped: Tools and arguments of 'desk' were not checked: the agent could not be loaded" in told
+    assert (
+        "skipped: Tools and arguments of 'desk' were not checked, because the agent could not be loaded"
+        in told
+    )
     assert "no network" in told
 
 
@@ -167,7 +170,7 @@ def test_a_case_of_none_of_the_agents_is_a_skipped_check(tmp_path: Path, agents:
     code, told = run(tmp_path / SET, "--agents-dir", agents)
     assert code == 0
     assert f"skipped: Calls in {tmp_path / SET} were not checked" in told
-    assert "they are of 'till', which is none of the agents given" in told
+    assert "they belong to the app 'till', which is not one of the given agents" in told
 
 
 def test_all_kinds_of_findings_are_listed() -> None:
@@ -180,4 +183,4 @@ def test_all_kinds_of_findings_are_listed() -> None:
 def test_the_package_starts_the_doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`python -m evalset doctor` passes its words on, and its exit code back."""
     assert start(["doctor", str(tmp_path / "none")]) == 2
-    assert "there is no such file" in capsys.readouterr().out
+    assert "no such file" in capsys.readouterr().out

@@ -60,11 +60,9 @@ def test_what_cannot_be_evaluated_is_said_before_anything_runs(
     alone.write_bytes(DESK.read_bytes())
     assert "there is no agent 'nobody'" in refused(capsys, "nobody", DESK)
     assert "none.json" in refused(capsys, "order_desk", "none.json")
-    assert "holds no case 'two'; it holds order_desk_case" in refused(
-        capsys, "order_desk", DESK, "--case", "two"
-    )
-    assert "there is no recorded environment" in refused(capsys, "order_desk", alone)
-    assert "no file criteria.json" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
+    assert "has no case 'two'; it has order_desk_case" in refused(capsys, "order_desk", DESK, "--case", "two")
+    assert "no recorded environment at" in refused(capsys, "order_desk", alone)
+    assert "no such file: criteria.json" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
     Path("criteria.json").write_text("{")
     assert "criteria.json: line 1" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
     Path("criteria.json").write_text('{"criteria": {"tool_trajectory_avg_score": "high"}}')
@@ -248,8 +246,8 @@ def test_the_table_says_which_call_differs() -> None:
     said = report(read_results(json.dumps(RESULTS)))
     assert said.splitlines()[0].split() == ["case", "result", "tool_trajectory_avg_score"]
     assert "tokens" not in said
-    assert 'turn 1, calls expected: find({"id": "A\\u0000"})' in said
-    assert "turn 1, calls made:     none" in said
+    assert 'turn 1, expected calls: find({"id": "A\\u0000"})' in said
+    assert "turn 1, actual calls:   none" in said
     assert said.endswith("1 of 3 passed\n")
 
 
@@ -271,6 +269,4 @@ def test_a_pasted_command_starts_in_the_folder_where_a_module_is_found(tmp_path:
 
 def test_the_help_says_adks_exit_codes() -> None:
     """0, 1 and 2 mean what they mean for `adk eval`."""
-    assert eval_command.CODES.startswith(
-        "Exit codes, as `adk eval` has them: 0 all cases passed; 1 some did not"
-    )
+    assert eval_command.CODES.startswith("Exit codes, as for `adk eval`: 0 all cases passed; 1 some did not")

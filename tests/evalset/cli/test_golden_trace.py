@@ -116,8 +116,8 @@ def test_the_studio_is_given_its_options(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--agents-dir", "nowhere"], "--agents-dir: there is no folder nowhere"),
-        (["--agents", "nowhere.py"], "--agents: there is no file nowhere.py"),
+        (["--agents-dir", "nowhere"], "--agents-dir: no such folder: nowhere"),
+        (["--agents", "nowhere.py"], "--agents: no such file: nowhere.py"),
     ],
 )
 def test_agents_that_are_not_there_are_named(

@@ -52,8 +52,8 @@ def test_sessions_become_cases_of_a_new_set(here: Path, capsys: pytest.CaptureFi
     assert main(["import", "sessions", "two.json", "--out", "new/desk.evalset.json"]) == 0
     said = capsys.readouterr()
     assert ids_in("new/desk.evalset.json") == ["one", "two"]
-    assert f"{here / 'new/desk.evalset.json'} got 2 cases" in said.out
-    assert "bad.session.json: it is no JSON" in said.err
+    assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in said.out
+    assert "bad.session.json: not valid JSON" in said.err
 
 
 def test_a_case_is_added_with_what_is_recorded_and_a_free_id(
@@ -79,11 +79,11 @@ def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.Cap
     Path("sessions").mkdir()
     Path("sessions/one.json").write_text(json.dumps(a_session("one")))
     assert main(["import", "sessions", "--out", "desk.evalset.json", "--dry-run"]) == 0
-    assert "would get 1 case\n  one: 1 turn, recorded\n" in capsys.readouterr().out
+    assert "1 case would be added\n  one: 1 turn, recorded\n" in capsys.readouterr().out
     Path("sessions/bad.session.json").write_text("{")
     assert main(["import", "sessions", "--out", "desk.evalset.json", "--strict"]) == 1
     assert main(["import", "sessions", "--case", "two", "--out", "desk.evalset.json"]) == 2
-    assert "there is no case 'two'" in capsys.readouterr().err
+    assert "no case 'two' was found" in capsys.readouterr().err
     assert main(["import", str(Path("sessions/bad.session.json")), "--out", "desk.evalset.json"]) == 1
     assert not Path("desk.evalset.json").exists()
 
@@ -128,7 +128,7 @@ def test_an_eval_set_is_written_in_a_form(here: Path, form: str, capsys: pytest.
     Path(printed[0]).write_text("mine")
     assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 2
     assert Path(printed[0]).read_text() == "mine"
-    assert "--force writes over it" in capsys.readouterr().err
+    assert "overwrite it with --force" in capsys.readouterr().err
     assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop", "--force"]) == 0
     assert Path(printed[0]).read_text() != "mine"
 
@@ -150,10 +150,10 @@ def test_an_archive_and_the_standard_output_are_places_too(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--form", "evalset", "--case", "none"], "holds no case 'none'"),
-        (["--form", "scenarios"], "no case holds a scenario"),
-        (["--form", "pytest", "--environment", "none.json"], "--environment: there is no file none.json"),
-        (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: there is no folder"),
+        (["--form", "evalset", "--case", "none"], "has no case 'none'"),
+        (["--form", "scenarios"], "no case has a scenario"),
+        (["--form", "pytest", "--environment", "none.json"], "--environment: no such file: none.json"),
+        (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: no such folder"),
     ],
 )
 def test_what_cannot_be_exported_says_why(
@@ -203,7 +203,7 @@ def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here
     ("options", "code", "says"),
     [
         (["--strict"], 1, "--strict"),
-        (["--case", "none"], 2, "there is no case 'none'"),
+        (["--case", "none"], 2, "no case 'none' was found"),
         (["--dry-run"], 0, ""),
         (["--case", "half"], 2, "cannot be written"),
         (["--case", "endless"], 2, "cannot be written"),

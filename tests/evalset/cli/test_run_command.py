@@ -125,7 +125,7 @@ def test_a_case_without_its_environment_is_completed_by_another_run(
     environment.write_text("{}")
     for _ in range(2):
         assert here(*words) == 4
-        assert "the case was written, and its environment was not" in capsys.readouterr().err
+        assert "the case was written, but its recorded environment was not" in capsys.readouterr().err
     before = out.read_bytes()
     (case,) = cases(out)
     environment.unlink()
@@ -188,9 +188,12 @@ def test_without_an_answer_it_says_what_to_paste(
     out = tmp_path / "set.evalset.json"
     assert here("order_desk", "--script", script, "--out", out) == 1
     said = capsys.readouterr().err
-    assert f"{script}: line 5: turns.0.moves: the script has no answer: an answer to find_order" in said
+    assert (
+        f"{script}: line 5: turns.0.moves: the script has no answer here. Needed: an answer to find_order"
+        in said
+    )
     assert not out.exists()
-    assert "There is nobody to ask, as the standard input is no terminal." in said
+    assert "Standard input is not a terminal, so you cannot be asked." in said
     snippet = said.partition("under turns.0.moves:\n")[2].partition("\nnothing was written")[0]
     assert snippet.startswith("- tool: find_order\n")
     indented = "".join(f"  {line}\n" for line in snippet.splitlines())
@@ -236,8 +239,8 @@ def test_a_line_that_does_not_fit_is_named(
         (["nobody"], FINE, "AGENT: there is no agent 'nobody'"),
         (["missing.py"], FINE, "AGENT: there is no agent 'missing.py'"),
         (["missing.module#x"], FINE, "AGENT: no agent can be loaded from missing.module#x"),
-        (["order_desk", "--eval-id", "a:b"], FINE, "--eval-id: the eval id 'a:b' holds ':'"),
-        (["order_desk", "--eval-id", "taken"], FINE, "already holds a case with the eval id 'taken'"),
+        (["order_desk", "--eval-id", "a:b"], FINE, "--eval-id: the eval id 'a:b' contains ':'"),
+        (["order_desk", "--eval-id", "taken"], FINE, "already has a case with the eval id 'taken'"),
     ],
 )  # fmt: skip
 def test_bad_input_ends_with_2_before_anything_is_played(
@@ -268,7 +271,7 @@ def test_an_eval_set_that_is_broken_is_bad_input(
     assert out.read_text() == "{"
     script.write_bytes(b"\xff")
     assert here("order_desk", "--script", script, "--out", out) == 2
-    assert "is no text in UTF-8" in capsys.readouterr().err
+    assert "not UTF-8 text" in capsys.readouterr().err
 
 
 def test_an_agent_that_fails_ends_with_3(
@@ -403,7 +406,7 @@ def test_a_golden_trace_is_played_from_its_eval_set(
     capsys.readouterr()
     words = ("order_desk", "--script", recorded, "--out", again)
     assert here(*words) == 2
-    assert "say with --case which one is played; it has first, second" in capsys.readouterr().err
+    assert "choose the case to play with --case; it has first, second" in capsys.readouterr().err
     assert here(*words, "--case", "third") == 2
-    assert "has no case 'third'" in capsys.readouterr().err
+    assert "no case 'third'" in capsys.readouterr().err
     assert here(*words, "--case", "second") == 0

@@ -55,9 +55,9 @@ def test_the_call_is_shown_with_its_draft_and_a_value_answers_it(
     assert ask(tmp_path, ORDER, *typed, more=("--record", str(recorded))) == 0
     said = capsys.readouterr().err
     assert "The script has no answer here (line 4: turns.0.moves)." in said
-    assert 'order_desk calls find_order:\n  {\n    "order_id": "A-1002"\n  }\nIts draft:\n' in said
+    assert 'order_desk calls find_order:\n  {\n    "order_id": "A-1002"\n  }\nDraft:\n' in said
     assert ":raise TimeoutError: too slow" in said
-    assert ":frobnicate is not known here" in said
+    assert ":frobnicate is not a command here" in said
     assert "the text is no JSON" in said
     assert responses(tmp_path) == [{"order_id": "A-1002", "status": "delayed"}]
     moves = read_script(recorded.read_text()).script.turns[0].moves
@@ -91,7 +91,7 @@ def test_an_answer_that_breaks_what_was_set_is_given_when_it_is_said_again(
     assert ask(tmp_path, script, "{total: much}", "{total: much}") == 0
     said = capsys.readouterr().err
     assert "the answer to find_order contradicts: " in said
-    assert "Write the same again to give it all the same." in said
+    assert "Type the same again to send it anyway." in said
     assert responses(tmp_path) == [{"total": "much"}]
 
 
@@ -102,8 +102,8 @@ def test_who_leaves_ends_the_run_and_is_told_what_to_paste(
     """Exit code 1, and nothing is written."""
     assert ask(tmp_path, ORDER, *typed) == 1
     said = capsys.readouterr().err
-    assert "Put a line like this under turns.0.moves:\n- tool: find_order\n" in said
-    assert "nobody to ask" not in said
+    assert "Add a line like this under turns.0.moves:\n- tool: find_order\n" in said
+    assert "you cannot be asked" not in said
     assert not (tmp_path / "set.evalset.json").exists()
 
 
@@ -111,7 +111,7 @@ def test_the_agents_turn_is_asked_for_too(tmp_path: Path, capsys: pytest.Capture
     """A person says what the agent says or calls, and answers its call."""
     script = ORDER.replace("turns:", "agent: person\nturns:")
     assert ask(tmp_path, script, ":call find_order {order_id: A-7}", "{found: yes}", "It is there.") == 0
-    assert "It is the turn of order_desk. Its tools: find_order" in capsys.readouterr().err
+    assert "order_desk responds next. Its tools: find_order" in capsys.readouterr().err
     assert responses(tmp_path) == [{"found": "yes"}]
     (case,) = json.loads((tmp_path / "set.evalset.json").read_text())["eval_cases"]
     assert case["conversation"][0]["final_response"]["parts"][0]["text"] == "It is there."
@@ -133,8 +133,8 @@ def test_a_confirmation_that_the_script_forgot_is_asked_for(
     assert ask(tmp_path, script, policy, budget, "perhaps", "yes", "", agent="expense_approver") == 0
     said = capsys.readouterr().err
     assert "The user is asked about reimburse:" in said
-    assert said.count("May it run? yes or no") == 2
-    assert "write yes or no" in said
+    assert said.count("Allow this call? yes or no") == 2
+    assert "type yes or no" in said
     assert any(response.get("payment_id") for response in responses(tmp_path))
 
 

@@ -135,13 +135,13 @@ def test_adk_and_the_doctor_read_the_one_file_as_the_eval_set_that_it_is(tmp_pat
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({}, "the archive holds no eval sets, not one"),
-        ({"a.evalset.json": "{}", "b/b.evalset.json": "{}"}, "the archive holds 2 eval sets, not one"),
+        ({}, "the archive has no eval sets instead of one"),
+        ({"a.evalset.json": "{}", "b/b.evalset.json": "{}"}, "the archive has 2 eval sets instead of one"),
         (
             {"a.evalset.json": "{", "a.environment.json": "{}"},
-            "a.environment.json: this is no recorded environment",
+            "a.environment.json: not a recorded environment",
         ),
-        ({"a.evalset.json": b"\xff\xfe\xff"}, "a.evalset.json in the archive is no text in UTF-8"),
+        ({"a.evalset.json": b"\xff\xfe\xff"}, "a.evalset.json in the archive is not UTF-8 text"),
     ],
 )
 def test_an_archive_that_is_no_download_is_refused_with_the_reason(
@@ -199,7 +199,7 @@ def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
         tmp_path / "b.evalset.json",
     )
     assert run(agent, "--script", file, "--out", eval_set, "--eval-id", "case") == 0
-    assert "tolerance kept: state `last_seen` holds a time: ignore its value" in capsys.readouterr().out
+    assert "tolerance added: state `last_seen` contains a time: ignore its value" in capsys.readouterr().out
     assert verify(eval_set, agents_dir=tmp_path / "agents", models="recorded").status == "passed"
     assert run(agent, "--script", file, "--out", other, "--eval-id", "case", "--no-replay", "--json") == 0
     told = json.loads(capsys.readouterr().out)

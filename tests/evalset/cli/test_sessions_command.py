@@ -98,10 +98,10 @@ def test_a_script_comes_from_an_exported_file_too(
 @pytest.mark.parametrize(
     ("words", "code", "wanted"),
     [
-        (["script", "nobody"], 2, "there is neither a file nor a session 'nobody'"),
-        (["script", "session"], 2, "'session' begins the ids of 3 sessions: session-"),
+        (["script", "nobody"], 2, "'nobody' is neither a file nor a session"),
+        (["script", "session"], 2, "3 sessions have an id that starts with 'session': session-"),
         (["script", "se"], 2, "'se' is too short"),
-        (["script", "session-2"], 3, "no script can be made of it: nobody has said anything"),
+        (["script", "session-2"], 3, "the session cannot be written as a script: nobody has said anything"),
         (
             ["script", "session-0", "--out", "/nowhere/x"],
             2,
@@ -121,7 +121,7 @@ def test_what_cannot_be_made_a_script_is_said(
 def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One that is not there, or is none, is bad input."""
     code, _, err = run(capsys, "sessions", "--store", tmp_path / "none.db")
-    assert (code, err) == (2, f"--store: there is no file {tmp_path / 'none.db'}\n")
+    assert (code, err) == (2, f"--store: no such file: {tmp_path / 'none.db'}\n")
     assert not (tmp_path / "none.db").exists()
     (tmp_path / "bad.db").write_text("no database " * 100)
     code, _, err = run(capsys, "sessions", "--store", tmp_path / "bad.db")

@@ -36,7 +36,7 @@ def test_all_pass(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert written.out.splitlines()[:3] == [
         "PASS one (2 of 2 runs)",
         "PASS two (2 of 2 runs)",
-        "desk: real models (all can be asked from here)",
+        "desk: real models (all are reachable)",
     ]
     assert "2 passed, in" in written.out
     assert written.out.endswith("pass^1: 1.00\npass^2: 1.00\n")
@@ -55,7 +55,7 @@ def test_one_fails(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         "FAIL one",
         '  golden: check({"order":"Z\\u001b"})',
         '  actual: check({"order":"A"})',
-        "golden stale: The arguments of check in turn 1 were edited after the recording. The agent does what it did when it was ",
+        "golden stale: The arguments of check in turn 1 were edited after the recording. The agent does the same as in the recording. ",
         "PASS two",
     ):
         assert line in written.out
@@ -75,8 +75,8 @@ def test_a_difference_far_behind_is_shown(tmp_path: Path, capsys: pytest.Capture
     edited = copied_set(kept, tmp_path / "edited", (f'{"x" * 500}"', f'{"x" * 490}yes"'))
     assert main(["verify", str(edited), "--agents-dir", str(agents(tmp_path)), "--quiet"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    (golden,) = (line for line in lines if line.startswith("      golden: check answered …x"))
-    (actual,) = (line for line in lines if line.startswith("      actual: check answered …x"))
+    (golden,) = (line for line in lines if line.startswith("      golden: check responded …x"))
+    (actual,) = (line for line in lines if line.startswith("      actual: check responded …x"))
     assert 'xyes"' in golden
     assert "yes" not in actual
     (became,) = (line for line in lines if line.startswith("      about: "))
@@ -157,7 +157,7 @@ def test_the_criteria_are_those_of_an_eval_config(
     assert json.loads(capsys.readouterr().out)["criteria"]["match"] == "exact"
     config.write_text("{")
     assert main(["verify", *where, "--config", str(config)]) == 2
-    assert "it is no EvalConfig" in capsys.readouterr().err
+    assert "not an EvalConfig" in capsys.readouterr().err
 
 
 def half(_metric: Any, actual: list[Any], expected: list[Any], _scenario: Any) -> EvaluationResult:
@@ -191,7 +191,7 @@ def test_tolerances_are_proposed_and_kept(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["SET", "--case", "three"], "there is no case 'three'"),
+        (["SET", "--case", "three"], "no case 'three'"),
         (["SET", "--runs", "0"], "0 is less than 1"),
         (["SET", "--match", "some"], "invalid choice: 'some'"),
         (["none.evalset.json"], "none.evalset.json: cannot be read"),
@@ -219,16 +219,16 @@ def test_a_set_in_the_old_form_is_read(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text(json.dumps([turn]))
     assert main(["verify", str(path)]) == 2
     written = capsys.readouterr()
-    assert "ERROR old\n    nothing is recorded for this case" in written.out
+    assert "ERROR old\n    no recording of this case" in written.out
     assert "KeyError" not in written.out + written.err
 
 
 @pytest.mark.parametrize(
     ("content", "reason", "hint"),
     [
-        ('{"evalSetId": "a", "evalCases": []}', "has 'evalSetId' at its top level", "doctor --fix PATH` mends it"),
-        ('[{"name": "a"}]', "is a list, but neither an eval set nor in ADK's old form", "doctor PATH` tells more"),
-        ('{"eval_set_id": ', "is not valid JSON", "doctor PATH` tells more"),
+        ('{"evalSetId": "a", "evalCases": []}', "has 'evalSetId' at the top level", "doctor --fix PATH` fixes it"),
+        ('[{"name": "a"}]', "is a list, but neither an eval set nor in ADK's legacy format", "doctor PATH` shows the details"),
+        ('{"eval_set_id": ', "is not valid JSON", "doctor PATH` shows the details"),
     ],
 )  # fmt: skip
 def test_a_set_that_cannot_be_read_is_sent_to_the_doctor(
@@ -251,7 +251,7 @@ def test_only_commands_that_there_are_can_be_run(capsys: pytest.CaptureFixture[s
     """The usage names them."""
     assert [main([]), main(["verity"]), main(["--help"])] == [2, 2, 0]
     written = capsys.readouterr()
-    assert "there is no command 'verity'" in written.err
+    assert "unknown command 'verity'" in written.err
     assert "verify" in written.out
 
 

@@ -163,4 +163,4 @@ def test_long_diffs_and_lines_are_cut() -> None:
     assert "new" in diff
     many = b"\n".join(str(number).encode() for number in range(20_000))
     diff = unified(many, many.replace(b"1", b"x"), "x")
-    assert "left out" in diff.splitlines()[-1]
+    assert "truncated" in diff.splitlines()[-1]

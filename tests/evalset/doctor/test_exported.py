@@ -107,7 +107,7 @@ def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded
     path.write_text(path.read_text().replace('"status": "sent"', '"status": "on its way"'))
     (finding,) = found(tmp_path, agent)
     assert finding.code == "environment-answers-differ"
-    assert 'refund_order answered "sent" at status' in finding.meaning
+    assert 'refund_order responded "sent" at status' in finding.meaning
     told = agent_with_callback()
     assert told.rewrites
     assert not agent.rewrites

@@ -57,7 +57,7 @@ def test_the_doctor_offers_the_import_that_works(
     path.write_bytes(content)
     (finding,) = examine([path]).findings
     assert (finding.code, finding.severity) == ("not-an-eval-set", "error")
-    assert f"The file is {words}, and no eval set." in finding.meaning
+    assert f"The file is {words}, not an eval set." in finding.meaning
     assert mend([path]).files == ()
     program, command, *arguments = shlex.split(finding.remedy.removeprefix("Import it: "))
     assert program == "golden-trace"

@@ -92,7 +92,7 @@ def test_every_place_of_a_set_is_migrated(tmp_path: Path) -> None:
     assert in_camel["toolUses"] == [{"name": "look_up", "args": {"deep": [1, {"ü": None}]}}]
     assert b'"name": "find_order"' not in in_bytes([with_events, in_camel])
     told = {each.meaning: each.count for each in done.mended}
-    assert told["The argument 'order_id' of 'find_order' is called 'order'."] == 3
+    assert told["Argument 'order_id' of 'find_order' renamed to 'order'."] == 3
     assert migrate([tmp_path], RENAMES).files == ()
 
 
@@ -171,7 +171,7 @@ def test_an_argument_is_never_put_over_another_one(tmp_path: Path) -> None:
     put(tmp_path, files)
     problems = migrate([tmp_path], RENAMES).problems
     assert len(problems) == 2
-    assert "cannot be called 'order'" in problems[0]
+    assert "cannot be renamed to 'order'" in problems[0]
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
@@ -191,7 +191,7 @@ def test_a_damaged_file_is_to_be_mended_first(tmp_path: Path) -> None:
     """It is named with what is wrong, and stays as it is."""
     put(tmp_path, {SET: in_bytes(a_set())[:-9], "other.evalset.json": in_bytes(a_set())})
     done = migrate([tmp_path], RENAMES)
-    assert "mend it first" in done.problems[0]
+    assert "fix it first" in done.problems[0]
     assert [change.file.name for change in done.files if change.written] == ["other.evalset.json"]
 
 
@@ -204,14 +204,14 @@ def test_a_damaged_file_is_to_be_mended_first(tmp_path: Path) -> None:
                 "renamed": [{"tool": "a", "old": "x", "new": "y"}],
                 "dropped": [{"tool": "a", "name": "x"}],
             },
-            "more than one thing shall be done to a.x",
+            "more than one change is given for a.x",
         ),
         (
             {
                 "renamed": [{"tool": "a", "old": "x", "new": "y"}],
                 "given": [{"tool": "a", "name": "y", "value": 1}],
             },
-            "a.y would be there twice",
+            "a.y would exist twice",
         ),
     ],
 )

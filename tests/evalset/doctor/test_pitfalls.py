@@ -94,9 +94,9 @@ def test_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path) -> None:
     examination = examine([tmp_path / "pipe.json", tmp_path / "none.json", tmp_path / "empty"])
     assert examination.files == ()
     assert [words.split(": ", 1)[1] for words in examination.unreadable] == [
-        "is not a file",
-        "there is no such file",
-        "the folder holds no eval sets, tests or recorded environments",
+        "not a file",
+        "no such file",
+        "no eval sets, tests or recorded environments in this folder",
     ]
 
 

@@ -110,11 +110,11 @@ TODAY: dict[str, Any] = {
 
 REFUSED: dict[str, tuple[Any, str, str]] = {
     "the old tool use in a turn of today": (
-        a_set(a_case_of(a_short_turn(expected_tool_use=[]))), "old-tool-use", "'expected_tool_use' is the old form's name",
+        a_set(a_case_of(a_short_turn(expected_tool_use=[]))), "old-tool-use", "'expected_tool_use' belongs to the legacy format",
     ),
     "a form of its own": (
         {"name": "Assets", "description": "x", "version": "1.0", "test_cases": [{"id": "a", "input": "x", "expected_output": {"contains": ["x"]}}]},
-        "not-an-eval-set", "it has 'name', 'description', 'version', 'test_cases', and neither 'eval_set_id' nor 'eval_cases'",
+        "not-an-eval-set", "it has 'name', 'description', 'version', 'test_cases', but neither 'eval_set_id' nor 'eval_cases'",
     ),
     "a configuration": ({"criteria": {"tool_trajectory_avg_score": 1.0}}, "not-an-eval-set", "configuration of `adk eval`"),
     "scenarios alone": ({"scenarios": [_SCENARIO]}, "not-an-eval-set", "a scenario file"),

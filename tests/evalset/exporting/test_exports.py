@@ -87,7 +87,7 @@ def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     exported = export_cases(desk.cases, "adk_test", environments=desk.environments)
     assert desk.environments.version == 4, "an older release must not read what it does not know as damage"
     (needs,) = exported.losses
-    assert "without `HermeticEnvironment(" in needs
+    assert "Add `HermeticEnvironment(" in needs
     sidecar = tmp_path / "desk.environment.json"
     files = export_cases(desk.cases, "evalset", environments=desk.environments, name="desk").files
     sidecar.write_text({file.path: file.text for file in files}[sidecar.name])
@@ -131,9 +131,7 @@ def test_the_pytest_file_replays_the_set_without_a_key(desk: Desk, tmp_path: Pat
     folder = write_desk(tmp_path / "agents")
     exported = export_cases([*desk.cases, scenario()], "pytest", environments=desk.environments, name="desk")
     assert (exported.name, len(exported.files)) == ("test_desk.zip", 3)
-    assert exported.losses == (
-        "the case 's' is not tested: it is not recorded what models and tools said in it",
-    )
+    assert exported.losses == ("the case 's' is not tested: its models and tools are not recorded",)
     with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
         archive.extractall(folder)
     other = export_cases(desk.cases, "pytest", environments=desk.environments, name="other")
@@ -157,7 +155,7 @@ def test_a_graph_without_a_model_is_tested_too(tmp_path: Path) -> None:
     assert exported.losses == ()
     assert "'case'" in exported.files[0].text
     text = environment_text(recorded).replace('"agent": "unknown"', '"agent": "desk"')
-    with pytest.raises(ExportError, match="what models and tools said is recorded for none"):
+    with pytest.raises(ExportError, match="no case has recorded models and tools"):
         export_cases(cases, "pytest", environments=parsed(eval_set, text.encode()))
 
 
@@ -204,16 +202,17 @@ def test_without_a_recording_a_test_is_written_as_said_by_one_agent(desk: Desk) 
     """With a word about it, and about a state that `adk test` cannot begin with."""
     case = desk.cases[0].model_copy(update={"session_input": scenario().session_input})
     (with_state, unknown) = export_cases([case], "adk_test").losses
-    assert "begins with a state" in with_state
+    assert "has an initial state" in with_state
     assert "has no recorded environment" in unknown
-    assert "runs the real tools, whose answers must be the same" in unknown
+    assert "runs the real tools, which must give the same responses" in unknown
 
 
 def test_an_unknown_form_is_an_error_that_names_the_forms(desk: Desk) -> None:
     """Nothing else is given back."""
     unknown: Any = "adk-test"
     with pytest.raises(
-        ValueError, match=r"no form 'adk-test'; there are 'evalset', 'adk_test', .*'simulation_python'"
+        ValueError,
+        match=r"unknown format 'adk-test'; available: 'evalset', 'adk_test', .*'simulation_python'",
     ):
         export_cases(desk.cases, unknown)
 
@@ -223,8 +222,8 @@ def test_scenarios_make_a_scenario_file(desk: Desk) -> None:
     exported = export_cases([scenario("a"), *desk.cases[:1], scenario("b")], "scenarios", name="desk")
     assert exported.name == "desk.scenarios.json"
     assert len(read_scenarios(exported.files[0].text)) == 2
-    assert exported.losses[0] == "the case 'all' holds a conversation, and is left out"
-    assert "what sessions begin with" in exported.losses[1]
+    assert exported.losses[0] == "the case 'all' has a conversation instead of a scenario and is left out"
+    assert "a scenario file has no initial state" in exported.losses[1]
 
 
 def test_adks_simulation_config_is_made_of_all_cases(desk: Desk) -> None:
@@ -238,10 +237,12 @@ def test_adks_simulation_config_is_made_of_all_cases(desk: Desk) -> None:
 @pytest.mark.parametrize("form", EXPORT_FORMS)
 def test_what_a_form_cannot_hold_at_all_is_an_error(form: Any) -> None:
     """It says why."""
-    with pytest.raises(ExportError, match="there is no case to export"):
+    with pytest.raises(ExportError, match="no cases to export"):
         export_cases([], form)
     if form in {"evalset", "scenarios"}:
         assert export_cases([scenario()], form).files
     else:
-        with pytest.raises(ExportError, match=r"no case holds a conversation|is recorded"):
+        with pytest.raises(
+            ExportError, match=r"no case has a conversation|no case has recorded|no case is recorded"
+        ):
             export_cases([scenario()], form)

@@ -76,7 +76,7 @@ def test_a_failed_conversion_leaves_no_copy(tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(EvalSetError, match="Permission denied"):
         EvalSetWriter(path, AGENT, replace=refuse).write_eval_case(a_case("new"))
-    with pytest.raises(EvalSetError, match="already holds"):
+    with pytest.raises(EvalSetError, match="already has"):
         EvalSetWriter(path, AGENT).write_eval_case(a_case("asks"))
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     assert path.read_text() == text

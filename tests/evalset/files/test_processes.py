@@ -184,7 +184,7 @@ def test_a_held_lock_is_waited_for_and_then_told(tmp_path: Path, chosen: Lock) -
     EvalSetWriter(path, AGENT, lock=chosen).write_eval_case(a_case("one"))
     with (
         chosen(lock_path(path), 1.0),
-        pytest.raises(EvalSetError, match="another program has been writing it"),
+        pytest.raises(EvalSetError, match="another program has been writing this file"),
     ):
         EvalSetWriter(path, AGENT, lock=chosen, lock_timeout=0.05).write_eval_case(a_case("two"))
     assert held_ids(path) == ["one"]
@@ -226,7 +226,7 @@ def test_where_folders_have_no_locks_a_file_has(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "set.evalset.json"
     with folder_lock(lock_path(path), 1.0):
         assert lock_path(path).exists()
-        with pytest.raises(EvalSetError, match="another program has been writing it"):
+        with pytest.raises(EvalSetError, match="another program has been writing this file"):
             EvalSetWriter(path, AGENT, lock_timeout=0.05).write_eval_case(a_case("one"))
     EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
     assert [each.name for each in tmp_path.iterdir()] == [path.name]

@@ -135,13 +135,13 @@ def test_a_taken_id_is_refused_however_it_is_spelt(tmp_path: Path) -> None:
     for taken in ("one", "two"):
         stock = contents(tmp_path)
         with pytest.raises(
-            EvalSetError, match=f"set.evalset.json: already holds a case with the eval id '{taken}'"
+            EvalSetError, match=f"set.evalset.json: already has a case with the eval id '{taken}'"
         ):
             writer.write_eval_case(a_case(taken))
         assert contents(tmp_path) == stock
     path.write_text(path.read_text().replace("two", "six"))
     writer.write_eval_case(a_case("two"))
-    with pytest.raises(EvalSetError, match="already holds"):
+    with pytest.raises(EvalSetError, match="already has"):
         writer.write_eval_case(a_case("six"))
 
 
@@ -171,8 +171,8 @@ def test_a_case_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
         ('{"eval_set_id": "s", "eval_cases": [', "not valid JSON"),
         ('{"eval_set_id": "s", "eval_cases": []}}', "not valid JSON"),
         ("{}", "has no 'eval_set_id'"),
-        ("[1, 2]", "neither an eval set nor in ADK's old form"),
-        ('"text"', "no object"),
+        ("[1, 2]", "neither an eval set nor in ADK's legacy format"),
+        ('"text"', "not an object"),
         ("\ufeff{}", "byte order mark"),
         (b"\xff\xfe{\x00}\x00", "not valid JSON"),
     ],

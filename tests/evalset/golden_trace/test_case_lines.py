@@ -79,10 +79,10 @@ def test_a_script_has_the_names_of_its_case() -> None:
 
 def test_a_case_without_words_is_no_script() -> None:
     """Without a conversation, and where the user says nothing."""
-    with pytest.raises(ScenarioError, match="the case 'e' holds no conversation"):
+    with pytest.raises(ScenarioError, match="the case 'e' has no conversation"):
         script_of_case(EvalCase.model_validate({"evalId": "e", "conversation": []}))
     silent = {"userContent": {"parts": []}, "finalResponse": DONE}
-    with pytest.raises(ScenarioError, match="turn 1 of the case 'e': the user says nothing"):
+    with pytest.raises(ScenarioError, match="turn 1 of the case 'e': no user message"):
         script_of_case(EvalCase.model_validate({"evalId": "e", "conversation": [silent]}))
 
 
@@ -308,8 +308,8 @@ def test_what_lists_do_not_tell_is_a_loss() -> None:
     """An answer that nobody asked for, and what was said nobody knows when."""
     found = listed([call("a")], [response("b", n=1)], [["desk", [{"text": "hm"}]]])
     assert found.losses == (
-        "turn 1 of the case 'e': an answer of 'b', which nobody calls, is left out",
-        "turn 1 of the case 'e': what the agents said before their final response is left out, as it is not told when",
+        "turn 1 of the case 'e': a response of 'b' without its call is left out",
+        "turn 1 of the case 'e': agent messages before the final response are left out, because their position is unknown",
     )
 
 

@@ -115,7 +115,7 @@ def test_what_no_line_stands_for_is_said() -> None:
         "intermediateResponses": [["order_desk", [{"text": "One moment."}]]],
     }
     losses = script_of_case(made(intermediateData=data)).losses
-    assert ["'ghost', which nobody calls" in losses[0], "before their final response" in losses[1]] == [
+    assert ["'ghost' without its call" in losses[0], "before the final response" in losses[1]] == [
         True,
         True,
     ]
@@ -124,7 +124,7 @@ def test_what_no_line_stands_for_is_said() -> None:
 def test_a_case_without_a_conversation_is_refused() -> None:
     """A scenario's case holds what is to be played and not what was; a turn without words is none."""
     scenario = {"startingPrompt": "Hello", "conversationPlan": "Ask."}
-    with pytest.raises(ScenarioError, match="'plan' holds no conversation"):
+    with pytest.raises(ScenarioError, match="'plan' has no conversation"):
         script_of_case(EvalCase.model_validate({"evalId": "plan", "conversationScenario": scenario}))
-    with pytest.raises(ScenarioError, match="turn 1 of the case 'by_hand': the user says nothing"):
+    with pytest.raises(ScenarioError, match="turn 1 of the case 'by_hand': no user message"):
         script_of_case(made(userContent={"parts": []}))

@@ -1,4 +1,4 @@
-"""Before an export a person reads, in plain words, what `adk eval` will not repeat."""
+"""Before an export a person reads, in plain words, what adk eval will not repeat."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_authored_answers_are_counted_and_named() -> None:
         ask(sim, "go", {"n": 1}, {"n": 2}, returned("paid"))
         first, *rest = warnings(sim.session)
     assert first.startswith(
-        "3 tool answers were authored here (find_order, refund). adk eval runs the real tools"
+        "3 tool responses were written here (find_order, refund). adk eval runs the real tools"
     )
     assert len(rest) == 1
     assert rest[0].startswith("Tools were called in parallel (find_order).")
@@ -59,7 +59,7 @@ def test_injected_answers_are_told_apart() -> None:
         agent(ASKED, [say("ok")], tools=[find_order]), rules=[rule(ResponseEffect(value={"n": 1}))]
     ) as sim:
         ask(sim, "go")
-        assert told(sim.session).startswith("1 tool answer was injected by a rule (find_order).")
+        assert told(sim.session).startswith("1 tool response was injected by a rule (find_order).")
     fault = rule(ErrorEffect(error_code=503, error_message="down"))
     with opened(agent(ASKED, [say("ok")], tools=[find_order]), rules=[fault]) as sim:
         ask(sim, "go")
@@ -76,14 +76,14 @@ def test_turns_of_a_person_are_told() -> None:
     person = Seats(agents={"*": "person"}, tools={"*": "real"})
     with opened(agent(tools=[find_order]), seats=person) as sim:
         ask(sim, "Where?", called(("find_order", {"order_id": "A-1"})), said("It is late."))
-        assert told(sim.session).startswith("Turns of order_desk were authored here.")
+        assert told(sim.session).startswith("Turns of order_desk were written here.")
     with opened(agent(), seats=person) as sim:
         ask(sim, "Hello", said("Hi"))
-        assert told(sim.session).startswith("Turns of order_desk were authored here.")
+        assert told(sim.session).startswith("Turns of order_desk were written here.")
 
 
 def test_replies_of_the_user_are_told() -> None:
-    """A confirmation, and a late result, are what `adk eval` cannot give."""
+    """A confirmation, and a late result, are what adk eval cannot give."""
     tools = [FunctionTool(find_order, require_confirmation=True), LongRunningFunctionTool(refund)]
     of = agent(ASKED, [call("refund", order_id="A-1", amount=1)], [say("soon")], [say("paid")], tools=tools)
     with opened(of, seats=REAL) as sim:
@@ -93,8 +93,8 @@ def test_replies_of_the_user_are_told() -> None:
         late = [each for each in sim.session.open_calls if each.tool_name == "refund"]
         assert sim.reply(late[0].call_id, "paid", wait=PATIENCE)
         said_ = told(sim.session)
-    assert "A tool confirmation was answered. adk eval cannot answer one" in said_
-    assert "A later answer was given to refund. adk eval does not send it." in said_
+    assert "A tool confirmation was answered. Plain adk eval cannot answer it" in said_
+    assert "A later response was given to refund. adk eval does not send it." in said_
 
 
 def test_state_that_came_with_a_query_is_told() -> None:
@@ -102,4 +102,4 @@ def test_state_that_came_with_a_query_is_told() -> None:
     with opened(agent([say("ok")]), seats=REAL) as sim:
         assert sim.query("go", state_delta={"tier": "gold"}, wait=PATIENCE)
         (only,) = warnings(sim.session)
-    assert only.startswith("The session's state was changed together with a query (tier).")
+    assert only.startswith("The session state was changed together with a user message (tier).")

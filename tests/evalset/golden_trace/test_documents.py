@@ -64,7 +64,7 @@ def changed(document: str, old: str, new: str) -> str:
 def test_a_difference_is_named_by_its_place(old: str, new: str, place: str) -> None:
     """One changed value, one changed type, one more or one missing field: the error says where."""
     document = changed(case_document("Desk", a_case("one"), at=1.0), old, new)
-    with pytest.raises(ReadBackError, match=rf"reads the case 'one' back with another .*{place}"):
+    with pytest.raises(ReadBackError, match=rf"reads the case 'one' with a different .*{place}"):
         read_back(document, a_case("one"))
 
 

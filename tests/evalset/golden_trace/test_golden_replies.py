@@ -72,9 +72,7 @@ def test_an_answer_that_came_only_later() -> None:
     with opened(of) as sim:
         ask(sim, "Refund A-1.", ToolAnswer(outcome=Deferred()))
         (waiting,) = sim.session.open_calls
-        with pytest.raises(
-            GoldenTraceError, match=r"\(active\): refund still waits for an answer of the user"
-        ):
+        with pytest.raises(GoldenTraceError, match=r"\(active\): refund still waits for a user reply"):
             GoldenTraceBuilder(sim.session).build()
         assert sim.reply(waiting.call_id, "paid", wait=PATIENCE)
         (turn,) = turns(built(sim))
@@ -112,5 +110,7 @@ def test_an_unanswered_confirmation_is_named() -> None:
     with opened(confirmed()) as sim:
         ask(sim, "Refund A-1.")
         ask(sim, "Never mind.")
-        with pytest.raises(GoldenTraceError, match=r"the confirmation of refund still waits for an answer"):
+        with pytest.raises(
+            GoldenTraceError, match=r"the confirmation of refund still waits for a user reply"
+        ):
             GoldenTraceBuilder(sim.session).build()

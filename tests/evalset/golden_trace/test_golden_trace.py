@@ -314,5 +314,5 @@ def test_the_id_can_be_chosen_but_not_any() -> None:
         ask(sim, "hi")
         assert built(sim).eval_id == "order_desk_2023-11-14T22-13-20.125Z"
         assert built(sim, eval_id="mine").eval_id == "mine"
-        with pytest.raises(GoldenTraceError, match="holds ':'"):
+        with pytest.raises(GoldenTraceError, match="contains ':'"):
             GoldenTraceBuilder(sim.session, eval_id="a:b").build()

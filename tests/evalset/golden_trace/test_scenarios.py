@@ -43,10 +43,10 @@ def test_a_scenario_file_is_read_in_either_spelling_and_written_in_snake_case() 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "no JSON"),
-        ("[]", 'list of "scenarios"'),
-        ('{"scenarios": []}', "holds no scenario"),
-        ('{"scenarios": [1]}', "scenario 1 is no object"),
+        ("{", "not valid JSON"),
+        ("[]", 'list "scenarios"'),
+        ('{"scenarios": []}', "has no scenarios"),
+        ('{"scenarios": [1]}', "scenario 1 is not an object"),
         (json.dumps({"scenarios": [SCENARIO, {"starting_prompt": "x"}]}), "scenario 2: .*onversation"),
         (json.dumps({**SCENARIO, "user_persona": "KING"}), "no persona 'KING'"),
     ],

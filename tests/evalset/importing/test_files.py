@@ -147,7 +147,7 @@ def test_what_was_answered_and_is_not_told_is_named(tmp_path: Path) -> None:
     turn = turn_of(call_of("A-1", id="c1"), call_of("A-2", id="c2"), responses=RESPONSES[1:])
     imported = import_cases(written(tmp_path, "desk.evalset.json", set_of(turn)))
     assert imported.problems == (
-        "desk.evalset.json: the case 'one', turn 1: what find_order(order_id=\"A-2\") was answered is not known",
+        "desk.evalset.json: the case 'one', turn 1: the response of find_order(order_id=\"A-2\") is unknown",
     )
     assert [call.arguments for call in imported.environments["one"].turns[0].calls] == [{"order_id": "A-1"}]
 
@@ -161,7 +161,7 @@ def test_what_lies_beside_a_set_is_taken_before_what_stands_in_it(tmp_path: Path
     assert import_cases(path).environments["one"] == case
     sidecar_of(path).write_text("{")
     imported = import_cases(path)
-    assert "what is recorded beside it cannot be used" in imported.problems[0]
+    assert "the recording next to it cannot be used" in imported.problems[0]
     assert imported.environments["one"].turns[0].calls[0].tool == "find_order"
 
 
@@ -199,12 +199,12 @@ def test_a_folder_is_searched_and_each_case_has_an_id_of_its_own(tmp_path: Path)
         "odd.evalset.json",
         "worse.evalset.json",
     }
-    assert "is now 'one_2': there is another of that id" in found["b/desk.evalset.json"]
-    assert "holds ':'" in found["c/.adk/eval.evalset.json"]
-    assert "it is no JSON: Expecting value at line 1" in found["broken.test.json"]
-    assert "it is neither an eval set" in found["odd.evalset.json"]
+    assert "was renamed to 'one_2': this id already exists" in found["b/desk.evalset.json"]
+    assert "contains ':'" in found["c/.adk/eval.evalset.json"]
+    assert "not valid JSON: Expecting value at line 1" in found["broken.test.json"]
+    assert "not an eval set" in found["odd.evalset.json"]
     assert found["worse.evalset.json"].startswith(
-        "it is an eval set that ADK cannot read: eval_set_id: Field required"
+        "ADK cannot read this eval set: eval_set_id: Field required"
     )
 
 
@@ -222,7 +222,7 @@ def test_an_import_can_be_stopped(tmp_path: Path) -> None:
     assert [case.eval_id for case in imported.cases] == ["a", "b"]
     assert asked == [0, 1, 2]
     assert imported.problems == (
-        f"{tmp_path.name}: the import was stopped; the cases that were found by then are here",
+        f"{tmp_path.name}: the import was stopped; only the cases found so far are listed",
     )
 
 
@@ -269,20 +269,20 @@ def test_an_archive_writes_nowhere_else_and_holds_no_more_than_it_may(
     ]
     found = import_cases(_zip(tmp_path / "mixed.zip", dict.fromkeys(names, text)))
     assert [case.eval_id for case in found.cases] == ["one"]
-    assert len([words for words in found.problems if "leads out of the archive" in words]) == 4
+    assert len([words for words in found.problems if "points outside the archive" in words]) == 4
     assert not outside.exists()
     empty = import_cases(_zip(tmp_path / "empty.zip", {"no.txt": b"x"}))
-    assert empty.problems == ("empty.zip: the archive holds no file that could be imported",)
+    assert empty.problems == ("empty.zip: the archive has no files that can be imported",)
     whole = (tmp_path / "mixed.zip").read_bytes()
     (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
-    assert "no ZIP archive that can be read" in import_cases(tmp_path / "cut.zip").problems[0]
+    assert "not a readable ZIP archive" in import_cases(tmp_path / "cut.zip").problems[0]
     monkeypatch.setattr(files, "MOST_BYTES", 1 << 20)
     bomb = _zip(tmp_path / "bomb.zip", {"a.json": b" " * (3 << 20)})
     assert bomb.stat().st_size < 10_000
-    assert "holds more than 1 MB" in import_cases(bomb).problems[0]
+    assert "has more than 1 MB" in import_cases(bomb).problems[0]
     monkeypatch.setattr(files, "MOST_FILES", 1)
     many = _zip(tmp_path / "many.zip", {"a.json": text, "b.json": text})
-    assert "holds 2 files, and at most 1 are unpacked" in import_cases(many).problems[0]
+    assert "has 2 files, but at most 1 can be imported" in import_cases(many).problems[0]
 
 
 def test_there_has_to_be_a_file(tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_half_a_character_in_the_state_is_named(tmp_path: Path) -> None:
     imported = import_cases(path)
     assert [each.eval_id for each in imported.cases] == ["half"]
     assert imported.environments == {}
-    assert any("'half' has no environment" in problem for problem in imported.problems)
+    assert any("'half' has no recorded environment" in problem for problem in imported.problems)
 
 
 def test_a_set_is_imported_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -360,11 +360,9 @@ def test_a_set_is_imported_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [case.eval_id for case in imported.cases] == ["case 0"]
     found = dict(problem.split(": ", 1) for problem in imported.problems)
     assert found.keys() == {"a.evalset.json", "b.evalset.json", "c.evalset.json"}
-    assert found["a.evalset.json"].startswith(
-        "it is an eval set that ADK cannot read: eval_cases.3.eval_id: "
-    )
+    assert found["a.evalset.json"].startswith("ADK cannot read this eval set: eval_cases.3.eval_id: ")
     assert found["b.evalset.json"].startswith(
-        "it is no JSON: Unterminated string starting at at line 1, column "
+        "not valid JSON: Unterminated string starting at at line 1, column "
     )
 
 

@@ -199,13 +199,13 @@ def test_a_chat_that_broke_off_is_cut_where_it_was_whole(tmp_path: Path) -> None
     kept.path.write_text(json.dumps({**document, "events": [*document["events"], asked]}))
     imported = import_cases(kept.path)
     assert imported.problems == (
-        "chat.session.json: the last 1 messages of the user came to no final response, and are left out",
+        "chat.session.json: the last 1 user messages have no final response and are left out",
     )
     assert len(turns(imported.cases[0])) == len(QUERIES)
     for events, words in (
-        ([asked], "the agent has given no final response in it"),
-        ([], "no user says anything in it"),
-        ([{"author": 7}], "a session with an event that ADK cannot read"),
+        ([asked], "no final response of the agent"),
+        ([], "no user message"),
+        ([{"author": 7}], "the session has an event that ADK cannot read"),
     ):
         kept.path.write_text(json.dumps({**document, "events": events}))
         assert import_cases(kept.path).cases == ()
@@ -220,7 +220,7 @@ def test_a_damaged_session_of_a_database_leaves_the_others(tmp_path: Path) -> No
     before = kept.path.read_bytes()
     imported = import_cases(kept.path)
     assert [case.eval_id for case in imported.cases] == [kept.session.id]
-    assert imported.problems == ("session.db, session bad: its state is no object",)
+    assert imported.problems == ("session.db, session bad: the state is not an object",)
     assert kept.path.read_bytes() == before
 
 
@@ -231,14 +231,14 @@ def test_a_database_with_pickled_events_is_never_unpickled(tmp_path: Path) -> No
         connection.execute("CREATE TABLE sessions (app_name, user_id, id, state, update_time)")
         connection.execute("CREATE TABLE events (id, actions BLOB)")
     (problem,) = import_cases(path).problems
-    assert "holds pickled objects: bring it up with `adk migrate session`" in problem
+    assert "with pickled objects. Upgrade it with `adk migrate session`" in problem
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("x.db", b"SQLite format 3\x00" + b"\xff" * 200, "it is no database that can be read"),
-        ("y.db", None, "it holds sessions neither of ADK nor of the studio"),
+        ("x.db", b"SQLite format 3\x00" + b"\xff" * 200, "not a readable database"),
+        ("y.db", None, "no sessions of ADK or of the studio"),
     ],
 )
 def test_another_database_is_named(name: str, content: bytes | None, words: str, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -
 def test_a_case_that_is_not_there_is_named(path: Path) -> None:
     """Nothing changes."""
     before = path.read_bytes()
-    with pytest.raises(RecordedEnvironmentError, match="it holds no case 'three'"):
+    with pytest.raises(RecordedEnvironmentError, match="no case 'three'"):
         add_played(path, "three", case_of((call("find", 9, "new"),)))
     assert path.read_bytes() == before
 
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_refused_and_stays(path: Path) -> None:
     """To the byte."""
     path.write_text(path.read_text()[:-40])
     before = path.read_bytes()
-    with pytest.raises(RecordedEnvironmentError, match="it is no JSON"):
+    with pytest.raises(RecordedEnvironmentError, match="not valid JSON"):
         add_calls(path, "one", call("find", 2))
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
@@ -135,7 +135,7 @@ def test_a_program_that_takes_no_lock_is_not_written_over(path: Path) -> None:
 
     assert change_environment(path, change).cases["one"].app_name != "desk"
     written = -100
-    with pytest.raises(RecordedEnvironmentError, match="it keeps changing"):
+    with pytest.raises(RecordedEnvironmentError, match="keeps changing this file"):
         change_environment(path, change)
 
 

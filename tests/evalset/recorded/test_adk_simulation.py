@@ -114,15 +114,15 @@ def test_each_loss_is_named() -> None:
     losses = simulation_text({"one": CASE}, "json").losses
     where = "case 'one', turn 1: "
     for words in (
-        "find(order=\"A\") was answered in another way than at first (case 'one', turn 1); ADK repeats the first",
+        "find(order=\"A\") has another response than the first time (case 'one', turn 1); ADK repeats the first response",
         'count(of="orders") changed the state (seen), which ADK\'s injections cannot do',
-        "raises(n=1) raised ValueError, and ADK's injections raise nothing; it is left out",
-        "waits(n=1) was never answered; it is left out",
-        "waits(n=2) was answered later; in ADK that answer is there at once",
-        "wipe(n=1) was confirmed by a person; ADK's injections answer before anybody is asked",
+        "raises(n=1) raised ValueError, which ADK's injections cannot do; it is left out",
+        "waits(n=1) has no response; it is left out",
+        "waits(n=2) was answered later; ADK returns that response immediately",
+        "wipe(n=1) was confirmed by a person; ADK's injections respond before anyone is asked",
         "wipe(n=2) was rejected by a person; ADK asks again",
-        "inner(n=1) was made inside of expert; ADK does not look at that",
-        "what the agent's code printed is left out, as ADK runs it",
+        "inner(n=1) was made by expert; ADK ignores this",
+        "the output of the agent's code is left out, because ADK runs the code",
     ):
         assert where + words in losses
     assert any("nothing(n=1)" in each and "returns {}" in each for each in losses)

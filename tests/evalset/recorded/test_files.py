@@ -121,10 +121,10 @@ Damage = Callable[[dict[str, Any]], object]
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda it: it.pop("format"), "no recorded environment: its `format` is not"),
+        (lambda it: it.pop("format"), "not a recorded environment: its `format` is not"),
         (
             lambda it: it.update(version=VERSION + 1),
-            f"its version is {VERSION + 1}, and this reads up to {VERSION}: it was written by a newer",
+            f"its version is {VERSION + 1}, but this release reads up to {VERSION}: it was written by a newer",
         ),
         (lambda it: it.update(version="1"), "its `version` is '1'"),
         (lambda it: it.update(more=1), "more: Extra inputs are not permitted"),
@@ -151,11 +151,11 @@ def test_a_file_that_is_none_is_named_with_the_place(damage: Damage, words: str)
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "it is no JSON: Expecting value at line 1, column 1"),
-        (b"[]", "it is no JSON object"),
-        (b"\xff{}", "it is no text in UTF-8: byte 0"),
+        (b"", "not valid JSON: Expecting value at line 1, column 1"),
+        (b"[]", "not a JSON object"),
+        (b"\xff{}", "not UTF-8 text: byte 0"),
         (b'{"a": NaN}', "NaN is no JSON"),
-        (b"[" * 100_000, "it is no JSON"),
+        (b"[" * 100_000, "not valid JSON"),
     ],
 )
 def test_bytes_that_are_no_document_are_named(content: bytes, words: str) -> None:

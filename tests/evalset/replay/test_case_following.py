@@ -104,7 +104,7 @@ def test_nothing_is_found_before_the_first_turn() -> None:
     assert found.agent_runs(ASKED) is None
     found.uses(ASKED)
     found.uses_input(question("who"))
-    with pytest.raises(UnrecordedError, match="turn 0 holds 0 turns of the model of desk"):
+    with pytest.raises(UnrecordedError, match="turn 0 has 0 recorded model turns of desk"):
         found.next_model_turn("desk", ())
 
 
@@ -213,7 +213,7 @@ def test_a_call_that_ran_again_after_its_confirmation_counts_with_its_last_answe
     assert call.outcome == Returned(value="done")
     found.uses(ASKED)
     assert found.finds(ASKED) is None
-    assert "it was asked 1 time there" in found.why_not(ASKED)
+    assert "it was called 1 time there" in found.why_not(ASKED)
     for alone in ([called("", answer=1, confirmed=YES), called("")], [called("c", answer=1), called("c")]):
         call = followed({"calls": alone}).finds(ASKED)
         assert call is not None
@@ -229,10 +229,10 @@ def test_models_answer_where_they_were_asked() -> None:
     ]
     found = followed({"models": turns})
     assert found.next_model_turn("a", ()).responses == ({"n": 1},)
-    with pytest.raises(UnrecordedError, match="case 'one', turn 1 holds 1 turns of the model of a"):
+    with pytest.raises(UnrecordedError, match="case 'one', turn 1 has 1 recorded model turns of a"):
         found.next_model_turn("a", ())
     assert found.next_model_turn("a", ("t",)).responses == ({"n": 2},)
-    with pytest.raises(UnrecordedError, match="holds 0 turns of the model of b"):
+    with pytest.raises(UnrecordedError, match="has 0 recorded model turns of b"):
         found.next_model_turn("b", ())
 
 
@@ -243,12 +243,12 @@ def test_code_answers_by_its_own_text() -> None:
     )
     found = followed({"code": [ran_code, ran_code.model_copy(update={"code": "2"})]})
     for agent, within, code in (("b", ("t",), "2"), ("a", (), "2"), ("a", ("t",), "3")):
-        with pytest.raises(UnrecordedError, match=f"has no result of this code of {agent}: {code}"):
+        with pytest.raises(UnrecordedError, match=f"has no recorded result for this code of {agent}: {code}"):
             found.next_code(agent, within, code)
     assert found.next_code("a", ("t",), " print(1)") == ran_code
     assert found.next_code("a", ("t",), "2").code == "2"
     with pytest.raises(
-        UnrecordedError, match=r"case 'one', turn 1 has no result of this code of a: print\(1\)"
+        UnrecordedError, match=r"case 'one', turn 1 has no recorded result for this code of a: print\(1\)"
     ):
         found.next_code("a", ("t",), "print(1) ")
 
@@ -278,7 +278,7 @@ def test_of_several_questions_the_nearest_is_answered(recorded: list[RecordedInp
 
 
 def test_a_question_is_answered_once_in_its_turn() -> None:
-    """Then it says that it is asked once more; the nearest is of those that are left."""
+    """Then it says that it is asked once more; the closest is one of those that are left."""
     found = followed({"inputs": [asks("who", 1), asks("what", 2)]}, {"inputs": [asks("who", 3)]})
     found.uses_input(question("who"))
     assert found.finds_input(question("who")) is None
@@ -296,65 +296,70 @@ def test_a_question_is_answered_once_in_its_turn() -> None:
 @pytest.mark.parametrize(
     ("turn", "arguments", "words"),
     [
-        ({}, {"message": "who"}, "to 'who': the user was asked for no input there"),
-        ({}, {}, "of the user: the user was asked for no input there"),
+        ({}, {"message": "who"}, "to 'who': no input was requested there"),
+        ({}, {}, "of the user: no input was requested there"),
         (
             {"inputs": [asks("who", 1)]},
             {"message": "who"},
-            "to 'who': it is asked once more than it was there",
+            "to 'who': the agent asks once more than recorded",
         ),
         (
             {"inputs": [asks("what", 1)]},
             {"message": "who"},
-            "to 'who': the user was asked another question there, where ",
+            "to 'who': the recorded question is different: ",
         ),
     ],
 )
 def test_a_question_without_an_answer_says_why(turn: Any, arguments: Any, words: str) -> None:
     """None was asked, this one was asked less often, or another one was, and what differs."""
     text = followed(turn).why_no_input(Question("q", "", arguments))
-    assert text.startswith("case 'one', turn 1 has no answer")
+    assert text.startswith("case 'one', turn 1 has no recorded reply")
     assert words in text
 
 
 @pytest.mark.parametrize(
     ("turns", "words"),
     [
-        ([{"calls": [called("c")]}], "it was asked 1 time there, and is asked once more"),
-        ([{"calls": [called("c"), called("d")]}], "it was asked 2 times there, and is asked once more"),
-        ([{}, {"calls": [called("c")]}], "it was asked in turn 2"),
-        ([{}, {}, {"calls": [called("b", x=2), called("c")]}], "it was asked in turn 3"),
-        ([{"calls": [called("c", "b")]}, {"calls": [called("c")]}], "it was asked in turn 2"),
-        ([{}], "the tool was not asked there; nothing at all was"),
+        ([{"calls": [called("c")]}], "it was called 1 time there, and now once more"),
+        ([{"calls": [called("c"), called("d")]}], "it was called 2 times there, and now once more"),
+        ([{}, {"calls": [called("c")]}], "it was called in turn 2"),
+        ([{}, {}, {"calls": [called("b", x=2), called("c")]}], "it was called in turn 3"),
+        ([{"calls": [called("c", "b")]}, {"calls": [called("c")]}], "it was called in turn 2"),
+        ([{}], "the tool was not called there; called tools: none"),
         (
             [{"calls": [called("c", "b"), called("d", "e"), called("f", "b")]}],
-            "the tool was not asked there; b, e was",
+            "the tool was not called there; called tools: b, e",
         ),
-        ([{"calls": [called("c", within=("t", "u"))]}], "the same was asked by u in t"),
-        ([{"calls": [called("c", x=2)]}], "nearest is a(x=2), where args.x was 2 and is now 1"),
+        ([{"calls": [called("c", within=("t", "u"))]}], "the same call was made by u in t"),
+        (
+            [{"calls": [called("c", x=2)]}],
+            "the closest recorded call is a(x=2); args.x was 2 and is now 1",
+        ),
     ],
 )
 def test_a_call_without_an_answer_says_what_is_nearest(turns: list[Any], words: str) -> None:
     """In the same turn, in another one, inside of another tool, with other arguments, or none at all."""
-    assert followed(*turns).why_not(ASKED) == f"case 'one', turn 1 has no answer for a(x=1): {words}"
+    assert (
+        followed(*turns).why_not(ASKED) == f"case 'one', turn 1 has no recorded response for a(x=1): {words}"
+    )
 
 
 def test_a_call_is_written_with_where_it_is_asked() -> None:
     """All arguments, and each tool that it is inside of."""
     text = followed({"calls": [called("c")]}).why_not(Asked("a", {"x": 1, "y": "z"}, ("t", "u")))
-    assert 'has no answer for a(x=1, y="z") inside of t inside of u: ' in text
+    assert 'has no recorded response for a(x=1, y="z") inside t inside u: ' in text
     text = followed({"calls": [called("c")]}).why_not(Asked("a", {"x": 1}, ("t",)))
-    assert text.endswith("the same was asked by the agent itself")
+    assert text.endswith("the same call was made by the agent itself")
 
 
 def test_one_that_may_differ_counts_as_asked() -> None:
     """Its tolerance is of the case: also where it says that it was asked, and elsewhere."""
     anything = (Ignore(tool="a", path="x"),)
     other = Asked("a", {"x": 9})
-    assert "it was asked 1 time there" in followed({"calls": [called("c")]}, tolerances=anything).why_not(
+    assert "it was called 1 time there" in followed({"calls": [called("c")]}, tolerances=anything).why_not(
         other
     )
-    assert "it was asked in turn 2" in followed({}, {"calls": [called("c")]}, tolerances=anything).why_not(
+    assert "it was called in turn 2" in followed({}, {"calls": [called("c")]}, tolerances=anything).why_not(
         other
     )
     run = followed({"agents": [ran()]}, tolerances=anything).agent_runs(other)
@@ -384,16 +389,12 @@ def test_a_session_is_one_of_the_cases_that_fit() -> None:
 def test_what_no_case_holds_says_how_many_others_there_are() -> None:
     """Of those that begin alike; none is told where there are none."""
     one, two = case_of(("go", [])), case_of(("go", []))
-    with pytest.raises(
-        UnrecordedError, match=re.escape("(nor has any of the 2 other cases that begin alike)")
-    ):
+    with pytest.raises(UnrecordedError, match=re.escape("(nor do the 2 other cases that start the same)")):
         session(one, two, one).call(ASKED)
     with pytest.raises(UnrecordedError) as caught:
         session(one).call(ASKED)
     assert "other cases" not in str(caught.value)
-    with pytest.raises(
-        UnrecordedError, match=re.escape("(nor has any of the 1 other cases that begin alike)")
-    ):
+    with pytest.raises(UnrecordedError, match=re.escape("(nor do the 1 other cases that start the same)")):
         session(one, two).input(question("who"))
 
 
@@ -401,7 +402,10 @@ def test_cases_that_answer_differently_are_named() -> None:
     """The first, and the first that differs, by its answer or by what the call did beside it."""
     alike = case({"calls": [called("c", answer=1)]})
     other = case({"calls": [called("c", answer=2)]})
-    with pytest.raises(AmbiguousError, match=r"cases 'case-0' and 'case-2' begin alike and answer a\(x=1\)"):
+    with pytest.raises(
+        AmbiguousError,
+        match=r"cases 'case-0' and 'case-2' start the same, but have different responses for a\(x=1\)",
+    ):
         session(alike, alike, other).call(ASKED)
     effects = ToolEffects(state_delta={"a": 1})
     with pytest.raises(AmbiguousError):
@@ -416,16 +420,16 @@ def test_questions_models_and_code_of_cases_that_differ_are_ambiguous() -> None:
     """Where they are the same they are given, and used up in each."""
     one, two = case({"inputs": [asks("who", 1)]}), case({"inputs": [asks("who", 2)]})
     with pytest.raises(
-        AmbiguousError, match="cases 'case-0' and 'case-1' begin alike and go on with different answers"
+        AmbiguousError, match="cases 'case-0' and 'case-1' start the same, but have different user replies"
     ):
         session(one, two).input(question("who"))
     same = session(one, one)
     assert same.input(question("who")).recorded.response == {"result": 1}
-    with pytest.raises(UnrecordedError, match="it is asked once more"):
+    with pytest.raises(UnrecordedError, match="asks once more than recorded"):
         same.input(question("who"))
     first, second = (RecordedModelTurn(agent="a", responses=({"n": n},), author=WRITTEN) for n in (1, 2))
     with pytest.raises(
-        AmbiguousError, match="cases 'case-0' and 'case-1' begin alike and go on in different ways"
+        AmbiguousError, match="cases 'case-0' and 'case-1' start the same, but continue differently"
     ):
         session(case({"models": [first]}), case({"models": [second]})).model_turn("a", ())
     assert session(case({"models": [first]}), case({"models": [first]})).model_turn("a", ()) == first
@@ -468,11 +472,11 @@ def test_a_confirmation_is_that_of_the_first_case_that_has_one() -> None:
 @pytest.mark.parametrize(
     ("queries", "heard", "words"),
     [
-        ([], ["go"], "nothing is recorded at all"),
-        (["a"], ["go"], "no recorded case has 'go' as what the user says in turn 1; there is 'a' (case-0)"),
-        (["a", "b", "c"], ["go"], "turn 1; there is 'a' (case-0), 'b' (case-1), 'c' (case-2)"),
+        ([], ["go"], "nothing is recorded"),
+        (["a"], ["go"], "no recorded case has the user message 'go' in turn 1; recorded: 'a' (case-0)"),
+        (["a", "b", "c"], ["go"], "turn 1; recorded: 'a' (case-0), 'b' (case-1), 'c' (case-2)"),
         (["a", "b", "c", "d", "e"], ["go"], "'c' (case-2) and 2 more"),
-        (["a"], ["a", "go"], "no recorded case has 'go' as what the user says in turn 2"),
+        (["a"], ["a", "go"], "no recorded case has the user message 'go' in turn 2"),
     ],
 )
 def test_what_no_case_begins_with_is_told_beside_what_they_do(

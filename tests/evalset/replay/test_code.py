@@ -70,6 +70,8 @@ def test_code_prints_what_was_recorded(recorded: RecordedEnvironment) -> None:
 def test_other_code_was_not_recorded(recorded: RecordedEnvironment) -> None:
     """It does not run either; the plugin says what is missing."""
     plugin = HermeticEnvironment(recorded)
-    with pytest.raises(UnrecordedCallError, match=r"turn 1 has no result of this code of coder: print\(1\)"):
+    with pytest.raises(
+        UnrecordedCallError, match=r"turn 1 has no recorded result for this code of coder: print\(1\)"
+    ):
         run(coder("print(1)"), plugin)
     assert len(plugin.missed) == 1

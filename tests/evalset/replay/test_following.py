@@ -63,7 +63,7 @@ def test_calls_in_any_order_use_up_each_answer_once(calls: list[RecordedCall], r
     for call in calls:
         alike = [each for each in given_answers if asked(each) == asked(call)]
         assert alike == [each for each in calls if asked(each) == asked(call)]
-        with pytest.raises(UnrecordedError, match="and is asked once more"):
+        with pytest.raises(UnrecordedError, match="and now once more"):
             followed.call(asked(call))
 
 
@@ -72,7 +72,7 @@ def is_told_apart(followed: SessionFollowed, what: Asked) -> bool:
     found = [call.outcome for case in followed._fitting if (call := case.finds(what)) is not None]
     if all(outcome == found[0] for outcome in found):
         return True
-    with pytest.raises(UnrecordedError, match="begin alike and answer"):
+    with pytest.raises(UnrecordedError, match="start the same, but have different responses"):
         followed.call(what)
     return False
 
@@ -117,9 +117,7 @@ def test_more_turns_than_were_recorded_fit_no_case() -> None:
     followed = SessionFollowed({"one": case_of(("go", []))})
     followed.hear(said("go"))
     followed.hear(said("and on"))
-    with pytest.raises(
-        UnrecordedError, match="no recorded case has 'and on' as what the user says in turn 2"
-    ):
+    with pytest.raises(UnrecordedError, match="no recorded case has the user message 'and on' in turn 2"):
         followed.call(Asked("a", {}))
 
 
@@ -139,9 +137,7 @@ def test_models_answer_in_their_order_each_agent_for_itself() -> None:
     ]  # fmt: skip
     for agent, within, n in order:
         assert followed.model_turn(agent, within).responses == ({"n": n},)
-    with pytest.raises(
-        UnrecordedError, match="holds 2 turns of the model of root, and one more is asked for"
-    ):
+    with pytest.raises(UnrecordedError, match="has 2 recorded model turns of root, but one more is needed"):
         followed.model_turn("root", ())
 
 
@@ -149,7 +145,7 @@ def test_what_is_asked_elsewhere_says_where() -> None:
     """The same call inside of an agent tool is not the same call."""
     followed = SessionFollowed({"one": case_of(("go", [made("a", 1, 2, "inner")]))})
     followed.hear(said("go"))
-    with pytest.raises(UnrecordedError, match="the same was asked by inner"):
+    with pytest.raises(UnrecordedError, match="the same call was made by inner"):
         followed.call(Asked("a", {"x": 1}))
 
 
@@ -163,7 +159,7 @@ def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_
     followed.hear(said("go"))
     order = [Asked("a", {"x": 2}), Asked("a", {"x": 7})]
     assert [followed.call(each).outcome for each in order] == [Returned(value="two"), Returned(value="one")]
-    with pytest.raises(UnrecordedError, match="it was asked 2 times there, and is asked once more"):
+    with pytest.raises(UnrecordedError, match="it was called 2 times there, and now once more"):
         followed.call(Asked("a", {"x": 1}))
     with pytest.raises(UnrecordedError):
         followed.call(Asked("b", {"x": 2}))

@@ -210,7 +210,7 @@ def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_
     plugin = HermeticEnvironment(sidecar)
     module.root_agent.on_tool_error_callback = None
     with pytest.raises(
-        UnrecordedCallError, match='check\\(order="A"\\): it was asked 3 times there, and is asked once more'
+        UnrecordedCallError, match='check\\(order="A"\\): it was called 3 times there, and now once more'
     ):
         replayed(module, plugin, "until A")
     assert len(plugin.missed) == 1
@@ -219,9 +219,12 @@ def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("check B", r"nearest is check\(order=\"A\"\), where args.order was 'A' and is now 'B'"),
-        ("note A", "the tool was not asked there; check was"),
-        ("check C", "it was asked in turn 2"),
+        (
+            "check B",
+            r"the closest recorded call is check\(order=\"A\"\); args.order was 'A' and is now 'B'",
+        ),
+        ("note A", "the tool was not called there; called tools: check"),
+        ("check C", "it was called in turn 2"),
     ],
 )
 def test_what_was_not_recorded_is_named_with_what_is_nearest(
@@ -247,16 +250,19 @@ def test_two_cases_that_begin_alike_are_told_apart(desk: SimulatedAgentConfig, t
     )
     module = loaded(write_desk(tmp_path / "real"))
     module.root_agent.on_tool_error_callback = None
-    with pytest.raises(UnrecordedCallError, match="cases 'one' and 'two' begin alike and answer check"):
+    with pytest.raises(
+        UnrecordedCallError,
+        match="cases 'one' and 'two' start the same, but have different responses for check",
+    ):
         replayed(module, HermeticEnvironment(sidecar), "check A")
     for case in ("one", "two"):
         _, answers, _ = replayed(module, HermeticEnvironment(sidecar, case=case), "check A")
         assert answers == [("check", {"status": case})]
     with pytest.raises(
-        UnrecordedCallError, match="no recorded case has 'check Z' as what the user says in turn 1"
+        UnrecordedCallError, match="no recorded case has the user message 'check Z' in turn 1"
     ):
         replayed(module, HermeticEnvironment(sidecar), "check Z")
-    with pytest.raises(UnrecordedCallError, match="no case 'three' is recorded; there are 'one', 'two'"):
+    with pytest.raises(UnrecordedCallError, match="no recording of the case 'three'; recorded: 'one', 'two'"):
         HermeticEnvironment(sidecar, case="three")
 
 

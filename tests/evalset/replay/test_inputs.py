@@ -151,9 +151,14 @@ TRIP = {"city": "Rome", "nights": 3}
 @pytest.mark.parametrize(
     ("before", "after", "what", "said"),
     [
-        ((asking.one(), "blue"), asking.one("Which color?"), "arguments", "asks the user for something else"),
-        ((asking.one("From where?"), "blue"), asking.several(), "call", "asks the user for input, which"),
-        ((asking.with_schema(), TRIP), asking.with_schema(dict[str, int]), "arguments", "for something else"),
+        ((asking.one(), "blue"), asking.one("Which color?"), "arguments", "asks the user something else"),
+        ((asking.one("From where?"), "blue"), asking.several(), "call", "asks the user for input, unlike"),
+        (
+            (asking.with_schema(), TRIP),
+            asking.with_schema(dict[str, int]),
+            "arguments",
+            "asks the user something else",
+        ),
     ],
     ids=["other words", "one question more", "another schema"],
 )
@@ -166,7 +171,7 @@ def test_a_question_that_changed_is_named(
     assert run.divergence is not None
     assert run.divergence.what == what
     assert said in run.divergence.sentence
-    assert "no answer of the user" in run.error
+    assert "no recorded reply of the user" in run.error
 
 
 def test_a_question_that_is_not_asked_any_more_is_named(tmp_path: Path) -> None:
@@ -222,7 +227,7 @@ def test_two_cases_that_begin_alike_are_not_mixed_up(tmp_path: Path) -> None:
     """Where the user typed something else in each, it is said that nothing tells which one is meant."""
     kept(played(asking.one(), ["blue"]), tmp_path, "one")
     eval_set = kept(played(asking.one(), ["red"]), tmp_path, "two")
-    with pytest.raises(UnrecordedCallError, match="name the case that is replayed"):
+    with pytest.raises(UnrecordedCallError, match="Name the case to replay"):
         run_of(asking.one(), HermeticEnvironment(sidecar_of(eval_set)))
     events = run_of(asking.one(), HermeticEnvironment(sidecar_of(eval_set), case="two"))
     assert json.loads(events[-1].content.parts[0].text) == {"booked": {"place": "red"}}

@@ -69,5 +69,5 @@ def test_a_run_is_cancelled_in_the_middle_of_a_latency(tmp_path: Path) -> None:
     """`verify` ends it at its timeout, and says so; without the latency it passes."""
     eval_set = slow(tmp_path, AN_HOUR)
     late = verify(eval_set, agent=asking.config(agent()), latencies=True, timeout=0.5)
-    assert "more than 0.5 seconds" in late.cases[0].runs[0].error
+    assert "longer than 0.5 s" in late.cases[0].runs[0].error
     assert verify(eval_set, agent=asking.config(agent())).status == "passed"

@@ -153,7 +153,7 @@ def test_verify_fails_where_a_tool_is_called_past_its_seat(way: Way, tmp_path: P
         assert verification.status == "passed"  # the outer call was recorded as a whole
     else:
         assert verification.status != "passed"
-        assert f"the tool {NAME} did not run" in told or f"no answer for {NAME}(" in told
+        assert f"the tool {NAME} did not run" in told or f"no recorded response for {NAME}(" in told
 
 
 @pytest.mark.parametrize("way", [way for way, _ in ASKED.values()], ids=ASKED)
@@ -179,7 +179,10 @@ def test_adk_eval_fails_where_a_tool_is_called_past_its_seat(name: str, tmp_path
     outcome = run_adk_eval(agents / "stage", eval_set, environment={"PYTHONPATH": str(REPOSITORY)})
     assert marks(marker) == []
     assert outcome.passed == 0
-    assert f"the tool {NAME} did not run" in outcome.output or f"no answer for {NAME}(" in outcome.output
+    assert (
+        f"the tool {NAME} did not run" in outcome.output
+        or f"no recorded response for {NAME}(" in outcome.output
+    )
 
 
 # ---------------------------------------------------------------- connections

@@ -79,7 +79,9 @@ def test_a_rule_of_the_case_answers_at_once(module: Any, sidecar: Path) -> None:
     assert made.call.outcome == Failed(error_code=503, error_message="busy")
     assert made.call.arguments == {"order": "B"}
     (sentence,) = plugin.missed
-    assert sentence.startswith("case 'one', turn 1 has no answer for check(order=\"B\"): nearest is")
+    assert sentence.startswith(
+        "case 'one', turn 1 has no recorded response for check(order=\"B\"): the closest recorded call is"
+    )
     assert sentence.endswith("it was answered by the rule 'busy'")
 
 
@@ -89,14 +91,16 @@ def test_rules_count_the_calls_that_were_answered_as_recorded(module: Any, sidec
     plugin = HermeticEnvironment(sidecar, unrecorded="rules")
     _, answers, _ = replayed(module, plugin, "check A; check A; check A")
     assert [answer["status"] for _, answer in answers] == ["shipped", "lost", "third"]
-    assert "it was asked 2 times there, and is asked once more" in plugin.made[0].why
+    assert "it was called 2 times there, and now once more" in plugin.made[0].why
 
 
 def test_where_no_rule_answers_the_call_is_an_error(module: Any, sidecar: Path) -> None:
     """With what is nearest, as ever."""
     said_instead(sidecar, "check C")
     plugin = HermeticEnvironment(sidecar, unrecorded="rules")
-    with pytest.raises(UnrecordedCallError, match=r"nearest is check\(order=\"A\"\).*; no rule answers it"):
+    with pytest.raises(
+        UnrecordedCallError, match=r"the closest recorded call is check\(order=\"A\"\).*; no rule answers it"
+    ):
         replayed(module, plugin, "check C")
     assert (len(plugin.missed), plugin.made) == (1, [])
 
@@ -137,7 +141,7 @@ def test_a_user_who_says_something_else_is_answered_by_drafts(module: Any, sidec
     plugin = HermeticEnvironment(sidecar, unrecorded="generate")
     _, answers, _ = replayed(module, plugin, "check D")
     assert answers[0][1]["order"] == "D"
-    assert "no recorded case has 'check D' as what the user says in turn 1" in plugin.missed[0]
+    assert "no recorded case has the user message 'check D' in turn 1" in plugin.missed[0]
 
 
 def test_cases_that_answer_differently_are_told_apart_first(module: Any, tmp_path: Path) -> None:
@@ -147,5 +151,5 @@ def test_cases_that_answer_differently_are_told_apart_first(module: Any, tmp_pat
     for name in ("one", "two"):
         answers = {"check": {"status": name}}
         sidecar = keep(played(desk, ["check A"], answers), tmp_path / "desk.evalset.json", name)
-    with pytest.raises(UnrecordedCallError, match="name the case that is replayed"):
+    with pytest.raises(UnrecordedCallError, match="Name the case to replay"):
         replayed(module, HermeticEnvironment(sidecar, unrecorded="generate"), "check A")

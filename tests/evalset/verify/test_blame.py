@@ -87,7 +87,7 @@ def _added(document: Document) -> None:
 
 EDITS: dict[str, Callable[[Document], None]] = {
     "the query of turn 1 was edited": _query,
-    "the call of check in turn 2 was edited to one of note": _name,
+    "the call of check in turn 2 was changed to note": _name,
     "the arguments of check in turn 1 were edited": _arguments,
     "the response of check in turn 1 was edited": _response,
     "the final response of turn 2 was edited": _text,
@@ -153,7 +153,7 @@ def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
     assert found is not None
     assert (found.verdict, found.also, run.edited) == ("agent_changed", (), ())
     if agent == "a renamed tool":
-        assert "the tool wipe is not declared any more" in found.evidence
+        assert "the tool wipe is no longer declared" in found.evidence
 
 
 @pytest.mark.parametrize("agent", CHANGED)
@@ -167,7 +167,7 @@ def test_both_are_named_where_the_golden_was_edited_and_the_agent_changed(
     found = run.divergence
     assert found is not None
     assert found.also == ("agent_changed",), found
-    assert "The agent changed too: it " in found.sentence
+    assert "The agent also changed after the recording: it " in found.sentence
 
 
 def _on_page(work: SetWork, words: str) -> Edit:
@@ -249,7 +249,7 @@ def test_an_edited_response_that_the_agent_follows_can_be_accepted_or_undone(
     run = _run(path, folder)
     assert run.divergence is not None
     assert run.divergence.action == "accept"
-    assert "The agent follows the edit: it gives another final response." in run.divergence.sentence
+    assert "The agent follows the edit: it gives a different final response." in run.divergence.sentence
     accept(path, "two", run)
     assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
     changed = _run(path, agent_folders["other arguments"])
@@ -287,7 +287,7 @@ def test_a_recording_that_does_not_say_what_its_golden_was_decides_less(
     found = run.divergence
     assert found is not None
     assert (run.edited, found.verdict) == ((), "agent_changed")
-    assert any("a person edited the response of check in turn 1" in each for each in found.evidence)
+    assert any("the response of check in turn 1 was edited by a person" in each for each in found.evidence)
 
 
 def test_a_verdict_stands_above_scores_and_errors_and_is_said_once(

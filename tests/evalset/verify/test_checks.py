@@ -81,5 +81,8 @@ def test_stored_responses_may_come_in_any_order_and_each_counts_once() -> None:
     assert run_checks.stored_responses([[one, two]], [[two, one]]).status == "passed"
     found = run_checks.stored_responses([[one, two]], [[one, one]])
     assert (found.status, found.score) == ("failed", 0.5)
-    assert found.detail == 'the eval set holds what the replay did not give: turn 1: find answered {"n":1}'
+    assert (
+        found.detail
+        == 'the eval set has responses that the replay did not give: turn 1: find responded {"n":1}'
+    )
     assert run_checks.stored_responses([[one]], [[]]).score == 1.0

@@ -26,9 +26,9 @@ def change_of(then: Any, now: Any) -> str:
 def test_a_long_response_is_named_by_the_places_that_differ() -> None:
     """By their paths, with what stood there and what stands there; a short one is shown whole."""
     assert change_of({**LONG, "total": 5, "old": 1}, {**LONG, "total": 7, "new": "a"}) == (
-        'total was 5, and is 7; old was 1, and is gone; new is new: "a"'
+        'total was 5, now it is 7; old was 1, now it is missing; new is new: "a"'
     )
-    assert change_of({"total": 5}, {"total": 7}) == 'it was {"total":5}, and is {"total":7}'
+    assert change_of({"total": 5}, {"total": 7}) == 'it was {"total":5}, now it is {"total":7}'
 
 
 def test_many_places_are_counted() -> None:
@@ -43,7 +43,7 @@ def test_the_two_sides_of_a_change_never_read_the_same(then: Any, now: Any) -> N
     """Whatever is cut, what differs is shown."""
     assume(not same(then, now))
     for told in change_of({**LONG, "it": then}, {**LONG, "it": now}).split("; "):
-        was, found, now_is = told.rpartition(", and is ")
+        was, found, now_is = told.rpartition(", now it is ")
         assert not found or not was.endswith(f" was {now_is}")
 
 
@@ -53,5 +53,5 @@ def test_a_long_text_is_shown_from_where_it_differs(start: str, then: str, now: 
     assume(then != now)
     then, now = start + then, start + now
     steps = [Step(kind="text", text=text) for text in (then, now)]
-    was, _, now_is = Known([steps]).change(text_digest(then), text_digest(now)).partition(", and is ")
+    was, _, now_is = Known([steps]).change(text_digest(then), text_digest(now)).partition(", now it is ")
     assert was.removeprefix("it was ") != now_is

@@ -136,7 +136,7 @@ def test_any_executor_will_do(kept: Path, tmp_path: Path) -> None:
     folder = agents(tmp_path)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
         found = verify(kept, agents_dir=folder, executor=executor, processes=1)
-        with pytest.raises(ValueError, match="name it in words"):
+        with pytest.raises(ValueError, match="pass its name"):
             verify(kept, agent=config_of(folder, NAME), executor=executor)
     assert [(case.eval_id, case.status) for case in found.cases] == [(each, "passed") for each in CASES]
 

@@ -85,7 +85,7 @@ def test_what_was_answered_though_it_was_not_recorded_is_accepted_too(kept: Path
     eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, LOWER)
     refused = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
     before = eval_set.read_bytes(), sidecar_of(eval_set).read_bytes()
-    with pytest.raises(VerifyError, match="did not come to its end, so it is no golden: case 'two', turn"):
+    with pytest.raises(VerifyError, match="stopped early, so it cannot become the golden: case 'two', turn"):
         accept(eval_set, "two", refused)
     assert (eval_set.read_bytes(), sidecar_of(eval_set).read_bytes()) == before
     made = the_run(verify(eval_set, agents_dir=changed, cases=["two"], unrecorded="generate"))
@@ -157,23 +157,23 @@ def test_what_cannot_be_mended_is_told_and_nothing_is_written(kept: Path, tmp_pa
     before = eval_set.read_bytes()
     with pytest.raises(VerifyError, match="case 'three' does not exist"):
         accept(eval_set, "three", whole)
-    with pytest.raises(VerifyError, match="has 2 turns, and the run has 0"):
+    with pytest.raises(VerifyError, match="has 2 turns, but the run has 0"):
         accept(eval_set, "two", whole)
-    with pytest.raises(VerifyError, match="cannot be replayed as it was recorded: it has no check any more"):
+    with pytest.raises(VerifyError, match="the recording cannot be replayed: the agent no longer has check"):
         repair(eval_set, "two", agents_dir=agents(tmp_path / "x", ("        check,\n", "")))
     sidecar = sidecar_of(eval_set)
     document = json.loads(sidecar.read_text())
     for turn in document["cases"]["two"]["turns"]:
         del turn["models"]
     sidecar.write_text(json.dumps(document))
-    with pytest.raises(VerifyError, match="no turns of models are recorded"):
+    with pytest.raises(VerifyError, match="no model turns are recorded"):
         repair(eval_set, "two", agents_dir=folder)
     del document["cases"]["two"]
     sidecar.write_text(json.dumps(document))
-    with pytest.raises(VerifyError, match="nothing is recorded of the case 'two'"):
+    with pytest.raises(VerifyError, match="no recording of the case 'two'"):
         repair(eval_set, "two", agents_dir=folder)
     sidecar.write_text("[]")
-    with pytest.raises(VerifyError, match="no JSON object"):
+    with pytest.raises(VerifyError, match="not a JSON object"):
         repair(eval_set, "two", agents_dir=folder)
     assert eval_set.read_bytes() == before
     assert read_environment(sidecar_of(kept)).cases.keys() == {"two", "other"}

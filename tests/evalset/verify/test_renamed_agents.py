@@ -104,7 +104,7 @@ def test_the_doctor_proposes_the_new_name_and_renames_in_both_files(
     main(["doctor", str(path), "--agents-dir", str(agents)])
     assert f"--rename-agent desk={NEW}" in capsys.readouterr().out
     main(["doctor", str(path), "--agents-dir", str(agents), "--rename-agent", f"desk={NEW}"])
-    assert f"The agent 'desk' is called '{NEW}'" in capsys.readouterr().out
+    assert f"Agent 'desk' renamed to '{NEW}'" in capsys.readouterr().out
     (case,) = json.loads(path.read_text())["eval_cases"]
     assert case["session_input"]["app_name"] == NEW
     (recorded,) = read_environment(sidecar_of(path)).cases.values()
@@ -136,7 +136,7 @@ def test_an_import_takes_the_new_name(kept: Path, tmp_path: Path, capsys: pytest
     assert code == 0, capsys.readouterr().err
     assert verify(out, agents_dir=agents, models="recorded").status == "passed"
     assert golden_trace(["import", str(kept), "--out", str(out), "--rename-agent", "desk"]) == 2
-    assert "write OLD=NEW" in capsys.readouterr().err
+    assert "expected OLD=NEW" in capsys.readouterr().err
 
 
 def test_a_name_that_is_none_is_refused(
@@ -146,7 +146,7 @@ def test_a_name_that_is_none_is_refused(
     agents = str(_renamed(tmp_path))
     for command in ("verify", "doctor"):
         assert main([command, str(kept), "--agents-dir", agents, "--rename-agent", "desk="]) == 2
-        assert "--rename-agent desk=: write OLD=NEW" in capsys.readouterr().err
+        assert "--rename-agent desk=: expected OLD=NEW" in capsys.readouterr().err
 
 
 @given(json_values)

@@ -104,10 +104,10 @@ def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tm
     assert not run.passed
     assert run.divergence is not None
     assert (run.divergence.verdict, run.divergence.action) == ("varies", "tolerate")
-    assert f"The state holds {holds}" in run.divergence.sentence
+    assert f"The state contains {holds}" in run.divergence.sentence
     (found,) = run.varying
     assert found.tolerance.path in {"last_seen", "last_seen[*].at"}
-    assert found.line == f"state `{found.tolerance.path}` holds {holds}: ignore its value"
+    assert found.line == f"state `{found.tolerance.path}` contains {holds}: ignore its value"
     add_tolerances(eval_set, "case", propose_tolerances([run]))
     assert the_run(eval_set, stamped(make)).passed
 
@@ -117,15 +117,15 @@ def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tm
     [
         (
             lambda: stamped(nothing, response=time.time),
-            "response of book `at` holds a time: ignore its value",
+            "response of book `at` contains a time: ignore its value",
         ),
         (
             lambda: stamped(nothing, text=lambda: f"{uuid.uuid4()} of {time.ctime()}"),
-            "final response holds a time: compare the text around it",
+            "final response contains a time: compare the text around it",
         ),
         (
             lambda: stamped(nothing, text=lambda: str(uuid.uuid4())),
-            "final response holds an id: compare the text around it",
+            "final response contains an id: compare the text around it",
         ),
     ],
     ids=["a response", "a text with both", "a text with an id"],
@@ -183,7 +183,7 @@ def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
 
     eval_set = kept(played(stamped(today), []), tmp_path)
     assert replay_written(eval_set, "case", agent=asking.config(stamped(today))).lines == (
-        "state `last_seen` holds a time: ignore its value",
+        "state `last_seen` contains a time: ignore its value",
     )
     asked = kept(played(stamped(today), [], [f"for {today()}"]), tmp_path, "asked")
     assert replay_written(asked, "asked", agent=asking.config(stamped(today))).lines == ()
@@ -198,7 +198,7 @@ def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
     assert run.divergence is not None
     assert run.divergence.verdict == "agent_changed"
     assert [each.path for each in run.divergence.differences] == ["fixed.kind"]
-    assert any("`last_seen` holds a time" in sentence for sentence in run.divergence.evidence)
+    assert any("`last_seen` contains a time" in sentence for sentence in run.divergence.evidence)
 
 
 def _other_state(callback_context: Any) -> None:
@@ -218,7 +218,7 @@ def test_a_case_without_a_recording_is_refused(tmp_path: Path) -> None:
     """There is nothing to replay it with."""
     eval_set = kept(played(stamped(nothing), []), tmp_path)
     sidecar_of(eval_set).unlink()
-    with pytest.raises(VerifyError, match="nothing is recorded"):
+    with pytest.raises(VerifyError, match="no recording of this case"):
         replay_written(eval_set, "case", agent=asking.config(stamped(nothing)))
 
 

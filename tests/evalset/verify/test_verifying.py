@@ -45,7 +45,7 @@ def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Pa
         "final_session_state": 1.0,
     }
     assert run.final_state == {"noted": "A"}
-    assert verification.models == (f"desk: {models} models (as asked for)",)
+    assert verification.models == (f"desk: {models} models (as requested)",)
     assert [len(turn.models) for turn in run.turns] == [6, 3]  # those of the agent that is a tool, too
 
 
@@ -140,7 +140,7 @@ def test_another_query_than_was_recorded_is_the_users_change(kept: Path, tmp_pat
     assert run.divergence is not None
     assert (run.divergence.turn, run.divergence.verdict) == (1, "user_changed")
     assert run.divergence.evidence == (
-        "turn 2: the eval set asks 'check C; wipe D', and 'check C; wipe C' was recorded",
+        "turn 2: the query in the eval set is 'check C; wipe D', but 'check C; wipe C' was recorded",
     )
 
 
@@ -169,7 +169,7 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
     copied.write_text(json.dumps(document))
     verification = verify(copied, agents_dir=agents(tmp_path))
     assert [case.status for case in verification.cases] == ["passed", "error", "error"]
-    assert verification.cases[1].error == "nothing is recorded for this case in desk.environment.json"
+    assert verification.cases[1].error == "no recording of this case in desk.environment.json"
     assert "scenario" in verification.cases[2].error
     assert verification.exit_code == 2
     sidecar_of(copied).unlink()
@@ -178,7 +178,7 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
 
 def test_what_is_not_there_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
     """A case that is not in the set, a file that is none, a folder without agents."""
-    with pytest.raises(VerifyError, match="there is no case 'three'; there are 'two'"):
+    with pytest.raises(VerifyError, match="no case 'three'; it has 'two'"):
         verify(kept, agents_dir=agents(tmp_path), cases=["three"])
     broken = tmp_path / "broken.evalset.json"
     broken.write_text("{")
@@ -242,7 +242,7 @@ def test_a_run_may_not_take_forever(kept: Path, tmp_path: Path) -> None:
         "import asyncio\n        await asyncio.sleep(3600)\n        if False:",
     )
     run = the_run(verify(kept, agents_dir=agents(tmp_path, waits), timeout=0.2))
-    assert (run.error, run.passed, len(run.turns)) == ("it took more than 0.2 seconds", False, 1)
+    assert (run.error, run.passed, len(run.turns)) == ("the run took longer than 0.2 s", False, 1)
 
 
 def test_the_recorded_models_stand_in_for_one_without_a_key(
@@ -262,9 +262,7 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     assert verification.models[0].startswith(
         "desk: recorded models (desk: the model gemini-2.5-flash needs a key"
     )
-    assert verify(kept, agents_dir=agents(tmp_path)).models == (
-        "desk: real models (all can be asked from here)",
-    )
+    assert verify(kept, agents_dir=agents(tmp_path)).models == ("desk: real models (all are reachable)",)
 
 
 def test_a_result_becomes_json_and_is_the_same_again(kept: Path, tmp_path: Path) -> None:

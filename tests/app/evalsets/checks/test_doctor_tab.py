@@ -152,7 +152,7 @@ def test_migrations_are_read_from_lines() -> None:
         ("tool a", "line 1: unknown change; write one of"),
         ("\ntool a -> b\ntool a -> c", "line 3: the tool a is already renamed above"),
         ("set a.b = EUR", "line 1: the value after = is not valid JSON"),
-        ("drop a.b\nset a.b = 1", "more than one thing shall be done to a.b"),
+        ("drop a.b\nset a.b = 1", "more than one change is given for a.b"),
     ],
 )
 def test_a_line_that_says_nothing_is_named(text: str, reason: str) -> None:

@@ -59,8 +59,8 @@ def test_each_hint_is_an_example(kind: str) -> None:
         ({"kind": "regex", "more": "("}, "row 2"),
         ({"kind": "range", "more": ""}, "is not a range; write 1..5"),
         ({"kind": "range", "more": "1..5 or so"}, "is not a range"),
-        ({"kind": "range", "more": "5..1"}, "above high"),
-        ({"kind": "range", "more": ".."}, "all missing"),
+        ({"kind": "range", "more": "5..1"}, "greater than high"),
+        ({"kind": "range", "more": ".."}, "set at least one of low, high and distance"),
     ],
 )
 def test_what_says_no_tolerance_is_named(row: Row, reason: str) -> None:

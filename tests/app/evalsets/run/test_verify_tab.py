@@ -202,7 +202,7 @@ def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) ->
     (one, two) = verified(tab, path).cases
     assert one.divergence is not None
     assert (one.divergence.verdict, two.status) == ("varies", "failed")
-    assert "The state holds a time" in tab.literal
+    assert "The state contains a time" in tab.literal
     assert "Differs in each run" in table(tab)["one"][1]
     tab.click(tab.key("divergence_tolerate"))
     assert tolerances_of(path, "one") == (Ignore(of="state", path="last_seen"),)
@@ -234,7 +234,7 @@ def test_a_damaged_recording_cannot_be_replayed(eval_set: Changed) -> None:
     sidecar_of(path).write_bytes(whole[: len(whole) // 2])
     tab = opened(path)
     assert "cannot be used, so there is nothing to replay" in tab.words
-    assert any("it is no JSON" in each.value for each in tab.app.text)
+    assert any("not valid JSON" in each.value for each in tab.app.text)
     assert tab.app.button(key=tab.key("verify_go")).disabled
     sidecar_of(path).write_bytes(whole)
     again = opened(path)
