@@ -35,6 +35,7 @@ from typing import Any, Protocol
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import without_secrets
 from simulator.kernel.kernel_program import command_line
+from simulator.kernel.kernel_templates import TEMPLATES, ForkedKernel
 from simulator.kernel.messages import (
     VERSION,
     Appended,
@@ -148,9 +149,11 @@ class Kernel:
         threading.Thread(target=self._watch, name="kernel-watch", daemon=True).start()
         self.ready = self._begun()
 
-    def _started(self, cwd: Path) -> subprocess.Popen[bytes]:
+    def _started(self, cwd: Path) -> subprocess.Popen[bytes] | ForkedKernel:
         life, self._life = os.pipe()
         try:
+            if cwd.is_dir() and (forked := TEMPLATES.fork(self.python, cwd, life)) is not None:
+                return forked
             return subprocess.Popen(  # noqa: S603 - the interpreter that a person has chosen for the agent
                 command_line(self.python, life),
                 cwd=cwd,
@@ -421,7 +424,7 @@ class Kernel:
             kill_group(self._process)
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes] | ForkedKernel) -> None:
     """Kill a process that leads a session of its own, with all that it has started, also what leads a session of its own."""
     import psutil  # noqa: PLC0415 - only who starts processes has it: an agent's environment need not
 

@@ -208,7 +208,8 @@ def _memory(process_id: int) -> int:
 
 
 def _own_memory(process: psutil.Process) -> int:
+    """Return the memory of a process alone, in bytes; of what kernels of one template share, each has its part."""
     try:
-        return int(process.memory_info().rss)
+        return int(process.memory_full_info().pss if psutil.LINUX else process.memory_info().rss)
     except psutil.Error:
         return 0

@@ -7,10 +7,21 @@ output as they were; what the agent prints goes to the standard error.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
+import gc
+import importlib
+import json
 import os
+import select
+import signal
+import socket
+import sys
+import sysconfig
+import time
+import traceback
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 _OURS = """
 import importlib.util, os, sys
@@ -25,8 +36,8 @@ class Ours:
 sys.meta_path.insert(0, Ours)
 sys.path[:] = [place for place in sys.path if not place or os.path.abspath(place) != home]
 """
-_PROGRAM = """
-import os, signal, sys
+_GROUP = """
+import os, signal
 def family(root):
     parents = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
@@ -39,7 +50,6 @@ def family(root):
     while (more := {child for child, parent in parents.items() if parent in found} - found):
         found |= more
     return found - {root, os.getpid()}
-life = int(sys.argv.pop(1))
 first = os.fork()
 if not first:
     if os.fork():
@@ -56,12 +66,35 @@ if not first:
     os.killpg(0, signal.SIGKILL)
 os.close(life)
 os.waitpid(first, 0)
+"""
+"""Needs `life`; stands as a text, as it runs before anything of ours is imported."""
+_PROGRAM = f"""
+import os, sys
+life = int(sys.argv.pop(1))
+{_GROUP}
 incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
 from simulator.kernel.kernel_program import begin
 begin(incoming, outgoing)
 """
+_TEMPLATE = """
+import sys
+number = int(sys.argv.pop(1))
+if sys.path[:1] == [""]:
+    del sys.path[0]
+from simulator.kernel.kernel_program import serve_forks
+serve_forks(number)
+"""
+_MOST_BYTES = 1 << 20
+_IMPORTED = (
+    "simulator.kernel.kernel_server",
+    "google.adk.agents",
+    "google.adk.apps",
+    "google.adk.tools",
+    "google.adk.models.google_llm",
+)
+"""What a template imports: what nearly every agent needs."""
 
 
 def command_line(python: Path, life: int) -> list[str]:
@@ -71,6 +104,11 @@ def command_line(python: Path, life: int) -> list[str]:
     the whole group: an agent that computes reads no input, and what an agent starts outlives it. It is no child of the kernel, as an agent may wait for its own children.
     """
     return [*with_ours(python, _PROGRAM), str(life)]
+
+
+def template_command(python: Path, number: int) -> list[str]:
+    """Return the command that starts a template, which forks kernels for whoever has the other end of the socket with this number."""
+    return [*with_ours(python, _TEMPLATE), str(number)]
 
 
 def with_ours(python: Path, program: str) -> list[str]:
@@ -90,3 +128,74 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         Server(Channel(incoming, outgoing)).serve()
     finally:
         os._exit(0)
+
+
+def serve_forks(number: int) -> None:
+    """Import what every kernel needs, and fork kernels until the studio has ended; `kernel_templates` is the studio's side.
+
+    A kernel is a fork of this process while it has one thread and has loaded no agent: it differs from one that was started only in what
+    it has imported already.
+    """
+    for name in _IMPORTED:
+        importlib.import_module(name)
+    if len([*Path("/proc/self/task").iterdir()]) > 1:
+        raise SystemExit("what is imported has started a thread, so this process cannot be forked")
+    gc.collect()
+    gc.freeze()  # what a collection touches would be copied
+    studio = socket.socket(fileno=number)
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    places = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    studio.send(json.dumps({"places": places}).encode())
+    while True:
+        readable, _, _ = select.select([studio.fileno(), ended], [], [])
+        if ended in readable:
+            os.read(ended, _MOST_BYTES)
+            _tell_ended(studio)
+        if studio.fileno() in readable:
+            message, given, _, _ = socket.recv_fds(studio, _MOST_BYTES, 4)
+            if not message:
+                os._exit(0)
+            forked = os.fork()
+            if not forked:
+                _become_kernel(json.loads(message), given, (studio.fileno(), ended, wakes))
+            for one in given:
+                os.close(one)
+            studio.send(json.dumps({"forked": forked}).encode())
+
+
+def _tell_ended(studio: socket.socket) -> None:
+    with contextlib.suppress(ChildProcessError):  # there is none
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            code = os.waitstatus_to_exitcode(found[1])
+            studio.send(json.dumps({"ended": found[0], "code": code}).encode())
+
+
+def _become_kernel(asked: dict[str, Any], given: list[int], of_template: tuple[int, ...]) -> None:
+    """Do in a fork what a kernel's program does at its start, and serve the studio."""
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for one in of_template:
+            os.close(one)
+        os.setsid()
+        for place, one in enumerate(given[:3]):
+            os.dup2(one, place)
+            os.close(one)
+        os.chdir(asked["folder"])
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        time.tzset()
+        sys.path.insert(0, "")
+        importlib.invalidate_caches()
+        exec(_GROUP, {"life": given[3]})  # noqa: S102 - our own text, as the other program has it
+        incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        begin(incoming, outgoing)
+    except BaseException:  # noqa: BLE001 - nothing of it may go on as the template
+        traceback.print_exc()
+    finally:
+        os._exit(1)
