@@ -16,9 +16,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
 
+from evalset.cli.doctor_advice import doctor_advice
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
-from evalset.verify.errors import VerifyError
+from evalset.verify.errors import UnreadableSetError, VerifyError
 
 if TYPE_CHECKING:
     from evalset.cli.progress_line import Progress
@@ -46,7 +47,8 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
         try:
             return _carried_out(given, progress, stop)
         except VerifyError as error:
-            progress.say(f"error: {error}")
+            advice = doctor_advice(error.eval_set) if isinstance(error, UnreadableSetError) else ""
+            progress.say(f"error: {error}{advice}")
             return _BAD
 
 

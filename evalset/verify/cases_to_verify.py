@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
-from evalset.verify.errors import VerifyError
+from evalset.verify.errors import UnreadableSetError, VerifyError
 from evalset.verify.verdicts import edits_since, golden_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
@@ -121,7 +120,8 @@ def read_eval_set(path: Path) -> list[EvalCase]:
     """Read the cases of an eval set with ADK's own loader; those in the old form that it stumbles over, with ADK's converter.
 
     Raises:
-        VerifyError: It cannot; the text says why, and whether `golden-trace doctor` mends it.
+        UnreadableSetError: ADK cannot read it; the text says why.
+        VerifyError: The file cannot be opened.
     """
     try:
         return loaded(path).eval_cases
@@ -131,11 +131,11 @@ def read_eval_set(path: Path) -> list[EvalCase]:
         try:
             converted = convert_old_form(path, path.read_bytes())
         except (EvalSetError, OSError) as flaw:
-            raise VerifyError(f"{flaw}{_mended_by(path)}") from error
+            raise UnreadableSetError(path, str(flaw)) from error
         if converted is not None:
             return converted.eval_cases
         reason = _reason(path) or f"{path}: ADK's loader cannot read it: {error!r}"
-        raise VerifyError(f"{reason}{_mended_by(path)}") from error
+        raise UnreadableSetError(path, reason) from error
 
 
 def _reason(path: Path) -> str:
@@ -145,19 +145,6 @@ def _reason(path: Path) -> str:
     except EvalSetError as error:
         return str(error)
     return ""
-
-
-def _mended_by(path: Path) -> str:
-    """Return how the doctor helps with a file that ADK cannot read; nothing where it finds nothing."""
-    from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
-
-    found = [each for file in examine([path]).files if file.file == path for each in file.findings]
-    errors = [each for each in found if each.severity == "error"]
-    if not errors:
-        return ""
-    if all(each.mendable for each in errors):
-        return f". `golden-trace doctor --fix {shlex.quote(str(path))}` fixes it"
-    return f". `golden-trace doctor {shlex.quote(str(path))}` shows the details"
 
 
 def read_recorded(environment: Path) -> RecordedEnvironment:

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class VerifyError(ValueError):
     """Something cannot be done with an eval set or one of its cases; the text names it, and nothing was changed."""
+
+
+class UnreadableSetError(VerifyError):
+    """A file is not an eval set that can be read; the text says why.
+
+    Attributes:
+        eval_set: The file.
+    """
+
+    def __init__(self, eval_set: Path, reason: str) -> None:
+        super().__init__(reason)
+        self.eval_set = eval_set
