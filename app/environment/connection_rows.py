@@ -13,7 +13,7 @@ from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
-    Place,
+    ToolField,
     Produced,
     Source,
     ToolRole,
@@ -215,7 +215,7 @@ def _removed(edits: ConnectionEdits, row: ConnectionRow) -> ConnectionEdits:
                 f"{row.tool}: a tool always does something; change what instead of deleting it"
             )
         return _without(edits, row)
-    left, place = _without(edits, row), Place(tool_name=row.tool, path=row.place)
+    left, place = _without(edits, row), ToolField(tool_name=row.tool, path=row.place)
     if row.part == "parameter":
         return left.model_copy(update={"no_uses": (*left.no_uses, place)})
     return left.model_copy(update={"no_produces": (*left.no_produces, place)})

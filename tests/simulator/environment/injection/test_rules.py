@@ -21,7 +21,7 @@ from simulator.environment.injection.rules import (
     InjectionRule,
     ResponseEffect,
     Tally,
-    Verdict,
+    RuleVerdict,
     evaluate,
 )
 
@@ -42,7 +42,7 @@ def never(_: InjectionRule) -> float:
     raise AssertionError("drew")
 
 
-def fired(verdict: Verdict) -> str | None:
+def fired(verdict: RuleVerdict) -> str | None:
     """Name the rule that answered."""
     return verdict.fired.rule_id if verdict.fired else None
 
