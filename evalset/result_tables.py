@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from evalset.adk_runs.eval_results import AdkCaseResult
-from evalset.adk_runs.eval_results import MetricResult, RunResults
+from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults
 from evalset.doctor.model import Examination
 from evalset.editing.opened_set import CaseRow
 from evalset.verify.results import CaseResult, RunResult, Verification

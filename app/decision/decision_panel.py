@@ -12,11 +12,11 @@ from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.decision_commands import (
     AnswerCode,
+    AnswerOpenCall,
     AnswerTool,
     AnswerTools,
     Confirm,
     GoOn,
-    AnswerOpenCall,
     RunReal,
     SubmitQuery,
 )

@@ -13,9 +13,9 @@ from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
-    ToolField,
     Produced,
     Source,
+    ToolField,
     ToolRole,
     ToolShape,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import streamlit as st
 
-from app.export.export_case import Exportable, ExportForm, TraceForm, ExportResult, outline
+from app.export.export_case import Exportable, ExportForm, ExportResult, TraceForm, outline
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json

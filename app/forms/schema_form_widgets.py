@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from app.forms.common_panel import place
 from app.forms.field_widgets import FieldDrawer, InputPlace, problem_line
 from app.forms.form_raw import Raw, blank, fill
-from app.forms.form_reading import FieldProblem, Path, FormReading, read
+from app.forms.form_reading import FieldProblem, FormReading, Path, read
 from app.forms.form_state import collect
 from app.forms.form_tree import Field, parse_schema
 from app.forms.form_updates import moves

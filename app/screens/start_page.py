@@ -16,8 +16,8 @@ from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
 from app.screens.start_panel import (
-    ChosenAgent,
     ChooseAgent,
+    ChosenAgent,
     StartRecorded,
     StartScript,
     StartSession,

@@ -26,7 +26,7 @@ from evalset.doctor.short_values import listed, short
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
-from evalset.recorded.known_agents import KnownAgents, KnownAgent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from evalset.recorded.recorded_turns import SeenCall, recorded_steps
 from evalset.recorded.recording import (
     VERSION,

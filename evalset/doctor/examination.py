@@ -27,7 +27,7 @@ from evalset.doctor.set_checks import note_old_form
 from evalset.files.file_kinds import importable_kind
 from evalset.files.set_opening import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
-from evalset.recorded.known_agents import KnownAgents, KnownAgent, fitting_agent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents, fitting_agent
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import (
     KEY,

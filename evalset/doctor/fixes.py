@@ -20,7 +20,7 @@ from evalset.doctor.findings import Note, Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.files.set_opening import ChangedMeanwhileError
-from evalset.recorded.known_agents import KnownAgents, KnownAgent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from simulator.base.json_places import JsonPlaces
 
 _ROUNDS = 50

@@ -19,7 +19,7 @@ from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
 from evalset.recorded.agent_renaming import keys_of, places_of
-from evalset.recorded.known_agents import KnownAgents, KnownAgent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from evalset.recorded.tolerances import EVERY_TOOL
 from simulator.base.json_places import JsonPlaces
 

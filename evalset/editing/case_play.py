@@ -15,7 +15,7 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.editing.case_parts import Case, EditError, CaseStep, at, put, steps_of, turns_of
+from evalset.editing.case_parts import Case, CaseStep, EditError, at, put, steps_of, turns_of
 from evalset.golden_trace.case_script import CaseScript, script_of_case
 from evalset.recorded.recorded_script import answer_line, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked

@@ -15,7 +15,7 @@ from evalset.files.case_text import loaded
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.declared_tools import STEERING
 from simulator.scripts import Script, ScriptTurn
-from simulator.scripts.script_lines import AgentMove, ScriptCall, Entry, ToolMove
+from simulator.scripts.script_lines import AgentMove, Entry, ScriptCall, ToolMove
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _CONFIRMATION = "adk_request_confirmation"

@@ -25,8 +25,8 @@ from evalset.files.legacy_format import convert_old_cases
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.gathered import (
     FoundCase,
-    Harvest,
     FoundCases,
+    Harvest,
     Imported,
     ImportProblemError,
     StoppedImportError,

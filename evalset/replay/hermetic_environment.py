@@ -39,11 +39,11 @@ from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
     IncomingCall,
+    InputQuestion,
     InputReply,
     SessionFollowed,
     UnrecordedError,
 )
-from evalset.replay.case_following import InputQuestion
 from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id

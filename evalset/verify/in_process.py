@@ -18,7 +18,7 @@ from evalset.verify.criteria import Criteria
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
 from evalset.verify.scoring import golden_steps
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
-from evalset.verify.verify_request import Models, WorkPart, Stop, VerifyRequest
+from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import missing_a2a_known

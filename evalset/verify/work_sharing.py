@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evalset.measured import Measured
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import CaseResult, CaseStatus, Verification, VerifyProgress
-from evalset.verify.verify_request import WorkPart, Stop, VerifyRequest
+from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
 

@@ -39,15 +39,15 @@ from simulator.kernel.kernel_templates import TEMPLATES, ForkedKernel
 from simulator.kernel.messages import (
     VERSION,
     Appended,
-    KernelCall,
     Channel,
     HeadMoved,
     Keep,
     KeepReply,
-    Message,
-    ProtocolError,
+    KernelCall,
     KernelReady,
     KernelReply,
+    Message,
+    ProtocolError,
     SessionDisplay,
 )
 

@@ -28,11 +28,11 @@ from simulator.kernel.agent_requests import listed, loaded
 from simulator.kernel.messages import (
     VERSION,
     Appended,
-    KernelCall,
     Channel,
     HeadMoved,
     Keep,
     KeepReply,
+    KernelCall,
     KernelReady,
     KernelReply,
     SessionDisplay,

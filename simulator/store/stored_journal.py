@@ -10,7 +10,7 @@ from simulator.session import SessionFold
 from simulator.session.adk_event_fields import content_text
 from simulator.store import fact_rows
 from simulator.store.database_tables import Place
-from simulator.store.durability import JournalTail, DurablePart
+from simulator.store.durability import DurablePart, JournalTail
 from simulator.store.errors import BrokenJournalError, HeadMovedError
 from simulator.store.fact_rows import FactTree
 

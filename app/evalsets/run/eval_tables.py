@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app.forms.safe_labels import literal
-from evalset.adk_runs.eval_results import CallMade, AdkCaseResult, MetricResult, RunResults, Status
+from evalset.adk_runs.eval_results import AdkCaseResult, CallMade, MetricResult, RunResults, Status
 
 MARKS: dict[Status, str] = {
     "passed": "✓ passed",

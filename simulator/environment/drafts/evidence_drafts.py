@@ -27,12 +27,12 @@ from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_request import DraftCall, Sources
 from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext, Style, layers
+from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
 from simulator.environment.drafts.session_knowledge import known_fields, settled
 from simulator.environment.drafts.sketch_filling import Filler, shape_of
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.programs import find, load
-from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, CodeReading, Sketch
+from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for

@@ -11,7 +11,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
 from simulator.environment.conventions.tool_verbs import done_state, is_envelope
 from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.table_rows import TableRow, Rows
+from simulator.environment.drafts.table_rows import Rows, TableRow
 from simulator.environment.world.entities import Entity
 from simulator.environment.world.world import World
 

@@ -42,19 +42,19 @@ from simulator.environment.evidence.unknown_values import (
     Bound,
     Cached,
     Class,
+    ClassInstance,
+    CompiledPattern,
     Context,
     Decorated,
+    DefaultFactory,
     External,
     Func,
     Lazy,
-    DefaultFactory,
     Match,
+    NameScope,
     Node,
     Partial,
-    CompiledPattern,
     ProgramException,
-    ClassInstance,
-    NameScope,
     Super,
     TooMuchError,
     TouchedError,
@@ -109,6 +109,15 @@ class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no e
     def __init__(self, value: Any) -> None:
         super().__init__()
         self.value = value
+
+
+Args = Sequence[Any]
+Keywords = Mapping[str, Any]
+
+
+def _failing(kind: type[Exception] | None, node: ast.AST) -> ProgramException:
+    """Return an exception with a text that is not known."""
+    return ProgramException(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
 
 
 def _call(run: ProgramRun, node: ast.Call, scope: NameScope) -> Any:
@@ -166,12 +175,7 @@ def _arguments(run: ProgramRun, node: ast.Call, scope: NameScope) -> tuple[list[
 
 
 def call(
-    run: ProgramRun,
-    callee: Any,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
-    node: ast.AST,
-    scope: NameScope,
+    run: ProgramRun, callee: Any, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a call gives."""
     if isinstance(callee, Func):
@@ -191,9 +195,7 @@ def call(
     return _unread(run, callee, args, keywords, node, scope)
 
 
-def _remembered(
-    run: ProgramRun, callee: Cached, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _remembered(run: ProgramRun, callee: Cached, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     if not run.knows(*args, *keywords.values()):
         run.lose_all([callee.function, *args, *keywords.values()])
         run.forget_globals(callee.function.scope)
@@ -206,12 +208,7 @@ def _remembered(
 
 
 def _unread(
-    run: ProgramRun,
-    callee: Any,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
-    node: ast.AST,
-    scope: NameScope,
+    run: ProgramRun, callee: Any, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Unknown:
     """Return what code gives that is not read; what it is given may be changed by it."""
     run.may_raise(node)
@@ -248,9 +245,7 @@ _KINDS_OF_METHODS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def call_function(
-    run: ProgramRun, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def call_function(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a function of the program gives."""
     given = [function.receiver, *args] if function.bound else list(args)
     code = function.node
@@ -300,9 +295,7 @@ def _deeper(run: ProgramRun, work: Callable[[], Any]) -> Any:
         run.depth -= 1
 
 
-def _frame(
-    run: ProgramRun, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> NameScope:
+def _frame(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST) -> NameScope:
     """Return the scope of a call, with the parameters in it."""
     code, scope = (
         function.node,
@@ -321,9 +314,7 @@ def _frame(
     if takes.vararg is not None:
         names[takes.vararg.arg] = tuple(args[len(plain) :])
     elif len(args) > len(plain):
-        raise ProgramException(
-            TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-        )
+        raise _failing(TypeError, node)
     rest: dict[str, Any] = {}
     only_placed = {one.arg for one in takes.posonlyargs}
     for name, value in keywords.items():
@@ -332,16 +323,12 @@ def _frame(
         elif takes.kwarg is not None and (name not in names or name in only_placed):
             rest[name] = value
         else:
-            raise ProgramException(
-                TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-            )
+            raise _failing(TypeError, node)
     if takes.kwarg is not None:
         names[takes.kwarg.arg] = rest
     for one in all_parameters(takes):
         if one.arg not in names and one.arg not in function.defaults:
-            raise ProgramException(
-                TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-            )
+            raise _failing(TypeError, node)
         names.setdefault(one.arg, function.defaults.get(one.arg))
     return scope
 
@@ -362,9 +349,7 @@ def _outer_place(scope: NameScope, name: str, code: Node) -> NameScope:
 # --- classes
 
 
-def _instance(
-    run: ProgramRun, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _instance(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     if cls.kind == "exception":
         special = any("__init__" in one.scope.names or "__str__" in one.scope.names for one in family(cls))
         given = (Unknown("string", "the error", sure=True),) if special else tuple(args)
@@ -384,9 +369,7 @@ def _instance(
                 return ClassInstance(cls, {"name": name, "value": value})
         if "_missing_" in cls.scope.names or not run.knows(*cls.members().values()):
             return _unread(run, cls, args, keywords, node, cls.scope)
-        raise ProgramException(
-            ValueError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-        )
+        raise _failing(ValueError, node)
     if cls.kind == "plain":
         made = ClassInstance(cls, {})
         owner = next((one for one in family(cls) if "__init__" in one.scope.names), None)
@@ -400,9 +383,7 @@ def _instance(
     return _unread(run, cls, args, keywords, node, cls.scope)
 
 
-def _filled(
-    run: ProgramRun, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return an object of a class whose fields are its parameters."""
     names = list(cls.fields)
     given = {**dict(zip(names, args, strict=False)), **keywords}
@@ -411,9 +392,7 @@ def _filled(
         or len(args) > len(names)
         or (given.keys() - cls.fields.keys() and cls.kind != "model")
     ):
-        raise ProgramException(
-            TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-        )
+        raise _failing(TypeError, node)
     special = _SPECIAL_METHODS & {name for one in family(cls) for name in one.scope.names}
     begins = "__post_init__" in special and cls.kind != "model"
     special = special - {"__post_init__"} if begins else special
@@ -428,9 +407,7 @@ def _filled(
                 made.fields[name] = Unknown(name=name)
                 continue
             kind = None if cls.kind == "model" else TypeError
-            raise ProgramException(
-                kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-            )
+            raise _failing(kind, node)
         value = given[name] if name in given else made_default(run, default, node)
         if cls.kind == "model" and name in given:
             value = _coerced(run, annotation, value, cls, node)
@@ -528,12 +505,7 @@ def as_plain(run: ProgramRun, value: Any, *, in_json: bool = False) -> Any:
 
 
 def _method(
-    run: ProgramRun,
-    callee: Bound,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
-    node: ast.AST,
-    scope: NameScope,
+    run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     value, name = callee.value, callee.name
     if isinstance(value, CompiledPattern):
@@ -572,12 +544,7 @@ def _method(
 
 
 def _model_method(
-    run: ProgramRun,
-    callee: Bound,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
-    node: ast.AST,
-    scope: NameScope,
+    run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a method gives that pydantic gives a model, or an object of one."""
     value, name = callee.value, callee.name
@@ -597,7 +564,7 @@ def _model_method(
     return _unread(run, callee, args, keywords, node, scope)
 
 
-def _keys_known(run: ProgramRun, name: str, value: Any, args: Sequence[Any]) -> bool:
+def _keys_known(run: ProgramRun, name: str, value: Any, args: Args) -> bool:
     if name in {
         "append",
         "appendleft",
@@ -628,9 +595,7 @@ def _views(run: ProgramRun, value: Any) -> Any:
     raise TouchedError
 
 
-def _mixed(
-    run: ProgramRun, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a method gives where the value or what it is given is not known."""
     value, name = callee.value, callee.name
     run.may_raise(node)
@@ -647,9 +612,7 @@ def _mixed(
     return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
 
 
-def _formatted(
-    run: ProgramRun, text: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _formatted(run: ProgramRun, text: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     if run.knows(*args, *keywords.values()) and native_functions.is_modest("format", (text, *args), keywords):
         ordered(run, *args, *keywords.values())
         return native(run, text.format, *args, line=getattr(node, "lineno", 0), **keywords)
@@ -663,9 +626,7 @@ def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
         if type(one) is not str and not (isinstance(one, Unknown) and one.kind == "string" and one.sure):
             if isinstance(one, Unknown):
                 raise TouchedError
-            raise ProgramException(
-                TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-            )
+            raise _failing(TypeError, node)
         parts.extend([between, one] if parts else [one])
         if sum(len(part) for part in parts if isinstance(part, str)) > native_functions.MOST:
             raise TooMuchError
@@ -676,12 +637,7 @@ def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
 
 
 def _of_re(
-    run: ProgramRun,
-    path: str,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
-    node: ast.AST,
-    scope: NameScope,
+    run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a function of `re` gives for a known expression and text."""
     name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
@@ -703,7 +659,7 @@ _ORDER_OF_RE: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _placed(names: Sequence[str], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+def _placed(names: Sequence[str], args: Args, keywords: Keywords) -> dict[str, Any]:
     """Return arguments by the names of their parameters."""
     given = {**dict(zip(names, args, strict=False)), **keywords}
     if (
@@ -720,8 +676,8 @@ def _of_pattern(
     run: ProgramRun,
     pattern: CompiledPattern,
     name: str,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
+    args: Args,
+    keywords: Keywords,
     node: ast.AST,
     scope: NameScope,
 ) -> Any:
@@ -747,12 +703,7 @@ def _of_pattern(
 
 
 def _external(
-    run: ProgramRun,
-    path: str,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
-    node: ast.AST,
-    scope: NameScope,
+    run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     if path == "logging.getLogger":
         return External("logging.logger")
@@ -803,9 +754,7 @@ def _taken(run: ProgramRun, value: Any, gathers: bool) -> Any:
     return list(iterate(run, value))
 
 
-def _of_unknown(
-    run: ProgramRun, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _of_unknown(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a function of Python gives for what is not known."""
     name = path.rpartition(".")[2]
     first = args[0] if args else None
@@ -847,7 +796,7 @@ _KINDS_OF_FUNCTIONS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def _by_chance(run: ProgramRun, name: str, args: Sequence[Any], node: ast.AST) -> Any:
+def _by_chance(run: ProgramRun, name: str, args: Args, node: ast.AST) -> Any:
     """Return what chance gives: what it may be is often stated."""
     known = run.knows(*args)
     if (
@@ -887,9 +836,7 @@ def _by_chance(run: ProgramRun, name: str, args: Sequence[Any], node: ast.AST) -
     return Unknown(name=named(node))
 
 
-def _sorted(
-    run: ProgramRun, value: Any, keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> list[Any]:
+def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope) -> list[Any]:
     found = list(value) if type(value) in {set, frozenset} else list(iterate(run, value))
     key, reverse = keywords.get("key"), keywords.get("reverse", False)
     keys = found if key is None else [call(run, key, [one], {}, node, scope) for one in found]
@@ -906,9 +853,7 @@ def _sorted(
     return [found[place] for place in places]
 
 
-def _special_sorted(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _special_sorted(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     try:
         return _sorted(run, args[0], keywords, node, scope)
     except TouchedError:
@@ -916,9 +861,7 @@ def _special_sorted(
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    def extreme(
-        run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-    ) -> Any:
+    def extreme(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
         key = keywords.get("key")
         if key is None:
             listed = [_taken(run, one, gathers=False) for one in args]
@@ -942,9 +885,7 @@ def _extreme(name: str) -> Callable[..., Any]:
     return extreme
 
 
-def _mapped(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _mapped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     if len(args) < _TWO or keywords:
         raise TouchedError
     sources = [iterate(run, one) for one in args[1:]]
@@ -953,9 +894,7 @@ def _mapped(
     )
 
 
-def _filtered(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _filtered(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     if len(args) != _TWO or keywords:
         raise TouchedError
 
@@ -969,13 +908,9 @@ def _filtered(
 
 
 def _quantified(stops_at: bool) -> Callable[..., Any]:
-    def quantified(
-        run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: NameScope
-    ) -> Any:
+    def quantified(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
         if len(args) != 1:
-            raise ProgramException(
-                TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-            )
+            raise _failing(TypeError, node)
         unknown = False
         source = args[0]
         found = (
@@ -991,7 +926,7 @@ def _quantified(stops_at: bool) -> Callable[..., Any]:
     return quantified
 
 
-def _next(run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
+def _next(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
     lazy = args[0]
     if not isinstance(lazy, Lazy) or not hasattr(type(lazy.source), "__next__") or not run.fresh(lazy):
         return _of_unknown(run, "builtins.next", args, {}, node)
@@ -1003,9 +938,7 @@ def _next(run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: ast.
         raise
 
 
-def _is_instance(
-    _: ProgramRun, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: NameScope
-) -> Any:
+def _is_instance(_: ProgramRun, args: Args, __: Mapping[str, Any], node: ast.AST, ___: NameScope) -> Any:
     value, kinds = args[0], args[1] if type(args[1]) is tuple else (args[1],)
     found = [_of_kind(value, kind) for kind in kinds]
     if True in found:
@@ -1030,7 +963,7 @@ def _of_kind(value: Any, kind: Any) -> bool | None:
     return None
 
 
-def _type_of(run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
+def _type_of(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
     value = args[0] if len(args) == 1 else None
     if isinstance(value, ClassInstance):
         return value.cls
@@ -1048,18 +981,14 @@ def _type_of(run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: a
     return _unread(run, External("builtins.type"), args, {}, node, NameScope({}, ""))
 
 
-def _has_attribute(
-    _: ProgramRun, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: NameScope
-) -> Any:
+def _has_attribute(_: ProgramRun, args: Args, __: Mapping[str, Any], node: ast.AST, ___: NameScope) -> Any:
     value, name = args[0], args[1] if len(args) > 1 else None
     if type(value) in KNOWN and type(name) is str:
         return hasattr(type(value), name)
     return Unknown("boolean", named(node), sure=True)
 
 
-def _get_attribute(
-    run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: NameScope
-) -> Any:
+def _get_attribute(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
     if len(args) < _TWO or type(args[1]) is not str:
         raise TouchedError
     try:
@@ -1070,18 +999,14 @@ def _get_attribute(
         raise
 
 
-def _default_dict(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _default_dict(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     factory = args[0] if args else None
     if len(args) <= 1 and not keywords and isinstance(factory, External) and factory.path in _TYPES:
         return defaultdict(_TYPES[factory.path])
     return _unread(run, External("collections.defaultdict"), args, keywords, node, scope)
 
 
-def _dumped(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: NameScope
-) -> Any:
+def _dumped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     plain = [as_plain(run, one) if not isinstance(one, ClassInstance) else one for one in args]
     if run.knows(*plain, *keywords.values()) and native_functions.is_modest("dumps", tuple(plain), keywords):
         ordered(run, *plain)
@@ -1092,17 +1017,13 @@ def _dumped(
     return Unknown("string", named(node), sure=True, like=plain[0] if plain else None)
 
 
-def _as_dict(
-    run: ProgramRun, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _as_dict(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, scope: NameScope) -> Any:
     if len(args) == 1 and isinstance(args[0], ClassInstance) and args[0].cls.kind in {"dataclass", "frozen"}:
         return as_plain(run, args[0])
     return _unread(run, External("dataclasses.asdict"), args, {}, node, scope)
 
 
-def _text(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: NameScope
-) -> Any:
+def _text(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     if len(args) == 1 and not keywords:
         if isinstance(args[0], ClassInstance):
             raise TouchedError
@@ -1112,9 +1033,7 @@ def _text(
     raise TouchedError
 
 
-def _partial(
-    _: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: NameScope
-) -> Any:
+def _partial(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
     return Partial(args[0], tuple(args[1:]), keywords) if args else Unknown()
 
 
@@ -1122,9 +1041,7 @@ def _wraps(_: ProgramRun, __: Sequence[Any], ___: Mapping[str, Any], ____: ast.A
     return Func(_IDENTITY, NameScope({}, ""), {})
 
 
-def _cache(
-    _: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: NameScope
-) -> Any:
+def _cache(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
     """Return a function that remembers, or its decorator."""
     if len(args) == 1 and isinstance(args[0], Func) and not keywords:
         return Cached(args[0])
@@ -1143,9 +1060,7 @@ _WRITTEN_ANEW = (
 _LONGEST_EXPRESSION = 2_000
 
 
-def _evaluated(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _evaluated(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     """Return what `eval` gives for a known text: it is read as the rest of the program is, and not run."""
     text = args[0] if args else None
     names = _names_for_eval(run, args[1:], scope)
@@ -1184,9 +1099,7 @@ def _names_for_eval(run: ProgramRun, given: Sequence[Any], scope: NameScope) -> 
     return NameScope(names if builtin is None else {**names, ONLY: True}, scope.module)
 
 
-def _reduced(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: NameScope
-) -> Any:
+def _reduced(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     if len(args) not in {_TWO, _TWO + 1} or keywords:
         raise TouchedError
     found = iterate(run, args[1])
@@ -1202,18 +1115,14 @@ def _reduced(
     return total
 
 
-def _multiplied(
-    run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: NameScope
-) -> Any:
+def _multiplied(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     if len(args) != _TWO or keywords:
         raise TouchedError
     return operate(run, ast.Mult, args[0], args[1], node, native_functions.BINARY)
 
 
 def _getter(form: str) -> Callable[..., Any]:
-    def getter(
-        run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], _: ast.AST, __: NameScope
-    ) -> Any:
+    def getter(run: ProgramRun, args: Args, keywords: Keywords, _: ast.AST, __: NameScope) -> Any:
         if (
             len(args) != 1
             or keywords
@@ -1228,9 +1137,7 @@ def _getter(form: str) -> Callable[..., Any]:
     return getter
 
 
-def _hashed(
-    run: ProgramRun, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     work = getattr(hashlib, path.rpartition(".")[2])
     if (
         len(args) > 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from simulator.environment.evidence.expression_evaluation import native
 from simulator.environment.evidence.program_run import ProgramRun
-from simulator.environment.evidence.unknown_values import Lazy, Match, CompiledPattern, TouchedError
+from simulator.environment.evidence.unknown_values import CompiledPattern, Lazy, Match, TouchedError
 
 _SECONDS = 0.05
 _LONGEST = 2_000

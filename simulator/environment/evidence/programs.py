@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
-from simulator.environment.evidence.program_run import CHANGED, REBOUND, StepBudget, RunPlan, ProgramRun
+from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.evidence.statement_execution import execute
 from simulator.environment.evidence.unknown_values import (
@@ -20,14 +20,14 @@ from simulator.environment.evidence.unknown_values import (
     Bound,
     Cached,
     Class,
+    ClassInstance,
     Context,
     Decorated,
+    DefaultFactory,
     Func,
     Lazy,
-    DefaultFactory,
-    Partial,
-    ClassInstance,
     NameScope,
+    Partial,
     Super,
     TooMuchError,
     Unknown,

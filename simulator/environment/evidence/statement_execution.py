@@ -30,7 +30,7 @@ from simulator.environment.evidence.expression_evaluation import (
     truth,
     truth_of,
 )
-from simulator.environment.evidence.program_run import TryBlock, ProgramRun, forget_name, named
+from simulator.environment.evidence.program_run import ProgramRun, TryBlock, forget_name, named
 from simulator.environment.evidence.pydantic_values import LIMITS
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
@@ -38,11 +38,11 @@ from simulator.environment.evidence.unknown_values import (
     NO_DEFAULT,
     Class,
     Decorated,
+    DefaultFactory,
     External,
     Func,
-    DefaultFactory,
-    ProgramException,
     NameScope,
+    ProgramException,
     TooMuchError,
     TouchedError,
     Unknown,

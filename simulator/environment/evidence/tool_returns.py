@@ -18,22 +18,22 @@ from simulator.environment.evidence.call_evaluation import call, call_function, 
 from simulator.environment.evidence.program_run import (
     CHANGED,
     REBOUND,
-    StepBudget,
-    RunPlan,
     ProgramRun,
+    RunPlan,
+    StepBudget,
     look_up,
 )
 from simulator.environment.evidence.programs import Heap, Program, UnreadableModuleError, find, load
-from simulator.environment.evidence.sketch import FunctionSource, EarlierCall, Hole, Outcome, CodeReading
+from simulator.environment.evidence.sketch import CodeReading, EarlierCall, FunctionSource, Hole, Outcome
 from simulator.environment.evidence.unknown_values import (
     Awaitable,
     Cached,
     Class,
+    ClassInstance,
     Context,
     Func,
-    ProgramException,
-    ClassInstance,
     NameScope,
+    ProgramException,
     ThawError,
     TooMuchError,
     TouchedError,

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulator.environment.evidence.program_run import ProgramRun
 from simulator.environment.evidence.sketch import Hole, Sketch
-from simulator.environment.evidence.unknown_values import MAPPINGS, Lazy, ClassInstance, Unknown
+from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown
 
 _DEEPEST = 30
 

@@ -29,8 +29,8 @@ from simulator.runtime.models.model_requests import (
 )
 from simulator.runtime.models.model_responses import (
     CUT_OFF,
-    ModelFailure,
     Heard,
+    ModelFailure,
     Tokens,
     failure_of,
     heard_from,

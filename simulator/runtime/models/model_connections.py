@@ -19,11 +19,11 @@ from simulator.environment.prompts.connection_prompts import (
 )
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.runtime.models.json_client import (
-    JsonAnswer,
-    Timeouts,
-    RequestProgress,
-    JsonQuestion,
     ClientHooks,
+    JsonAnswer,
+    JsonQuestion,
+    RequestProgress,
+    Timeouts,
     ask_for_json,
 )
 

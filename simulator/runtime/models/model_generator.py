@@ -12,17 +12,17 @@ from google.genai import types
 from simulator.environment.prompts.provider_schemas import answer_schema
 from simulator.environment.prompts.tool_prompt import AskedCall, prompt_for
 from simulator.runtime.models.json_client import (
-    JsonAnswer,
-    RequestAttempt,
-    Timeouts,
-    RequestProgress,
-    JsonQuestion,
     ClientHooks,
+    JsonAnswer,
+    JsonQuestion,
+    RequestAttempt,
+    RequestProgress,
+    Timeouts,
     ask_for_json,
 )
 from simulator.runtime.models.model_responses import Tokens
 
-__all__ = ["RequestAttempt", "Generation", "RequestProgress", "Tokens", "generate"]
+__all__ = ["Generation", "RequestAttempt", "RequestProgress", "Tokens", "generate"]
 
 
 class Generation(JsonAnswer):

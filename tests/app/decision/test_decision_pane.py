@@ -11,10 +11,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from app.decision.decision_commands import (
     AnswerCode,
     AnswerModel,
+    AnswerOpenCall,
     AnswerTool,
     AnswerTools,
     Confirm,
-    AnswerOpenCall,
     RunReal,
     SubmitQuery,
 )

@@ -20,8 +20,8 @@ from evalset.recorded.recording import (
 from evalset.recorded.tolerances import Ignore
 from evalset.replay.case_following import (
     AmbiguousError,
-    IncomingCall,
     CaseFollowed,
+    IncomingCall,
     InputQuestion,
     InputReply,
     SessionFollowed,

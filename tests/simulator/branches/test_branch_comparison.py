@@ -13,8 +13,8 @@ from simulator.base.json_values import same
 from simulator.branches import branch_comparison
 from simulator.branches.branch_comparison import (
     ComparedRow,
-    PresentValue,
     MissingValue,
+    PresentValue,
     compared,
     differing,
     shared_entries,

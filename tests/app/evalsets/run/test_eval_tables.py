@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.evalsets.run.eval_tables import call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
 from evalset.adk_runs.eval_results import (
-    CallMade,
     AdkCaseResult,
+    CallMade,
     MetricResult,
     RubricResult,
     RunResults,

@@ -15,7 +15,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.docstring_examples import shown_answer
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.evidence.sketch import FunctionSource, Hole, Module, Outcome, CodeReading
+from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Hole, Module, Outcome
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.environment.drafts.test_generator import schemas

@@ -9,12 +9,12 @@ import pytest
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.evidence.sketch import (
-    FunctionSource,
+    CodeReading,
     EarlierCall,
+    FunctionSource,
     Hole,
     Module,
     Outcome,
-    CodeReading,
 )
 from simulator.environment.evidence.tool_returns import read_returns
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.environment.evidence.sketch import FunctionSource, Module, CodeReading
+from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk.tool_code import code_of
 from tests.simulator.environment.evidence.running import stands_for

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.evidence import tool_returns
-from simulator.environment.evidence.sketch import FunctionSource, EarlierCall, Hole, Module, Outcome
+from simulator.environment.evidence.sketch import EarlierCall, FunctionSource, Hole, Module, Outcome
 from simulator.environment.evidence.tool_returns import read_returns
 
 DESK = Module(

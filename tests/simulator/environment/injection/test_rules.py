@@ -20,8 +20,8 @@ from simulator.environment.injection.rules import (
     ErrorEffect,
     InjectionRule,
     ResponseEffect,
-    Tally,
     RuleVerdict,
+    Tally,
     evaluate,
 )
 
