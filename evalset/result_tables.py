@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from evalset.adk_runs.eval_results import CaseResult as AdkCase
-from evalset.adk_runs.eval_results import MetricResult, RunResults
+from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults
 from evalset.doctor.model import Examination
 from evalset.editing.opened_set import CaseRow
 from evalset.verify.results import CaseResult, RunResult, Verification
@@ -113,7 +112,7 @@ def _run(run: RunResult) -> Row:
     return found
 
 
-def _metrics(case: AdkCase) -> Iterator[Row]:
+def _metrics(case: AdkCaseResult) -> Iterator[Row]:
     about: Row = {"eval_id": case.eval_id, "status": case.status, "problem": case.problem}
     if not case.metrics:
         yield about

@@ -33,7 +33,8 @@ SCREEN, SHARED = "app", frozenset({"screens", "session", "forms", "server", "liv
 COMMON = frozenset({"__init__", "__main__", "main", "errors", "model", "report", "files", "agent", "tools"})
 """Names that say what a module is of its folder, so that they mean the same in each: `agent` and `tools` are ADK's, of a demo."""
 _SHOWN = 10
-BEFORE = {"folder": 129, "circles": 3, "up": 2, "names": 72, "long": 6, "statements": 64_850}
+EXAMPLES = ".agents.demos."
+BEFORE = {"folder": 129, "circles": 3, "up": 2, "names": 72, "classes": 66, "long": 6, "statements": 64_850}
 """The same figures of the sources before they were laid out by feature and by layer."""
 
 
@@ -145,6 +146,16 @@ class House:
                 places[module.file.stem].append(name)
         return {stem: names for stem, names in sorted(places.items()) if len(names) > 1}
 
+    def classes_with_two_meanings(self) -> Mapping[str, list[str]]:
+        """The public names that several classes have, each with the modules; the example agents stand for themselves."""
+        places: defaultdict[str, list[str]] = defaultdict(list)
+        for name, module in self.modules.items():
+            if EXAMPLES not in name:
+                for node in module.tree.body:
+                    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                        places[node.name].append(name)
+        return {each: names for each, names in sorted(places.items()) if len(names) > 1}
+
     def long_functions(self) -> Iterator[tuple[str, int, bool]]:
         """The functions over 40 lines: where each is, how long, and whether it says why."""
         for module in self.modules.values():
@@ -225,6 +236,8 @@ def report(house: House) -> str:
         *_listed(f"{own} -> {other}" for own, other in house.features_importing_each_other()),
         f"names with two meanings: {len(house.names_with_two_meanings())}; before: {BEFORE['names']}",
         *_listed(f"{stem}: {', '.join(names)}" for stem, names in house.names_with_two_meanings().items()),
+        f"class names with two meanings: {len(house.classes_with_two_meanings())}; before: {BEFORE['classes']}",
+        *_listed(f"{each}: {', '.join(names)}" for each, names in house.classes_with_two_meanings().items()),
         f"functions over {MOST_LINES} lines: {len(long)}, of which {sum(not why for _, _, why in long)} say not why; before: {BEFORE['long']}",
         *_listed(f"{name}: {length} lines" for name, length, why in long if not why),
         f"statements: {house.statements}; before: {BEFORE['statements']}",

@@ -45,6 +45,11 @@ def test_a_name_means_one_thing(house: House) -> None:
     assert house.names_with_two_meanings() == {}
 
 
+def test_a_class_has_a_name_of_its_own(house: House) -> None:
+    """Who reads it in an import knows which one it is."""
+    assert house.classes_with_two_meanings() == {}
+
+
 def test_a_long_function_says_why(house: House) -> None:
     """Each stands for a list that would not be clearer in pieces."""
     assert [name for name, _, says_why in house.long_functions() if not says_why] == []

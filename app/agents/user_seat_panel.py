@@ -13,7 +13,7 @@ from app.forms.common_panel import place, problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import upload
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 from app.live.destinations import default_destination
 from app.session import page_state
 from app.session.commands import Command, SeatUser
@@ -40,7 +40,7 @@ def user_seat(scene: SessionContext) -> Command | None:
     seat = scene.view.user.seat
     st.caption("User messages come from")
     # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
-    choice = Kept(scene.drafts, "user", f"{seat.player} {seat.changes}")
+    choice = KeptInputs(scene.drafts, "user", f"{seat.player} {seat.changes}")
     chosen: UserPlayer = st.selectbox(
         "User",
         list(USER_PLAYERS),
@@ -51,7 +51,7 @@ def user_seat(scene: SessionContext) -> Command | None:
         st.caption(seat_words(seat))
     if chosen == "person":
         return _take_over(scene)
-    kept = Kept(scene.drafts, f"user {chosen}")
+    kept = KeptInputs(scene.drafts, f"user {chosen}")
     with st.container(border=True, gap="xsmall", key="user_seat_form"):
         match chosen:
             case "script":
@@ -69,7 +69,7 @@ def _take_over(scene: SessionContext) -> Command | None:
     return SeatUser(player="person") if taken else None
 
 
-def _ready(kept: Kept, scene: SessionContext) -> tuple[bool, bool]:
+def _ready(kept: KeptInputs, scene: SessionContext) -> tuple[bool, bool]:
     """Draw what all have in common; return whether messages are held, and whether it shall sit down."""
     hold = st.toggle(
         "Hold each message",
@@ -79,7 +79,7 @@ def _ready(kept: Kept, scene: SessionContext) -> tuple[bool, bool]:
     return hold, st.button(_SEAT, key="seat_user_sit", type="primary", icon=":material/record_voice_over:")
 
 
-def _script(kept: Kept, scene: SessionContext) -> Command | None:
+def _script(kept: KeptInputs, scene: SessionContext) -> Command | None:
     seat = scene.view.user.seat
     text = st.text_area(
         "Messages",
@@ -97,7 +97,7 @@ def _script(kept: Kept, scene: SessionContext) -> Command | None:
         return None
 
 
-def _recording(kept: Kept, scene: SessionContext) -> Command | None:
+def _recording(kept: KeptInputs, scene: SessionContext) -> Command | None:
     st.caption("User messages of an eval case")
     upload(kept, "set", "Eval set", ["json"])
     text = st.text_area("Eval set (JSON)", key=kept.widget("set", ""), height=100)
@@ -120,7 +120,7 @@ def _recording(kept: Kept, scene: SessionContext) -> Command | None:
     return SeatUser(player="recording", script=turns[case], hold=hold) if sit and case in turns else None
 
 
-def _scenario(kept: Kept, scene: SessionContext) -> Command | None:
+def _scenario(kept: KeptInputs, scene: SessionContext) -> Command | None:
     seat = scene.view.user.seat
     begins = form_of(seat.scenario or {}, seat.config)
     loaded_scenarios(kept)
@@ -142,7 +142,7 @@ def _scenario(kept: Kept, scene: SessionContext) -> Command | None:
         return None
 
 
-def _add_to_set(kept: Kept, scene: SessionContext) -> str:
+def _add_to_set(kept: KeptInputs, scene: SessionContext) -> str:
     """Draw the way into an eval set; return its path where it was clicked."""
     path = st.text_input(
         "Eval set for the scenario case",
@@ -169,7 +169,7 @@ def _add_to_set(kept: Kept, scene: SessionContext) -> str:
 _PROMPTS = ("starting_prompt", "conversation_plan", "persona", "own_persona")
 
 
-def loaded_scenarios(kept: Kept) -> None:
+def loaded_scenarios(kept: KeptInputs) -> None:
     """Draw the way to load a scenario file; a click on one of its scenarios fills the form in."""
     with st.expander("Load scenario file", type="compact", key="scenario_load"):
         upload(kept, "file", "Scenario file", ["json"])
@@ -191,13 +191,13 @@ def loaded_scenarios(kept: Kept) -> None:
             )
 
 
-def _fill(kept: Kept, scenario: JsonObject) -> None:
+def _fill(kept: KeptInputs, scenario: JsonObject) -> None:
     form = form_of(scenario, {})
     for name in _PROMPTS:
         kept.put(name, getattr(form, name))
 
 
-def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
+def scenario_form(kept: KeptInputs, begins: ScenarioForm) -> ScenarioForm:
     """Draw the form; return what stands in it. `begins` is what it holds before anything was typed."""
     prompt = st.text_area(
         "Starting prompt",
@@ -226,7 +226,7 @@ def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
         )
 
 
-def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
+def _model(kept: KeptInputs, begins: ScenarioForm) -> tuple[str, int]:
     model = st.text_input(
         "User model",
         key=kept.widget("model", begins.model),
@@ -250,7 +250,7 @@ def _say_unreachable(model: str) -> None:
         st.text(literal(reason))
 
 
-def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:
+def _more(kept: KeptInputs, begins: ScenarioForm) -> dict[str, Any]:
     """Draw what most scenarios leave to ADK; return it by the form's fields."""
     configuration = st.text_area(
         "Model configuration (JSON object)",
@@ -275,7 +275,7 @@ def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:
     }
 
 
-def _persona(kept: Kept, begins: ScenarioForm) -> tuple[str, str]:
+def _persona(kept: KeptInputs, begins: ScenarioForm) -> tuple[str, str]:
     # Importing ADK's evaluation takes a second: not before a scenario is written.
     known: dict[str, str] = importlib.import_module("simulator.runtime.adk.user_simulator").personas()
     names = {NO_PERSONA: "None", **{each: each for each in known}, OWN_PERSONA: "Custom (JSON)"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.branches.branch_labels import brief, ending, step_before, steps
 from app.forms.dot_graph import LIGHT, Palette, quoted
-from simulator.branches.branch_tree import Tree, TreeEdge, TreeNode
+from simulator.branches.branch_tree import BranchTree, TreeEdge, TreeNode
 from simulator.journal import ROOT, Journal
 
 MOST_TIPS = 30
@@ -13,7 +13,7 @@ MOST_TIPS = 30
 _FONT = 'fontname="Helvetica,Arial,sans-serif"'
 
 
-def newest_of(tree: Tree, most: int = MOST_TIPS) -> tuple[Tree, int]:
+def newest_of(tree: BranchTree, most: int = MOST_TIPS) -> tuple[BranchTree, int]:
     """Keep the newest branches and where the session is, with the ways that lead there; return how many were left out."""
     tips = sorted((node.fact for node in tree.nodes if node.branch is not None), reverse=True)
     above = {edge.end: edge.start for edge in tree.edges}
@@ -23,14 +23,14 @@ def newest_of(tree: Tree, most: int = MOST_TIPS) -> tuple[Tree, int]:
         while place not in kept:
             kept.add(place)
             place = above[place]
-    drawn = Tree(
+    drawn = BranchTree(
         nodes=tuple(node for node in tree.nodes if node.fact in kept),
         edges=tuple(edge for edge in tree.edges if edge.end in kept),
     )
     return drawn, sum(tip not in kept for tip in tips)
 
 
-def tree_dot(tree: Tree, journal: Journal, palette: Palette = LIGHT) -> str:
+def tree_dot(tree: BranchTree, journal: Journal, palette: Palette = LIGHT) -> str:
     """Write a tree in the DOT language, from left to right: the way to where the session is stands out."""
     return "\n".join(
         (

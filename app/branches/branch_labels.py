@@ -11,7 +11,7 @@ from app.forms.typed_json import show_json
 from app.session.provenance_labels import as_value
 from app.session.step_labels import step_words, text_said
 from app.session.timeline_view import arguments_line
-from simulator.branches.branch_comparison import Held, Side, differing
+from simulator.branches.branch_comparison import PresentValue, Side, differing
 from simulator.branches.branch_tree import BY_ITSELF, Branch
 from simulator.facts import (
     AgentSelected,
@@ -127,7 +127,7 @@ def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
 
 def held(side: Side) -> str:
     """Write what one side of a comparison has at a place, in one line."""
-    return show_json(side.value) if isinstance(side, Held) else "missing"
+    return show_json(side.value) if isinstance(side, PresentValue) else "missing"
 
 
 def _short(name: str, said: str) -> str:

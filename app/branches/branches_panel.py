@@ -25,7 +25,7 @@ from app.session.session_summary import is_underway, status
 from app.session.timeline_view import blocks, step, tool_names
 from simulator.branches.branch_comparison import (
     ComparedRow,
-    Missing,
+    MissingValue,
     PlaceDiffers,
     Side,
     compared,
@@ -328,7 +328,7 @@ def _of_two_sorts(row: ComparedRow) -> bool:
 
 
 def _is_missing(place: PlaceDiffers, side: Literal["left", "right"]) -> bool:
-    return isinstance(getattr(place, side), Missing)
+    return isinstance(getattr(place, side), MissingValue)
 
 
 def _value(side: Side) -> str:

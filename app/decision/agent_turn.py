@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from app.forms.typed_json import JsonTextError, parse_json, write_json
-from app.forms.widget_store import DraftStore, Kept
+from app.forms.typed_json import TypedJsonError, parse_json, write_json
+from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
@@ -29,7 +29,7 @@ class TurnInputs:
         request: The turn that is asked for.
     """
 
-    def __init__(self, kept: Kept, request: ModelRequest) -> None:
+    def __init__(self, kept: KeptInputs, request: ModelRequest) -> None:
         self.kept = kept
         self.request = request
 
@@ -143,7 +143,7 @@ class TurnInputs:
                 return call.get("args")
         try:
             return parse_json(_text_of(self.proposed))
-        except JsonTextError:
+        except TypedJsonError:
             return None
 
     def _kind_of(self, parts: Sequence[JsonObject]) -> Kind:
@@ -182,7 +182,7 @@ def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
     """Return the inputs of one turn out of the session's drafts."""
     shown = canonical([dict(content) for content in request.contents])
     proposal = canonical([dict(response) for response in request.proposal or ()])
-    return TurnInputs(Kept(drafts, request.key, request.agent, shown, proposal), request)
+    return TurnInputs(KeptInputs(drafts, request.key, request.agent, shown, proposal), request)
 
 
 def _name_of(part: JsonObject) -> str:

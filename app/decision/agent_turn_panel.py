@@ -24,7 +24,7 @@ from app.decision.request_panel import (
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
-from app.forms.typed_json import JsonTextError, parse_json, show_json, write_json
+from app.forms.typed_json import TypedJsonError, parse_json, show_json, write_json
 from app.forms.widget_store import slug
 from app.session.commands import Command
 from simulator.base.json_values import JsonObject
@@ -314,7 +314,7 @@ def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
     )
     try:
         return tuple(_objects(parse_json(text)))
-    except JsonTextError as error:
+    except TypedJsonError as error:
         not_ready(f"The parts are not valid JSON. {error}")
     except TypeError as error:
         not_ready(str(error))

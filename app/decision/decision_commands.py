@@ -137,7 +137,7 @@ class Confirm(Command):
         simulation.confirm(self.call_id, self.confirmed, self.payload, wait=AT_ONCE)
 
 
-class Reply(Command):
+class AnswerOpenCall(Command):
     """Answer another call that was left open."""
 
     call_id: str

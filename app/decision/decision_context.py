@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import Contradiction
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
@@ -27,7 +27,7 @@ class Surroundings(NamedTuple):
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
-    recorded: tuple[RecordedCall, ...] = ()
+    recorded: tuple[ObservedCall, ...] = ()
     seats: Seats = Seats()
     rules: tuple[InjectionRule, ...] = ()
     environment: SimulatedEnvironment | None = None

@@ -13,11 +13,11 @@ from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.decision_commands import (
     AnswerCode,
+    AnswerOpenCall,
     AnswerTool,
     AnswerTools,
     Confirm,
     GoOn,
-    Reply,
     RunReal,
     SubmitQuery,
 )
@@ -43,7 +43,7 @@ from app.forms.common_panel import pane, place, reports
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import write_json
-from app.forms.widget_store import DraftStore, Kept
+from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.commands import Command
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
@@ -104,11 +104,11 @@ def _draw(
                 choice(turn.kept, "view", "What to show", VIEWS)
             return model_decision(turn, around)
         case CodeRequest():
-            return code_decision(Kept(drafts, thing.key, thing.code), thing)
+            return code_decision(KeptInputs(drafts, thing.key, thing.code), thing)
         case OpenCall():
-            return open_call(Kept(drafts, f"open {thing.call_id}"), thing)
+            return open_call(KeptInputs(drafts, f"open {thing.call_id}"), thing)
         case None:
-            again = Kept(drafts, "again", str(len(view.session.turns)))
+            again = KeptInputs(drafts, "again", str(len(view.session.turns)))
             return another_query(again, view.session)
         case _:
             assert_never(thing)
@@ -179,7 +179,7 @@ _MANY_LINES = 11
 _WARNING = "The code runs in the agent's code executor, with all its side effects."
 
 
-def code_decision(kept: Kept, request: CodeRequest) -> Command | None:
+def code_decision(kept: KeptInputs, request: CodeRequest) -> Command | None:
     """Draw the code; return what it is said to print."""
     heading(request.agent, ("runs code", ":material/code:", "gray"))
     if request.may_have_run:
@@ -199,12 +199,12 @@ def code_decision(kept: Kept, request: CodeRequest) -> Command | None:
 # Where the user answers what a turn left open: a confirmation, a late result, a question of the agent.
 
 
-def open_call(kept: Kept, call: OpenCall) -> Confirm | Reply | None:
+def open_call(kept: KeptInputs, call: OpenCall) -> Confirm | AnswerOpenCall | None:
     """Draw one open call; return the user's answer to it."""
     return _confirmation(kept, call) if call.is_confirmation else _late(kept, call)
 
 
-def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
+def _confirmation(kept: KeptInputs, call: OpenCall) -> Confirm | None:
     original = _object(call.arguments, "originalFunctionCall")
     asked = _object(call.arguments, "toolConfirmation")
     heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
@@ -220,7 +220,7 @@ def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
     return None
 
 
-def _payload(kept: Kept, wanted: JsonValue) -> tuple[JsonValue, bool]:
+def _payload(kept: KeptInputs, wanted: JsonValue) -> tuple[JsonValue, bool]:
     """Draw the editor for what the tool wants to know beside yes or no, if it does."""
     if wanted is None:
         return None, True
@@ -228,7 +228,7 @@ def _payload(kept: Kept, wanted: JsonValue) -> tuple[JsonValue, bool]:
     return json_of(text, "The payload")
 
 
-def _late(kept: Kept, call: OpenCall) -> Reply | None:
+def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
     badge = ("answered once", "", "gray") if call.answered else ("waiting for its result", "", "orange")
     heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
     schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
@@ -244,13 +244,13 @@ def _late(kept: Kept, call: OpenCall) -> Reply | None:
     with place():
         value, ready = json_of(text, "The result")
     clicked = accept(kept, "Send result")
-    return Reply(call_id=call.call_id, response=value) if clicked and ready else None
+    return AnswerOpenCall(call_id=call.call_id, response=value) if clicked and ready else None
 
 
 _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
 
 
-def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None:
+def _by_form(kept: KeptInputs, call: OpenCall, schema: dict[str, Any]) -> AnswerOpenCall | None:
     tried = was_clicked(kept, "accept")
     result = schema_form(kept, "answer", schema, tried=tried)
     with place():
@@ -258,10 +258,14 @@ def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None
         if tried and result.problems:
             not_ready("The reply is incomplete.")
     clicked = accept(kept, "Send reply")
-    return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
+    return (
+        AnswerOpenCall(call_id=call.call_id, response=result.value)
+        if clicked and not result.problems
+        else None
+    )
 
 
-def another_query(kept: Kept, session: SimulationSession) -> SubmitQuery | None:
+def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery | None:
     """Draw the way to ask something while calls are open."""
     final = session.history[-1] if session.history else None
     if session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):

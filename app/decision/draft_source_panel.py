@@ -14,8 +14,8 @@ from app.decision.ready_answers_panel import difference_lines
 from app.decision.request_panel import misfit_list, not_ready
 from app.decision.tool_answer import ToolInputs
 from app.forms.safe_labels import literal, safe_label
-from app.forms.typed_json import JsonTextError
-from app.forms.widget_store import Kept
+from app.forms.typed_json import TypedJsonError
+from app.forms.widget_store import KeptInputs
 from app.live.player_names import NO_MODEL
 from app.session.commands import ChangeSettings
 from simulator.environment.drafts.blanks import Blank, is_guess
@@ -194,7 +194,7 @@ def _places(blanks: Sequence[Blank], icon: str, color: Literal["orange", "gray"]
         st.caption(f"and {len(blanks) - _MOST_BLANKS} more", width="content")
 
 
-def _open_or_close(kept: Kept) -> None:
+def _open_or_close(kept: KeptInputs) -> None:
     kept.put(_OPEN, value=not kept.value(_OPEN, initial=False))
 
 
@@ -231,7 +231,7 @@ def _paste(inputs: ToolInputs, settings: EnvironmentSettings) -> ChangeSettings 
         return None
     try:
         example = read_example(text or "", request.response_schema)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         not_ready(f"The example is not valid JSON. {error}")
         return None
     if example.misfits:

@@ -18,7 +18,7 @@ from app.decision.tool_answer import (
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 from app.session.page_fragments import fragment
 from simulator.facts import Failed, Raised, RaisedError, Returned
 
@@ -122,7 +122,7 @@ def error_inputs(inputs: ToolInputs) -> None:
     _live_preview(inputs)
 
 
-def _preset(kept: Kept, code: str, message: str) -> None:
+def _preset(kept: KeptInputs, code: str, message: str) -> None:
     kept.put("error_code", code)
     kept.put("error_message", message)
 

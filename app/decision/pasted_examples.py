@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from app.forms.typed_json import JsonTextError, parse_json
+from app.forms.typed_json import TypedJsonError, parse_json
 from app.session.commands import ChangeSettings, with_tool
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
@@ -36,7 +36,7 @@ def read_example(text: str, schema: JsonObject | None) -> Example:
     """
     try:
         value = parse_json(text)
-    except JsonTextError:
+    except TypedJsonError:
         if not text.strip() or text.lstrip()[0] in '{["':
             raise
         value = text.strip()

@@ -14,9 +14,9 @@ from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.schema_form_widgets import schema_form
-from app.forms.typed_json import JsonTextError, parse_object, show_json
-from app.forms.widget_store import Kept
-from app.live.unsent_texts import Drafts
+from app.forms.typed_json import TypedJsonError, parse_object, show_json
+from app.forms.widget_store import KeptInputs
+from app.live.unsent_texts import UnsentTexts
 from app.session.commands import SeatUser
 from app.session.step_labels import text_said
 from app.session.user_form import text_of
@@ -36,7 +36,7 @@ FORMS_BY_SCHEMA = ("Form", *FORMS)
 
 
 def query(
-    view: SimulationView, drafts: Drafts, schema: JsonObject | None, failed: FailedStep | None = None
+    view: SimulationView, drafts: UnsentTexts, schema: JsonObject | None, failed: FailedStep | None = None
 ) -> Asked | None:
     """Draw the pane; return the query that was sent.
 
@@ -63,7 +63,7 @@ def query(
             _before(view)
             asked: Asked | None = _yourself(failed) or complete(view)
             asked = held_message(view) or asked
-        kept = Kept(drafts, "query", str(len(view.session.turns)))
+        kept = KeptInputs(drafts, "query", str(len(view.session.turns)))
         if schema is not None:
             _expected(schema)
             if chosen == "Form":
@@ -74,16 +74,16 @@ def query(
         return _json(kept) or asked
 
 
-def _typed_for_the_turn_before(view: SimulationView, drafts: Drafts) -> str:
+def _typed_for_the_turn_before(view: SimulationView, drafts: UnsentTexts) -> str:
     """Return what was typed here while somebody else was faster: in another tab, or a script."""
     turns = view.session.turns
     if not turns:
         return ""
-    typed = str(Kept(drafts, "query", str(len(turns) - 1)).value("query_text") or "")
+    typed = str(KeptInputs(drafts, "query", str(len(turns) - 1)).value("query_text") or "")
     return "" if typed == text_of(turns[-1].message) else typed
 
 
-def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | None:
+def _held(view: SimulationView, drafts: UnsentTexts, held: JsonObject) -> Asked | None:
     """Draw a message that waits for a person, in an editor of its own."""
     text = text_of(held)
     pane_head("Message", ("Held message",), "query_held")
@@ -93,7 +93,7 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
             asked: Asked | None = complete(view)
             asked = held_message(view) or asked
         about = str(len(view.session.turns)), canonical(held)
-        kept = Kept(drafts, "held", *about)
+        kept = KeptInputs(drafts, "held", *about)
         another = bool(kept.value("another", initial=False))
         st.button(
             "Back to held message" if another else "Write another",
@@ -102,7 +102,7 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
             on_click=lambda: kept.put("another", not another),
         )
         if another:
-            return _text(Kept(drafts, "another", *about), "", is_first=False) or asked
+            return _text(KeptInputs(drafts, "another", *about), "", is_first=False) or asked
         sent = _json(kept, held) if text is None else _text(kept, text, is_first=True, of_held=True)
     return sent.model_copy(update={"of_held": True}) if sent is not None else asked
 
@@ -156,7 +156,7 @@ def _expected(schema: JsonObject) -> None:
     body.code(show_json(schema), language="json", wrap_lines=True)
 
 
-def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
+def _form(kept: KeptInputs, schema: JsonObject) -> SubmitQuery | None:
     tried = bool(st.session_state.get("query_send"))
     result = schema_form(kept, "query_form", schema, tried=tried)
     with place():
@@ -168,7 +168,7 @@ def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
 
 
-def _text(kept: Kept, before: str, *, is_first: bool, of_held: bool = False) -> SubmitQuery | None:
+def _text(kept: KeptInputs, before: str, *, is_first: bool, of_held: bool = False) -> SubmitQuery | None:
     text = st.text_area(
         "User message" if of_held else "Message" if is_first else "Next message",
         key=kept.widget("query_text", before),
@@ -184,7 +184,7 @@ def _text(kept: Kept, before: str, *, is_first: bool, of_held: bool = False) -> 
     return SubmitQuery(message=text or "")
 
 
-def _json(kept: Kept, held: JsonObject | None = None) -> SubmitQuery | None:
+def _json(kept: KeptInputs, held: JsonObject | None = None) -> SubmitQuery | None:
     st.caption("A full message as google-genai `Content`, for files or several parts")
     text = st.text_area(
         "Message (JSON)",
@@ -196,7 +196,7 @@ def _json(kept: Kept, held: JsonObject | None = None) -> SubmitQuery | None:
         return None
     try:
         return SubmitQuery(message=parse_object(text or ""))
-    except JsonTextError as error:
+    except TypedJsonError as error:
         problem("The message was not sent.", str(error))
         return None
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.forms.common_panel import badge
 from app.forms.safe_labels import literal, safe_label
-from app.forms.widget_store import DraftStore, Kept
+from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.timeline_view import provenance_badge
 from simulator.base.frozen_value import Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
@@ -31,7 +31,7 @@ Thing: TypeAlias = Request | OpenCall | None
 """What waits; None stands for the next query, which the user may ask in place of an answer."""
 
 
-class Waiting(Value):
+class QueueEntry(Value):
     """One thing that waits. `words` tell calls of one tool apart, and may come from outside."""
 
     key: str
@@ -39,7 +39,7 @@ class Waiting(Value):
     thing: Thing = None
 
 
-def waiting(view: SimulationView) -> tuple[Waiting, ...]:
+def waiting(view: SimulationView) -> tuple[QueueEntry, ...]:
     """Return all that waits, oldest first.
 
     What a turn left open waits once the turn has ended, and the next query with it; a call that was answered once
@@ -47,15 +47,15 @@ def waiting(view: SimulationView) -> tuple[Waiting, ...]:
     """
     if view.pending or view.session.is_running or view.busy:
         return tuple(
-            Waiting(key=request.key, words=_words(request), thing=request) for request in view.pending
+            QueueEntry(key=request.key, words=_words(request), thing=request) for request in view.pending
         )
     calls = [
-        Waiting(key=f"open {call.call_id}", words=_open_words(call), thing=call)
+        QueueEntry(key=f"open {call.call_id}", words=_open_words(call), thing=call)
         for call in sorted(view.session.open_calls, key=lambda call: call.answered)
     ]
     unanswered = sum(not call.answered for call in view.session.open_calls)
     query = (
-        [Waiting(key="query", words="Send another message" if unanswered else "Next message")]
+        [QueueEntry(key="query", words="Send another message" if unanswered else "Next message")]
         if calls
         else []
     )
@@ -65,13 +65,13 @@ def waiting(view: SimulationView) -> tuple[Waiting, ...]:
 class Queue:
     """The line, and the place in it that is on the screen; a choice survives until the chosen thing is gone."""
 
-    def __init__(self, drafts: DraftStore, line: Sequence[Waiting]) -> None:
-        self._kept = Kept(drafts, "queue")
+    def __init__(self, drafts: DraftStore, line: Sequence[QueueEntry]) -> None:
+        self._kept = KeptInputs(drafts, "queue")
         self._line = {each.key: each for each in line}
         self._numbers = numbers(line)
 
     @property
-    def chosen(self) -> Waiting:
+    def chosen(self) -> QueueEntry:
         """What is on the screen."""
         return self._line.get(self._kept.value("waiting"), next(iter(self._line.values())))
 
@@ -112,7 +112,7 @@ class Queue:
         return f"{list(self._line).index(key) + 1}. {literal(words[:_LONGEST])}{same}"
 
 
-def numbers(line: Iterable[Waiting]) -> Mapping[str, int]:
+def numbers(line: Iterable[QueueEntry]) -> Mapping[str, int]:
     """Count through the things that a reader could not tell apart, each kind from 1, by key; all others go without."""
     shown = {each.key: safe_label(each.words, _LONGEST) for each in line}
     how_often = Counter(shown.values())

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
 from app.forms.safe_labels import literal, safe_label
-from app.forms.typed_json import JsonTextError, parse_json, show_json
-from app.forms.widget_store import Kept
+from app.forms.typed_json import TypedJsonError, parse_json, show_json
+from app.forms.widget_store import KeptInputs
 from simulator.environment.schema.schema_checks import Problem
 
 SEND_KEYS = "Mod+Enter"
@@ -38,7 +38,7 @@ def decision_head() -> DeltaGenerator:
 
 
 def choice(
-    kept: Kept,
+    kept: KeptInputs,
     name: str,
     label: str,
     options: Sequence[Option],
@@ -86,7 +86,7 @@ def details(title: str, text: str) -> None:
 
 
 def editor(
-    kept: Kept,
+    kept: KeptInputs,
     name: str,
     label: str,
     initial: str = "",
@@ -122,7 +122,7 @@ def json_of(text: str, what: str) -> tuple[JsonValue, bool]:
     """
     try:
         return parse_json(text), True
-    except JsonTextError as error:
+    except TypedJsonError as error:
         not_ready(f"{what} is not valid JSON. {error}")
         return None, False
 
@@ -145,12 +145,12 @@ def misfit_list(misfits: Sequence[Problem]) -> None:
             st.caption(f"and {len(misfits) - _SHOWN_MISFITS} more")
 
 
-def was_clicked(kept: Kept, name: str) -> bool:
+def was_clicked(kept: KeptInputs, name: str) -> bool:
     """Tell before a button is drawn whether it was clicked."""
     return bool(st.session_state.get(kept.key(name)))
 
 
-def accept(kept: Kept, label: str = "Accept", name: str = "accept", *, shortcut: bool = True) -> bool:
+def accept(kept: KeptInputs, label: str = "Accept", name: str = "accept", *, shortcut: bool = True) -> bool:
     """Draw the one button that sends, also by Ctrl or Cmd with Enter.
 
     Args:
@@ -169,7 +169,7 @@ def accept(kept: Kept, label: str = "Accept", name: str = "accept", *, shortcut:
     )
 
 
-def run_for_real(kept: Kept, what: str, warning: str) -> bool:
+def run_for_real(kept: KeptInputs, what: str, warning: str) -> bool:
     """Draw the way to let the real thing answer, behind a second click; True when it was asked for."""
     with st.popover(f"Run real {what}", icon=":material/bolt:", key=kept.key("real_menu")):
         st.caption(warning)

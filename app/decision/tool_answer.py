@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, assert_never
 from pydantic import JsonValue
 
 from app.forms.schema_form_widgets import SchemaForm
-from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
-from app.forms.widget_store import DraftStore, Kept
+from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
+from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
@@ -43,7 +43,7 @@ class ToolInputs:
         request: The call.
     """
 
-    def __init__(self, kept: Kept, request: ToolRequest) -> None:
+    def __init__(self, kept: KeptInputs, request: ToolRequest) -> None:
         self.kept = kept
         self.request = request
         text = None if request.draft is None else write_json(request.draft)
@@ -158,7 +158,7 @@ class ToolInputs:
         """
         try:
             return parse_object(self.kept.value("state_delta", "") or "")
-        except JsonTextError as error:
+        except TypedJsonError as error:
             raise NotReadyError(f"The state changes are not valid JSON. {error}") from error
 
     def misfits(self) -> tuple[Problem, ...]:
@@ -195,7 +195,7 @@ class ToolInputs:
             raise NotReadyError("The form is incomplete. See the marked fields.")
         try:
             return parse_json(self.text)
-        except JsonTextError as error:
+        except TypedJsonError as error:
             raise NotReadyError(f"The response is not valid JSON. {error}") from error
 
     def _failed(self) -> Outcome:
@@ -268,4 +268,6 @@ def _shape_of(request: ToolRequest) -> JsonObject | None:
 
 def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:
     """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
-    return ToolInputs(Kept(drafts, request.key, request.tool_name, canonical(request.arguments)), request)
+    return ToolInputs(
+        KeptInputs(drafts, request.key, request.tool_name, canonical(request.arguments)), request
+    )

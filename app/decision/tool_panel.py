@@ -32,7 +32,7 @@ from app.decision.tool_answer import NotReadyError, ToolInputs
 from app.forms.common_panel import block, place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 from app.live.player_names import PLAYERS, lacks
 from app.session.commands import ChangeSeat, Command
 from app.session.past_calls import unanswered
@@ -191,7 +191,7 @@ def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
     return clicked, real
 
 
-def _reset(kept: Kept) -> None:
+def _reset(kept: KeptInputs) -> None:
     kept.forget()
 
 
@@ -208,7 +208,7 @@ def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerTool | None:
 _NAME = 28
 
 
-def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat | None:
+def from_now_on(kept: KeptInputs, tool_name: str, around: Surroundings) -> ChangeSeat | None:
     """Draw the choice, its body only while it is open; return the change of seats. This call moves along, too."""
     now = around.seats.of_tool(tool_name)
     body = st.popover(
@@ -223,7 +223,7 @@ def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat 
         return _players(kept, tool_name, now, around)
 
 
-def _players(kept: Kept, tool_name: str, now: ToolPlayer, around: Surroundings) -> ChangeSeat | None:
+def _players(kept: KeptInputs, tool_name: str, now: ToolPlayer, around: Surroundings) -> ChangeSeat | None:
     chosen: ChangeSeat | None = None
     st.caption(f"Calls to {safe_label(tool_name, _NAME)}, including this one, are answered by")
     for player, words in PLAYERS.items():
@@ -249,7 +249,7 @@ _MOST = 5
 
 
 def contradictions(
-    kept: Kept, found: Sequence[Contradiction], history: Sequence[HistoryEntry], *, is_held: bool
+    kept: KeptInputs, found: Sequence[Contradiction], history: Sequence[HistoryEntry], *, is_held: bool
 ) -> bool:
     """Draw the contradictions; True where the answer shall be given all the same.
 
@@ -278,7 +278,7 @@ def contradictions(
     return insists
 
 
-def _earlier(kept: Kept, number: int, found: Contradiction, history: Sequence[HistoryEntry]) -> None:
+def _earlier(kept: KeptInputs, number: int, found: Contradiction, history: Sequence[HistoryEntry]) -> None:
     """Show the earlier step itself; one that is no answer of a tool is only named in the sentence."""
     earlier = found.earlier
     steps = [entry for entry in history if earlier is not None and entry.fact == earlier.fact]

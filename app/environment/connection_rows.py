@@ -13,9 +13,9 @@ from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
-    Place,
     Produced,
     Source,
+    ToolField,
     ToolRole,
     ToolShape,
 )
@@ -219,7 +219,7 @@ def _removed(edits: ConnectionEdits, row: ConnectionRow) -> ConnectionEdits:
                 f"{row.tool}: the row of the tool itself cannot be deleted; change its use instead"
             )
         return _without(edits, row)
-    left, place = _without(edits, row), Place(tool_name=row.tool, path=row.place)
+    left, place = _without(edits, row), ToolField(tool_name=row.tool, path=row.place)
     if row.part == "parameter":
         return left.model_copy(update={"no_uses": (*left.no_uses, place)})
     return left.model_copy(update={"no_produces": (*left.no_produces, place)})

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from pydantic import ValidationError
 
 from app.environment.schema_rows import SchemaRow, SchemaRowsError, rows_of_schema, schema_of_rows
-from app.forms.typed_json import JsonTextError, parse_object, write_json
+from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
@@ -23,7 +23,7 @@ class DeclaredFormError(ValueError):
     """A field of the form cannot be read; the text begins with the field's name."""
 
 
-class SchemaForm(Value):
+class TypedSchema(Value):
     """A schema as it was typed: as rows, or as JSON text."""
 
     style: Style = "Fields"
@@ -36,8 +36,8 @@ class DeclaredForm(Value):
 
     name: str = ""
     description: str = ""
-    parameters: SchemaForm = SchemaForm()
-    output: SchemaForm = SchemaForm()
+    parameters: TypedSchema = TypedSchema()
+    output: TypedSchema = TypedSchema()
 
 
 def read_declared(form: DeclaredForm, taken: Iterable[str] = ()) -> DeclaredTool:
@@ -68,7 +68,7 @@ def read_declared(form: DeclaredForm, taken: Iterable[str] = ()) -> DeclaredTool
         raise DeclaredFormError(_words(error)) from error
 
 
-def read_schema(form: SchemaForm, field: str) -> JsonObject | None:
+def read_schema(form: TypedSchema, field: str) -> JsonObject | None:
     """Read a schema as it was typed; None where nothing was.
 
     Raises:
@@ -83,7 +83,7 @@ def read_schema(form: SchemaForm, field: str) -> JsonObject | None:
         return None
     try:
         return parse_object(form.text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise DeclaredFormError(f"{field}: {error}") from error
 
 
@@ -92,17 +92,17 @@ def form_of_tool(tool: DeclaredTool) -> DeclaredForm:
     return DeclaredForm(
         name=tool.name,
         description=tool.description,
-        parameters=SchemaForm() if tool.parameters == _NO_PARAMETERS else form_of_schema(tool.parameters),
-        output=SchemaForm() if tool.output_schema is None else form_of_schema(tool.output_schema),
+        parameters=TypedSchema() if tool.parameters == _NO_PARAMETERS else form_of_schema(tool.parameters),
+        output=TypedSchema() if tool.output_schema is None else form_of_schema(tool.output_schema),
     )
 
 
-def form_of_schema(schema: JsonObject) -> SchemaForm:
+def form_of_schema(schema: JsonObject) -> TypedSchema:
     """Return a schema as rows where they can say it all, else as JSON text."""
     rows = rows_of_schema(schema)
     if not rows:
-        return SchemaForm(style="JSON schema", text=write_json(schema))
-    return SchemaForm(rows=rows, text=write_json(schema))
+        return TypedSchema(style="JSON schema", text=write_json(schema))
+    return TypedSchema(rows=rows, text=write_json(schema))
 
 
 def parameters_line(tool: DeclaredTool) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing_extensions import override
 
-from app.environment.world_edits import Rename
+from app.environment.world_edits import ThingRename
 from app.live.simulation_protocol import LiveSimulation
 from app.session.commands import Command
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 
 
@@ -16,7 +16,7 @@ class EditWorld(Command):
     """Change things of the world, then give some of them other ids."""
 
     changes: tuple[EntityChange, ...] = ()
-    renames: tuple[Rename, ...] = ()
+    renames: tuple[ThingRename, ...] = ()
 
     @override
     def carry_out(self, simulation: LiveSimulation) -> None:
@@ -51,7 +51,7 @@ class GiveRecording(Command):
     """Give recorded calls to answer from; none take the recording of that name away."""
 
     name: str
-    calls: tuple[RecordedCall, ...]
+    calls: tuple[ObservedCall, ...]
 
     @override
     def carry_out(self, simulation: LiveSimulation) -> None:

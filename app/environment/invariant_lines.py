@@ -10,7 +10,7 @@ from app.environment.world_rows import column_kind
 from simulator.environment.conventions.entity_kinds import id_kind
 
 if TYPE_CHECKING:
-    from simulator.environment.world.invariants import Standing
+    from simulator.environment.world.invariants import InvariantStatus
     from simulator.runtime.knowledge.world_view import WorldTable
 
 MOST_EXAMPLES = 6
@@ -20,7 +20,7 @@ _ALWAYS = ("stock >= 0", "order.customer_id in customers", "order.status in ['op
 """What an invariant looks like, where nothing is known yet."""
 
 
-class Verdict(NamedTuple):
+class InvariantVerdict(NamedTuple):
     """How a line stands: `state` in one word, `said` in a sentence, `broken` a sentence for each thing."""
 
     state: Literal["holds", "broken", "unknown", "wrong"]
@@ -28,16 +28,18 @@ class Verdict(NamedTuple):
     broken: tuple[str, ...] = ()
 
 
-def verdict_of(found: Standing) -> Verdict:
+def verdict_of(found: InvariantStatus) -> InvariantVerdict:
     """Say how an invariant stands."""
     unjudged = f", cannot be checked for {found.unjudged}: {found.why}" if found.unjudged else ""
     if found.broken:
         count = len(found.broken)
         said = f"Broken by {count}{' or more' if count >= 20 else ''}, holds for {found.holds}{unjudged}"  # noqa: PLR2004 - no more are told
-        return Verdict("broken", said, tuple(each.what for each in found.broken))
+        return InvariantVerdict("broken", said, tuple(each.what for each in found.broken))
     if found.holds:
-        return Verdict("holds", f"Holds for {found.holds}{unjudged}")
-    return Verdict("unknown", f"Cannot be checked yet: {found.why or 'no entity of this kind is known'}")
+        return InvariantVerdict("holds", f"Holds for {found.holds}{unjudged}")
+    return InvariantVerdict(
+        "unknown", f"Cannot be checked yet: {found.why or 'no entity of this kind is known'}"
+    )
 
 
 def examples(tables: Iterable[WorldTable], taken: Collection[str] = ()) -> list[str]:

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.forms.typed_json import JsonTextError, parse_object, show_json, write_json
+from app.forms.typed_json import TypedJsonError, parse_object, show_json, write_json
 from app.session.commands import with_tool
 from simulator.base.json_values import JsonObject
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings, schema_of
 
 _LONGEST = 300
 
 
-def tools_line(calls: Iterable[RecordedCall]) -> str:
+def tools_line(calls: Iterable[ObservedCall]) -> str:
     """Return which tools are called how often: `find_order 3, refund_order 1`."""
     counts = Counter(call.tool_name for call in calls)
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
@@ -27,7 +27,7 @@ def counted(calls: Sequence[object]) -> str:
     return "1 call" if len(calls) == 1 else f"{len(calls)} calls"
 
 
-def call_rows(calls: Iterable[RecordedCall]) -> list[dict[str, str]]:
+def call_rows(calls: Iterable[ObservedCall]) -> list[dict[str, str]]:
     """Return a row for each recorded call."""
     return [
         {
@@ -40,7 +40,7 @@ def call_rows(calls: Iterable[RecordedCall]) -> list[dict[str, str]]:
     ]
 
 
-def as_text(calls: Iterable[RecordedCall]) -> str:
+def as_text(calls: Iterable[ObservedCall]) -> str:
     """Write recorded calls so that they are read back as they are."""
     return write_json(
         [{"name": call.tool_name, "args": call.arguments, "response": call.response} for call in calls]
@@ -96,7 +96,7 @@ def read_output_schema(text: str) -> JsonObject | None:
         return None
     try:
         return schema_of(parse_object(text))
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise ValueError(f"this is not a JSON object: {error}") from error
 
 

@@ -26,15 +26,15 @@ from app.environment.table_widgets import editor_state, height, is_new, look_at
 from app.forms.common_panel import problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal
-from app.forms.typed_json import JsonTextError, parse_object, write_json
+from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.upload_panel import upload
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
 from app.session.commands import ChangeSettings, Command, with_tool
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.recordings.recorded_calls import (
-    RecordedCall,
+    ObservedCall,
     Recording,
     RecordingError,
     read_recording,
@@ -101,12 +101,12 @@ def _recording_form(scene: SessionContext, taken: set[str]) -> Command | None:
     return GiveRecording(name=called, calls=read.calls)
 
 
-def _inputs(scene: SessionContext, count: int) -> Kept:
+def _inputs(scene: SessionContext, count: int) -> KeptInputs:
     """Return the inputs for one more recording; others for each number of them, so that what was given leaves them."""
-    return Kept(scene.drafts, f"recording-{count}")
+    return KeptInputs(scene.drafts, f"recording-{count}")
 
 
-def _put_back(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]) -> None:
+def _put_back(scene: SessionContext, name: str, calls: tuple[ObservedCall, ...]) -> None:
     kept = _inputs(scene, len(scene.live.simulation.environment.now.recordings) - 1)
     kept.put("recording_name", name)
     kept.put("recording_json", as_text(calls))
@@ -136,7 +136,7 @@ def _problems(said: list[str]) -> None:
         st.code(literal("\n".join([*said[:_SHOWN_PROBLEMS], *more])), language=None, wrap_lines=True)
 
 
-def _recording(scene: SessionContext, name: str, calls: tuple[RecordedCall, ...]) -> Command | None:
+def _recording(scene: SessionContext, name: str, calls: tuple[ObservedCall, ...]) -> Command | None:
     with st.container(border=True, gap="xsmall", key=f"recording_{slug(name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(name))
@@ -190,7 +190,7 @@ def _model_form(
     scene: SessionContext, settings: EnvironmentSettings, beside: DeltaGenerator
 ) -> Command | None:
     configuration = settings.simulation_model_configuration
-    kept = Kept(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
+    kept = KeptInputs(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
     name = st.text_input(
         "Model",
         key=kept.widget("model_name", settings.simulation_model),
@@ -211,7 +211,7 @@ def _model_form(
         return None
     try:
         written = parse_object(text or "")
-    except JsonTextError as error:
+    except TypedJsonError as error:
         problem("The model was not saved.", f"Configuration: {error}")
         return None
     fields = {"simulation_model": (name or "").strip(), "simulation_model_configuration": written}
@@ -421,7 +421,7 @@ def _schema_form(
     scene: SessionContext, tool: str, now: JsonObject | None, declared: JsonObject | None
 ) -> Command | None:
     settings = scene.live.simulation.environment.settings
-    kept = Kept(scene.drafts, f"output-schema-{tool}", canonical(now))
+    kept = KeptInputs(scene.drafts, f"output-schema-{tool}", canonical(now))
     text = st.text_area(
         "Response schema (JSON schema)",
         key=kept.widget("schema_json", "" if now is None else write_json(now)),

@@ -12,8 +12,8 @@ from app.environment.declared_tool_form import (
     STYLES,
     DeclaredForm,
     DeclaredFormError,
-    SchemaForm,
     Style,
+    TypedSchema,
     form_of_tool,
     parameters_line,
     read_declared,
@@ -24,7 +24,7 @@ from app.environment.table_widgets import height
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import write_json
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
 from app.session.commands import Command
 from app.session.session_context import SessionContext
@@ -83,7 +83,7 @@ def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command 
     if tool is None:
         kept = _new_inputs(scene, len(declared))
     else:
-        kept = Kept(scene.drafts, f"declared-{tool.name}", canonical(tool.model_dump(mode="json")))
+        kept = KeptInputs(scene.drafts, f"declared-{tool.name}", canonical(tool.model_dump(mode="json")))
     initial = DeclaredForm() if tool is None else form_of_tool(tool)
     with st.container(border=True, gap="small", key="declared_form"):
         st.markdown("**New tool**" if tool is None else "**Edit tool**")
@@ -118,9 +118,9 @@ def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command 
     )
 
 
-def _new_inputs(scene: SessionContext, count: int) -> Kept:
+def _new_inputs(scene: SessionContext, count: int) -> KeptInputs:
     """Return the inputs for one more tool; others for each number of them, so that what was declared leaves them."""
-    return Kept(scene.drafts, f"declare-{count}")
+    return KeptInputs(scene.drafts, f"declare-{count}")
 
 
 def _put_back(scene: SessionContext, count: int, tool: DeclaredTool) -> None:
@@ -132,7 +132,7 @@ def _put_back(scene: SessionContext, count: int, tool: DeclaredTool) -> None:
         kept.put(f"{name}_json", "" if schema is None else write_json(schema))
 
 
-def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:
+def _fields(kept: KeptInputs, initial: DeclaredForm) -> DeclaredForm:
     name = st.text_input(
         "Name", key=kept.widget("tool_name", initial.name), placeholder="track_parcel", on_change="ignore"
     )
@@ -151,7 +151,7 @@ def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:
     )
 
 
-def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaForm:
+def _schema(kept: KeptInputs, name: str, label: str, initial: TypedSchema) -> TypedSchema:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.markdown(f"**{label}**", width="content")
         st.space("stretch")
@@ -170,10 +170,10 @@ def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaFor
             placeholder='{"type": "object", "properties": {"parcel_id": {"type": "string"}}}',
             on_change="ignore",
         )
-        return SchemaForm(style="JSON schema", text=text or "")
+        return TypedSchema(style="JSON schema", text=text or "")
     st.caption("One row per field. Click the empty row to add a field.")
     rows: tuple[SchemaRow, ...] = rows_read(schema_rows(kept, f"{name}_rows", label, initial.rows))
-    return SchemaForm(style="Fields", rows=rows)
+    return TypedSchema(style="Fields", rows=rows)
 
 
 # A table in which the fields of an object are written, a row each; what was written is kept like any other input.
@@ -182,7 +182,9 @@ def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaFor
 _COLUMNS = ("name", "type", "description", "required", "choices")
 
 
-def schema_rows(kept: Kept, name: str, label: str, initial: Sequence[SchemaRow]) -> list[Mapping[str, Any]]:
+def schema_rows(
+    kept: KeptInputs, name: str, label: str, initial: Sequence[SchemaRow]
+) -> list[Mapping[str, Any]]:
     """Draw the table; return its rows as they stand, cell by cell.
 
     A table editor adds what is done to what it was given first, so that it must be given the same as long as it is on

@@ -12,7 +12,7 @@ from simulator.environment.conventions.entity_kinds import id_of
 from simulator.environment.world.entities import EntityChange
 
 
-class Rename(Value):
+class ThingRename(Value):
     """A thing gets another id, in it and wherever it is referred to."""
 
     kind: str
@@ -27,7 +27,7 @@ class WorldEdits(Value):
     """
 
     changes: tuple[EntityChange, ...] = ()
-    renames: tuple[Rename, ...] = ()
+    renames: tuple[ThingRename, ...] = ()
     problems: tuple[str, ...] = ()
     waits: bool = False
 
@@ -45,7 +45,7 @@ def edits_of(sheet: Sheet, state: Mapping[str, Any]) -> WorldEdits:
     """
     deleted = {int(place) for place in state.get("deleted_rows", ())}
     changes: list[EntityChange] = []
-    renames: list[Rename] = []
+    renames: list[ThingRename] = []
     problems: list[str] = []
     for place, cells in sorted((int(place), cells) for place, cells in state.get("edited_rows", {}).items()):
         if place in deleted or place >= len(sheet.ids):
@@ -89,13 +89,13 @@ def _changed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[En
         yield EntityChange(op="put", kind=sheet.kind, id=sheet.ids[place], fields=put)
 
 
-def _renamed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[Rename]:
+def _renamed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[ThingRename]:
     column, old = sheet.columns[0], sheet.ids[place]
     if column.name not in cells:
         return
     new = _id(cells[column.name], column, f"{sheet.name}, {old}")
     if new != old:
-        yield Rename(kind=sheet.kind, old=old, new=new)
+        yield ThingRename(kind=sheet.kind, old=old, new=new)
 
 
 def _added(
@@ -130,7 +130,7 @@ def _new(sheet: Sheet, row: Mapping[str, Cell]) -> EntityChange:
     return EntityChange(op="put", kind=sheet.kind, id=key, fields=fields)
 
 
-def _twice(sheet: Sheet, renames: list[Rename], taken: frozenset[str]) -> Iterator[str]:
+def _twice(sheet: Sheet, renames: list[ThingRename], taken: frozenset[str]) -> Iterator[str]:
     """Name each new id that another thing has, or gets too."""
     seen: set[str] = set()
     for rename in renames:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from app.forms.typed_json import JsonTextError, parse_json, show_json
+from app.forms.typed_json import TypedJsonError, parse_json, show_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 
@@ -103,7 +103,7 @@ def value_of(written: Cell, kind: CellKind) -> JsonValue:
         case "json":
             try:
                 return parse_json(str(written))
-            except JsonTextError as error:
+            except TypedJsonError as error:
                 raise ValueError(
                     f"{error}; this column contains JSON, so put text in double quotes"
                 ) from error

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.environment.data_frames import NUMBER, WHOLE, YES_OR_NO, frame
 from app.environment.environment_commands import EditWorld, GiveData
-from app.environment.invariant_lines import Verdict, examples, verdict_of
+from app.environment.invariant_lines import InvariantVerdict, examples, verdict_of
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.table_widgets import editor_state, height, is_new, look_at, problems
 from app.environment.world_edits import edited_row, edits_of
@@ -17,9 +17,9 @@ from app.environment.world_labels import field_rows, flag_lines, template
 from app.environment.world_rows import Column, Sheet, cell, found_rows, sheet_of
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
-from app.forms.typed_json import JsonTextError, parse_object, show_json, write_json
+from app.forms.typed_json import TypedJsonError, parse_object, show_json, write_json
 from app.forms.upload_panel import upload
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
 from app.session.commands import ChangeSettings, Command
 from app.session.session_context import SessionContext
@@ -173,7 +173,7 @@ def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search
 
 def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | None:
     before: JsonObject = table.rows[table.ids.index(key)]
-    kept = Kept(scene.drafts, f"thing-{table.kind}-{key}", canonical(before))
+    kept = KeptInputs(scene.drafts, f"thing-{table.kind}-{key}", canonical(before))
     with st.expander("Edit as JSON", icon=":material/data_object:", key="world_record"):
         text = st.text_area(
             "Record (JSON object)",
@@ -190,7 +190,7 @@ def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | Non
             return None
         try:
             change = edited_row(table.kind, key, before, parse_object(text or ""))
-        except JsonTextError as error:
+        except TypedJsonError as error:
             problem("The record was not saved.", str(error))
             return None
         if change is None:
@@ -201,7 +201,7 @@ def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | Non
 
 def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Command | None:
     """Draw the form for a thing of any kind; return it."""
-    kept = Kept(scene.drafts, f"new-thing-{kind}")
+    kept = KeptInputs(scene.drafts, f"new-thing-{kind}")
     with st.expander("Add entity", icon=":material/add:", key="world_new"):
         named = st.text_input(
             "Kind", key=kept.widget("new_kind", kind), placeholder="order", on_change="ignore"
@@ -233,7 +233,7 @@ def _new_thing(world: WorldView, named: str, key: str, text: str) -> EntityChang
         raise ValueError(f"Id: {kind} {key!r} already exists")
     try:
         return EntityChange(op="put", kind=kind, id=key, fields=parse_object(text))
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise ValueError(f"Fields: {error}") from error
 
 
@@ -355,7 +355,7 @@ def invariants(scene: SessionContext, world: WorldView) -> Command | None:
 
 
 def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) -> Command | None:
-    kept = Kept(scene.drafts, f"invariant-{place}", line)
+    kept = KeptInputs(scene.drafts, f"invariant-{place}", line)
     with st.container(border=True, gap="xxsmall", key=f"invariant_row_{place}"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
             written = st.text_input(f"Invariant {place + 1}", key=kept.widget("invariant_json", line))
@@ -381,9 +381,9 @@ def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) 
         return ChangeSettings(fields={"invariants": (*lines[:place], now, *lines[place + 1 :])})
 
 
-def _new_input(scene: SessionContext, count: int) -> Kept:
+def _new_input(scene: SessionContext, count: int) -> KeptInputs:
     """Return the input for one more line; another one for each number of lines, so that what was added leaves it."""
-    return Kept(scene.drafts, f"invariant-new-{count}")
+    return KeptInputs(scene.drafts, f"invariant-new-{count}")
 
 
 def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ...]) -> Command | None:
@@ -415,14 +415,14 @@ def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ..
     return ChangeSettings(fields={"invariants": (*lines, line)})
 
 
-def _judge(scene: SessionContext, line: str) -> Verdict:
+def _judge(scene: SessionContext, line: str) -> InvariantVerdict:
     try:
         return verdict_of(scene.live.simulation.environment.judge(line))
     except ValueError as error:
-        return Verdict("wrong", str(error))
+        return InvariantVerdict("wrong", str(error))
 
 
-def _draw_invariants(verdict: Verdict) -> None:
+def _draw_invariants(verdict: InvariantVerdict) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(_ICONS[verdict.state], width="content")
         st.text(literal(verdict.said))
@@ -491,12 +491,12 @@ def _text(key: str) -> str:
     return typed or ""
 
 
-def _input(scene: SessionContext, given: str) -> Kept:
+def _input(scene: SessionContext, given: str) -> KeptInputs:
     """Return the input for the data; another one for each that is given, so that it begins with what is in force."""
-    return Kept(scene.drafts, f"world-data-{digest(given)[:8]}")
+    return KeptInputs(scene.drafts, f"world-data-{digest(given)[:8]}")
 
 
-def _ways_in(kept: Kept, world: WorldView) -> None:
+def _ways_in(kept: KeptInputs, world: WorldView) -> None:
     upload(kept, "data_json", "Upload data", ["json", "txt"])
     st.button(
         "Start from the world" if world.tables else "Start from an example",

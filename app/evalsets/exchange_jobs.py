@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path, upload_name
-from app.live.background_jobs import Job, Progress, Report
+from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.files.eval_names import unique_eval_id
 from simulator.base.frozen_value import Value
@@ -52,7 +52,7 @@ def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Jo
         from evalset.importing.import_files import import_cases  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
         def goes_on(found: int) -> bool:
-            report(Progress(words=f"Reading the files. Cases found: {found:,}"))
+            report(JobProgress(words=f"Reading the files. Cases found: {found:,}"))
             return not stop.is_set()
 
         goes_on(0)
@@ -135,7 +135,7 @@ def prepared(
 
         from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - as above
 
-        report(Progress(words="Writing the cases"))
+        report(JobProgress(words="Writing the cases"))
         cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
         if len(cases) < len(held):
             raise ValueError("The export was stopped.")

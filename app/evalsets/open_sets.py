@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import NamedTuple
 
 from app.live.session_store import server_store
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
-from evalset.editing.recording_beside import Beside, open_beside
+from evalset.editing.recording_beside import RecordingSidecar, open_beside
 from evalset.editing.set_saving import has_changed_on_disk
 from evalset.editing.set_work import SetWork
 from evalset.editing.unsaved_work import KeptWork, RestoreError, kept_work, restored_work
@@ -44,7 +44,7 @@ class EditedSet(NamedTuple):
     """Somebody's work on one set, what they have typed and not taken over, and what was restored of it."""
 
     work: SetWork
-    drafts: Drafts
+    drafts: UnsentTexts
     restored: Restored | None = None
 
 
@@ -57,7 +57,7 @@ class EditedSets:
     def __init__(self) -> None:
         self._lock = RLock()
         self._desks: OrderedDict[tuple[str, str], EditedSet] = OrderedDict()
-        self._opened: OrderedDict[str, tuple[OpenedSet, Beside]] = OrderedDict()
+        self._opened: OrderedDict[str, tuple[OpenedSet, RecordingSidecar]] = OrderedDict()
         self._kept: dict[tuple[str, str], object] = {}
 
     def of(self, owner: str, path: Path) -> EditedSet:
@@ -106,13 +106,13 @@ class EditedSets:
     def put(self, owner: str, path: Path, work: SetWork) -> None:
         """Put another work in the place of somebody's."""
         with self._lock:
-            self._desks[owner, str(path)] = EditedSet(work, Drafts())
+            self._desks[owner, str(path)] = EditedSet(work, UnsentTexts())
 
-    def drafts(self, owner: str, path: str) -> Drafts:
+    def drafts(self, owner: str, path: str) -> UnsentTexts:
         """Return what somebody has typed on the page of a set; drafts that nobody keeps where it is not open."""
         with self._lock:
             edited = self._desks.get((owner, path))
-        return edited.drafts if edited is not None else Drafts()
+        return edited.drafts if edited is not None else UnsentTexts()
 
     def reload(self, owner: str, path: Path) -> None:
         """Drop what somebody has edited, and open the set anew when it is asked for."""
@@ -135,16 +135,18 @@ class EditedSets:
         try:
             left = store.unsaved(owner, str(path)) if store is not None else None
         except ValueError as error:  # a StoreError: what is kept comes to light once it answers
-            return EditedSet(SetWork(*self._open(path)), Drafts(), Restored(time.time(), str(error)))
+            return EditedSet(SetWork(*self._open(path)), UnsentTexts(), Restored(time.time(), str(error)))
         if left is None:
-            return EditedSet(SetWork(*self._open(path)), Drafts())
+            return EditedSet(SetWork(*self._open(path)), UnsentTexts())
         try:
             work, texts = restored_work(path, KeptWork(left.body, left.base, left.beside))
         except RestoreError as error:
-            return EditedSet(SetWork(*self._open(path)), Drafts(), Restored(left.at, str(error), left.body))
+            return EditedSet(
+                SetWork(*self._open(path)), UnsentTexts(), Restored(left.at, str(error), left.body)
+            )
         if work is None:
-            return EditedSet(SetWork(*self._open(path)), Drafts(before=texts), None)
-        return EditedSet(work, Drafts(before=texts), Restored(left.at))
+            return EditedSet(SetWork(*self._open(path)), UnsentTexts(before=texts), None)
+        return EditedSet(work, UnsentTexts(before=texts), Restored(left.at))
 
     def _is_stale(self, edited: EditedSet) -> bool:
         work = edited.work
@@ -152,7 +154,7 @@ class EditedSets:
             return False
         return has_changed_on_disk(work) or identity_at(work.beside.path) != work.beside_identity
 
-    def _open(self, path: Path) -> tuple[OpenedSet, Beside]:
+    def _open(self, path: Path) -> tuple[OpenedSet, RecordingSidecar]:
         known = self._opened.get(str(path))
         opened = known[0] if known and known[0].identity == identity_at(path) else open_set(path)
         beside = known[1] if known and known[1].identity == identity_at(known[1].path) else open_beside(path)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from app.evalsets.open_sets import Restored
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from evalset.editing.case_edits import Edit
-from evalset.editing.case_parts import Step
+from evalset.editing.case_parts import CaseStep
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 
@@ -30,7 +30,7 @@ class SetContext:
 
     path: Path
     work: SetWork
-    drafts: Drafts
+    drafts: UnsentTexts
     owner: str
     agents: tuple[str, ...] = ()
     restored: Restored | None = None
@@ -170,7 +170,7 @@ STEP_ICONS: dict[str, str] = {
 }
 
 
-def step_value(step: Step) -> Any:
+def step_value(step: CaseStep) -> Any:
     """Return what of a step is shown and edited: the arguments of a call, the response of an answer, else all of it."""
     match step.kind:
         case "call":

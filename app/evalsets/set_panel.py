@@ -8,7 +8,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import Part
+from app.evalsets.cases.case_fields import CasePart
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
 from app.evalsets.set_context import (
@@ -31,13 +31,13 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.text_diff import difference
 from app.forms.widget_store import slug
 from evalset.editing.case_edits import words_of
-from evalset.editing.set_changes import CaseChange, Changes, changes
+from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, text_of_set
 from evalset.editing.set_work import SetWork
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSet:
     """What of a set is on the screen.
 
     Attributes:
@@ -50,14 +50,14 @@ class Shown:
     """
 
     case: str | None = None
-    part: Part | None = None
+    part: CasePart | None = None
     saving: bool = False
     failed: str | None = None
     done: tuple[str, ...] = ()
     both: Sequence[Conflict] | None = None
 
 
-def set_page(scene: SetContext, shown: Shown) -> SetCommand | None:
+def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
     """Draw the page; return what was asked for."""
     asked = _head(scene, saving=shown.saving)
     if scene.work.beside.trouble:
@@ -270,7 +270,7 @@ def save_page(scene: SetContext, failed: str | None) -> SetCommand | None:
     return asked
 
 
-def _count(found: Changes) -> str:
+def _count(found: SetChanges) -> str:
     count = len(found.cases)
     if not count:
         return "No changes" if not found.reordered else "New order"

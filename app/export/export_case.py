@@ -36,7 +36,7 @@ class ExportForm(Value):
     path: str
 
 
-class Written(Value):
+class ExportResult(Value):
     """What was written, for the page to show.
 
     `environment` is the file with what the world answered, and `replay` the lines that let an agent be evaluated with it;
@@ -200,7 +200,7 @@ def write(
     chosen: ExportForm,
     head: int,
     facts: Iterable[Fact] = (),
-) -> Written:
+) -> ExportResult:
     """Check that ADK's own loader reads the case back equal, and write it into its eval set, its environment beside it.
 
     It is read from the file as it will be; where that is long, from an eval set with this case alone. What raises
@@ -218,7 +218,7 @@ def write(
         session,
         config,
         facts,
-        Written(
+        ExportResult(
             path=str(written.path),
             eval_id=case.eval_id,
             form=chosen.form,
@@ -242,8 +242,8 @@ def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.Ev
 
 
 def _recorded(
-    session: SimulationSession, config: SimulatedAgentConfig, facts: Iterable[Fact], written: Written
-) -> Written:
+    session: SimulationSession, config: SimulatedAgentConfig, facts: Iterable[Fact], written: ExportResult
+) -> ExportResult:
     """Write the environment of a case that is written; where that cannot be, say why: the case is there all the same."""
     from evalset.recorded.recording_export import record, replay_lines  # noqa: PLC0415 - importing ADK takes a second
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import streamlit as st
 
-from app.export.export_case import Exportable, ExportForm, TraceForm, Written, outline
+from app.export.export_case import Exportable, ExportForm, ExportResult, TraceForm, outline
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 from app.live.destinations import is_among_data
 from app.session import page_state
 from app.session.commands import Show
@@ -21,7 +21,7 @@ from app.session.progress_panel import waiting
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
-    from app.export.export_replay import Replayed
+    from app.export.export_replay import ExportReplay
     from app.live.background_jobs import Job
     from evalset.verify.results import CaseResult, Divergence
 
@@ -41,7 +41,7 @@ _REAL = (
 )
 
 
-def exported(written: Written, shown: ExportView, differs: Sequence[str]) -> bool:
+def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -> bool:
     """Draw what was written; True when it shall be replayed again.
 
     Args:
@@ -72,7 +72,7 @@ def exported(written: Written, shown: ExportView, differs: Sequence[str]) -> boo
     return again
 
 
-def _replay(job: Job[Replayed] | None, draw: DrawsDivergence) -> bool:
+def _replay(job: Job[ExportReplay] | None, draw: DrawsDivergence) -> bool:
     """Draw the replay; True when it shall be made again."""
     with st.container(gap="xsmall", key="export_verified"):
         if job is None:
@@ -99,7 +99,7 @@ def _tolerances(lines: Sequence[str]) -> None:
         st.text(literal(f"· {line}"))
 
 
-def _outcome(replayed: Replayed, draw: DrawsDivergence) -> bool:
+def _outcome(replayed: ExportReplay, draw: DrawsDivergence) -> bool:
     found = replayed.verification
     _tolerances(replayed.tolerances)
     changes = found.measured.changes() if found.measured is not None else ()
@@ -152,7 +152,7 @@ def _again(label: str) -> bool:
 # ---------------------------------------------------------------- commands
 
 
-def _commands(written: Written, differs: Sequence[str], *, tolerates: bool) -> None:
+def _commands(written: ExportResult, differs: Sequence[str], *, tolerates: bool) -> None:
     """Draw the commands, which can be pasted into a shell in any folder; the case may have got tolerances."""
     commands = written.commands
     if written.environment and commands is not None:
@@ -173,7 +173,7 @@ def _commands(written: Written, differs: Sequence[str], *, tolerates: bool) -> N
     _real_tools(written, differs)
 
 
-def _lines(written: Written, *, tolerates: bool) -> None:
+def _lines(written: ExportResult, *, tolerates: bool) -> None:
     commands = written.commands
     with st.expander("Three lines in the agent", key="export_replay", icon=":material/replay:"):
         st.caption(_LINES)
@@ -189,7 +189,7 @@ def _lines(written: Written, *, tolerates: bool) -> None:
             )
 
 
-def _real_tools(written: Written, differs: Sequence[str]) -> None:
+def _real_tools(written: ExportResult, differs: Sequence[str]) -> None:
     with st.expander("adk eval with real tools", key="export_real_tools", icon=":material/warning:"):
         st.caption(_REAL)
         for sentence in differs:
@@ -217,7 +217,7 @@ _SO_FAR = (
 )
 
 
-def script_export(kept: Kept, name: str, written: Callable[[Agent], str]) -> None:
+def script_export(kept: KeptInputs, name: str, written: Callable[[Agent], str]) -> None:
     """Draw it, once somebody looks.
 
     Args:
@@ -238,7 +238,7 @@ def script_export(kept: Kept, name: str, written: Callable[[Agent], str]) -> Non
             st.code(literal(text), language="yaml", height=360)
 
 
-def script_so_far(kept: Kept, name: str, written: Callable[[Agent], str]) -> None:
+def script_so_far(kept: KeptInputs, name: str, written: Callable[[Agent], str]) -> None:
     """Draw what there is to take along of a session that has no golden trace yet: its script. As `script_export`."""
     left, right = st.columns(_COLUMNS, gap="small")
     with right:
@@ -265,7 +265,7 @@ def _head(key: str, title: str) -> None:
         st.markdown(f"**{title}**", width="content")
 
 
-def _whose_moves(kept: Kept) -> Agent:
+def _whose_moves(kept: KeptInputs) -> Agent:
     chosen = st.segmented_control(
         "Agent responses come from",
         list(_AGENTS),
@@ -322,12 +322,12 @@ class ExportView:
     result: Exportable | None
     refused: str | None
     failed: str | None
-    written: Written | None
+    written: ExportResult | None
     script: Callable[[Agent], str]
     divergence: DrawsDivergence
     of_scenario: bool = False
     is_over: bool = True
-    replay: Job[Replayed] | None = None
+    replay: Job[ExportReplay] | None = None
 
 
 class WriteTrace(Value):
@@ -344,7 +344,7 @@ ExportCommand: TypeAlias = Show | WriteTrace | ReplayCase
 """What is asked for in the export."""
 
 
-def fields(kept: Kept, default_path: str) -> ExportForm:
+def fields(kept: KeptInputs, default_path: str) -> ExportForm:
     """Return what the fields hold before they are drawn; the eval id is empty where nobody named one yet."""
     return ExportForm(
         form=kept.value("export_form", "intermediate_data"),
@@ -354,7 +354,7 @@ def fields(kept: Kept, default_path: str) -> ExportForm:
 
 
 def export(
-    kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool = True
+    kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may_write: bool = True
 ) -> ExportCommand | None:
     """Draw the panel; return what was asked for. `may_write` offers to write to a file of the server."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="export_head"):
@@ -372,7 +372,9 @@ def export(
     return Show(view=None) if back else asked
 
 
-def _of_trace(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
+def _of_trace(
+    kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may_write: bool
+) -> ExportCommand | None:
     left, right = st.columns(COLUMNS, gap="small")
     with left:
         view = pane_head("Case", VIEWS, "export_view")
@@ -423,7 +425,9 @@ def _outline(result: Exportable) -> None:
             st.code(show_json(value), language="json", wrap_lines=True)
 
 
-def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
+def _ways(
+    kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may_write: bool
+) -> ExportCommand | None:
     with place():
         _checks(shown)
     with place():

@@ -7,31 +7,31 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.live.background_jobs import Job, Progress, Report
+from app.live.background_jobs import Job, JobProgress, Report
 from simulator.agent_config import SimulatedAgentConfig
 
 if TYPE_CHECKING:
     from evalset.verify.results import Verification
 
 
-class Replayed(NamedTuple):
+class ExportReplay(NamedTuple):
     """How a written case stands, and the tolerances that it got, in a line each: what the agent's own code makes anew in each run."""
 
     verification: Verification
     tolerances: tuple[str, ...] = ()
 
 
-def replayed(eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Job[Replayed]:
+def replayed(eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Job[ExportReplay]:
     """Begin to replay one case of a set; what varies by itself gets a tolerance first."""
 
-    def work(report: Report, stop: Event) -> Replayed:
+    def work(report: Report, stop: Event) -> ExportReplay:
         from evalset.verify import VerifyError, replay_written, verify  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
-        report(Progress(words="Replaying the case with its recorded responses"))
+        report(JobProgress(words="Replaying the case with its recorded responses"))
         lines: tuple[str, ...] = ()
         with suppress(VerifyError):  # the verification says the same of the case
             lines = replay_written(eval_set, eval_id, agent=config, keep=True).lines
         found = verify(eval_set, agent=config, cases=[eval_id], models="recorded", stop=stop)
-        return Replayed(found, lines)
+        return ExportReplay(found, lines)
 
     return Job(work, "replay-export")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.forms.safe_labels import Badge, Block, literal
+from app.forms.safe_labels import Badge, DetailBlock, literal
 
 PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""
@@ -93,7 +93,7 @@ def badge(shown: Badge) -> None:
     st.badge(shown.text, icon=shown.icon or None, color=shown.color)
 
 
-def block(shown: Block) -> None:
+def block(shown: DetailBlock) -> None:
     """Draw a text from outside: as text or code, which nothing in it can make into anything else."""
     if shown.title:
         st.caption(shown.title)

@@ -30,7 +30,7 @@ from app.forms.form_tree import (
     ChoiceField,
     ConstField,
     Field,
-    Member,
+    FormMember,
     NullableField,
     NumberField,
     ObjectField,
@@ -39,7 +39,7 @@ from app.forms.form_tree import (
 )
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 
 _EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
 _LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
@@ -50,7 +50,7 @@ _SIMPLE = (RawText, RawNumber, RawFlag, RawChoice, RawConst)
 
 
 @dataclass(frozen=True)
-class Place:
+class InputPlace:
     """Where an input stands: its name, its way from the form's value, its label, and whether that is shown."""
 
     name: str
@@ -71,18 +71,18 @@ class FieldDrawer:
     Where it is `live`, the page is drawn anew with each input that is left; else with the next click.
     """
 
-    def __init__(self, kept: Kept, notes: Mapping[Path, Sequence[str]], *, live: bool = False) -> None:
+    def __init__(self, kept: KeptInputs, notes: Mapping[Path, Sequence[str]], *, live: bool = False) -> None:
         self._kept = kept
         self._notes = notes
         self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
 
-    def draw(self, field: Field, seed: Raw, place: Place) -> None:
+    def draw(self, field: Field, seed: Raw, place: InputPlace) -> None:
         """Draw a field, which at first shows `seed`, and what is wrong with it."""
         self._input(field, seed, place)
         for note in self._notes.get(place.path, ()):
             problem_line(note)
 
-    def _input(self, field: Field, seed: Raw, place: Place) -> None:
+    def _input(self, field: Field, seed: Raw, place: InputPlace) -> None:
         match seed:
             case RawText() | RawNumber() | RawFlag() | RawChoice() | RawConst():
                 self._simple(field, seed, place)
@@ -100,7 +100,7 @@ class FieldDrawer:
                 assert_never(seed)
 
     def _simple(
-        self, field: Field, seed: RawText | RawNumber | RawFlag | RawChoice | RawConst, place: Place
+        self, field: Field, seed: RawText | RawNumber | RawFlag | RawChoice | RawConst, place: InputPlace
     ) -> None:
         match seed:
             case RawText():
@@ -122,7 +122,7 @@ class FieldDrawer:
             case _:
                 assert_never(seed)
 
-    def _text(self, field: Field, text: str, place: Place) -> None:
+    def _text(self, field: Field, text: str, place: InputPlace) -> None:
         picker = picker_of(field, text)
         named = _named(field, place)
         if picker == "date":
@@ -152,7 +152,7 @@ class FieldDrawer:
         else:
             st.text_input(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
 
-    def _number(self, field: Field, number: float | None, place: Place) -> None:
+    def _number(self, field: Field, number: float | None, place: InputPlace) -> None:
         named = _named(field, place)
         if isinstance(field, NumberField) and field.is_integer:
             key = self._kept.widget(place.name, number, int)
@@ -161,7 +161,7 @@ class FieldDrawer:
             key = self._kept.widget(place.name, number, float)
             st.number_input(**named, value=None, step=1.0, format="%g", key=key, on_change=self._on_change)
 
-    def _choice(self, field: Field, index: int | None, place: Place) -> None:
+    def _choice(self, field: Field, index: int | None, place: InputPlace) -> None:
         options = field.options if isinstance(field, ChoiceField) else ()
         st.selectbox(
             **_named(field, place),
@@ -175,7 +175,7 @@ class FieldDrawer:
             placeholder="Choose a value",
         )
 
-    def _json(self, name: str, text: str, place: Place, field: Field | None) -> None:
+    def _json(self, name: str, text: str, place: InputPlace, field: Field | None) -> None:
         shown: Literal["visible", "collapsed"] = "visible" if place.shows_label else "collapsed"
         st.text_area(
             f"{place.label} (JSON)",
@@ -186,7 +186,7 @@ class FieldDrawer:
             on_change=self._on_change,
         )
 
-    def _nullable(self, field: Field, seed: RawNullable, place: Place) -> None:
+    def _nullable(self, field: Field, seed: RawNullable, place: InputPlace) -> None:
         inner = field.inner if isinstance(field, NullableField) else field
         name = f"{place.name}:null"
         is_null = bool(self._kept.value(name, seed.is_null))
@@ -199,7 +199,7 @@ class FieldDrawer:
                     self._input(inner, seed.raw, place)
             st.checkbox("null", key=self._kept.widget(name, seed.is_null))
 
-    def _union(self, field: Field, seed: RawUnion, place: Place) -> None:
+    def _union(self, field: Field, seed: RawUnion, place: InputPlace) -> None:
         variants = field.variants if isinstance(field, UnionField) else ()
         name = f"{place.name}:kind"
         chosen = int(self._kept.value(name, seed.chosen) or 0)
@@ -210,16 +210,16 @@ class FieldDrawer:
                 format_func=lambda at: literal(variants[at].title) or f"{at + 1}: {variants[at].kind}",
                 key=self._kept.widget(name, seed.chosen),
             )
-            inside = Place(f"{place.name}:v{chosen}", place.path, place.label, shows_label=False)
+            inside = InputPlace(f"{place.name}:v{chosen}", place.path, place.label, shows_label=False)
             self._input(variants[chosen], seed.variants[chosen], inside)
 
-    def _array(self, field: Field, seed: RawArray, place: Place) -> None:
+    def _array(self, field: Field, seed: RawArray, place: InputPlace) -> None:
         rows = rows_of(self._kept, place.name, seed)
         item = field.item if isinstance(field, ArrayField) else field
         with st.container(border=True, gap="small"):
             self._heading(field, place, f"{len(rows)}")
             for at, row in enumerate(rows):
-                inside = Place(
+                inside = InputPlace(
                     f"{place.name}:{row}", (*place.path, at), f"{place.label} {at + 1}", shows_label=False
                 )
                 held = row_seed(field, seed, row)
@@ -246,12 +246,12 @@ class FieldDrawer:
         self._kept.put(f"{array}:rows", [*rows, row])
         self._kept.put(f"{array}:next", row + 1)
 
-    def _heading(self, field: Field, place: Place, count: str = "") -> None:
+    def _heading(self, field: Field, place: InputPlace, count: str = "") -> None:
         if place.shows_label:
             words = f"**{place.label}**" + (f" :gray-badge[{count}]" if count else "")
             st.markdown(words, help=_help(field))
 
-    def _object(self, field: Field, seed: RawObject, place: Place) -> None:
+    def _object(self, field: Field, seed: RawObject, place: InputPlace) -> None:
         if not (place.path and place.shows_label):
             self._members(field, seed, place)
             return
@@ -259,10 +259,10 @@ class FieldDrawer:
             self._heading(field, place)
             self._members(field, seed, place)
 
-    def _members(self, field: Field, seed: RawObject, place: Place) -> None:
+    def _members(self, field: Field, seed: RawObject, place: InputPlace) -> None:
         members = field.members if isinstance(field, ObjectField) else ()
         for member, held in zip(members, seed.members, strict=True):
-            inside = Place(
+            inside = InputPlace(
                 member_name(place.name, member.name), (*place.path, member.name), safe_label(member.name)
             )
             if member.required and held.given:
@@ -270,10 +270,10 @@ class FieldDrawer:
             else:
                 self._optional(member, held, inside)
         if seed.others or (isinstance(field, ObjectField) and field.is_open):
-            label = Place(place.name, place.path, "Other fields")
+            label = InputPlace(place.name, place.path, "Other fields")
             self._json(f"json:{place.name}:others", seed.others, label, None)
 
-    def _optional(self, member: Member, held: RawMember, place: Place) -> None:
+    def _optional(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
         name = f"{place.name}:given"
         given = bool(self._kept.value(name, held.given))
         with st.container(horizontal=isinstance(held.raw, _SIMPLE), vertical_alignment="center"):
@@ -285,7 +285,9 @@ class FieldDrawer:
             if given:
                 with st.container(border=isinstance(held.raw, RawObject)):
                     self.draw(
-                        member.field, held.raw, Place(place.name, place.path, place.label, shows_label=False)
+                        member.field,
+                        held.raw,
+                        InputPlace(place.name, place.path, place.label, shows_label=False),
                     )
 
 
@@ -296,7 +298,7 @@ def problem_line(text: str) -> None:
         st.text(literal(text))
 
 
-def _named(field: Field, place: Place) -> _Named:
+def _named(field: Field, place: InputPlace) -> _Named:
     return {
         "label": place.label,
         "help": _help(field),

@@ -32,7 +32,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_json import JsonTextError, parse_json, parse_object
+from app.forms.typed_json import TypedJsonError, parse_json, parse_object
 from simulator.base.frozen_value import Value
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -45,18 +45,18 @@ class FieldProblem(Value):
     message: str
 
 
-class Reading(Value):
+class FormReading(Value):
     """What a form says. With problems, `value` leaves out what could not be read."""
 
     value: JsonValue
     problems: tuple[FieldProblem, ...] = ()
 
 
-def read(field: Field, raw: Raw) -> Reading:
+def read(field: Field, raw: Raw) -> FormReading:
     """Read what the inputs hold as a JSON value."""
     problems: list[FieldProblem] = []
     found = list(_read(field, raw, (), problems))
-    return Reading(value=found[0] if found else None, problems=tuple(problems))
+    return FormReading(value=found[0] if found else None, problems=tuple(problems))
 
 
 def _read(  # noqa: C901 - one arm for each kind of input
@@ -122,7 +122,7 @@ def _read_choice(
 def _read_json(text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
     try:
         yield parse_json(text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         problems.append(FieldProblem(path=path, message=str(error)))
 
 
@@ -144,7 +144,7 @@ def _read_members(
                 yield member.name, value
     try:
         others = parse_object(raw.others)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         problems.append(FieldProblem(path=path, message=f"Other fields: {error}"))
         return
     names = {member.name for member in members}

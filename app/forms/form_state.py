@@ -25,7 +25,7 @@ from app.forms.form_raw import (
     blank,
 )
 from app.forms.form_tree import ArrayField, Field, NullableField, ObjectField, TextField, UnionField
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 
 
 def member_name(name: str, member: str) -> str:
@@ -33,7 +33,7 @@ def member_name(name: str, member: str) -> str:
     return f"{name}.{slug(member)}"
 
 
-def rows_of(kept: Kept, name: str, raw: RawArray) -> list[int]:
+def rows_of(kept: KeptInputs, name: str, raw: RawArray) -> list[int]:
     """Return the numbers of an array's rows; a row keeps its number when others are removed."""
     return list(kept.value(f"{name}:rows", list(range(len(raw.items)))))
 
@@ -63,7 +63,7 @@ def picker_of(field: Field, text: str) -> str:
     return "date-time" if kept_as_is and not (at.second or at.microsecond) else ""
 
 
-def collect(kept: Kept, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind
+def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind
     """Return what the inputs of a field hold; `seed` is what they held at first."""
     match seed:
         case RawText():
@@ -95,14 +95,14 @@ def collect(kept: Kept, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C90
             assert_never(seed)
 
 
-def _text(kept: Kept, name: str, field: Field, seed: str) -> str:
+def _text(kept: KeptInputs, name: str, field: Field, seed: str) -> str:
     text = str(kept.value(name, seed) or "")
     if text and picker_of(field, seed) == "date-time":
         return text.removesuffix("Z") + "Z"
     return text
 
 
-def _union(kept: Kept, name: str, field: Field, seed: RawUnion) -> Raw:
+def _union(kept: KeptInputs, name: str, field: Field, seed: RawUnion) -> Raw:
     fields = field.variants if isinstance(field, UnionField) else ()
     chosen = kept.value(f"{name}:kind", seed.chosen) or 0
     pairs = zip(fields, seed.variants, strict=True)
@@ -110,7 +110,7 @@ def _union(kept: Kept, name: str, field: Field, seed: RawUnion) -> Raw:
     return RawUnion(chosen=chosen, variants=tuple(variants))
 
 
-def _object(kept: Kept, name: str, field: Field, seed: RawObject) -> Raw:
+def _object(kept: KeptInputs, name: str, field: Field, seed: RawObject) -> Raw:
     fields = field.members if isinstance(field, ObjectField) else ()
     members = []
     for member, held in zip(fields, seed.members, strict=True):

@@ -92,7 +92,7 @@ class ArrayField(_Field):
     least: int = 0
 
 
-class Member(Value):
+class FormMember(Value):
     """A named field of an object."""
 
     name: str
@@ -104,7 +104,7 @@ class ObjectField(_Field):
     """Named fields; `is_open` says that the schema invites further names."""
 
     kind: Literal["object"] = "object"
-    members: tuple[Member, ...]
+    members: tuple[FormMember, ...]
     is_open: bool = False
 
 
@@ -124,7 +124,7 @@ Field: TypeAlias = Annotated[
 
 _SIMPLE = (TextField, NumberField, BooleanField, ChoiceField, ConstField, JsonField)
 
-for _model in (NullableField, UnionField, ArrayField, Member, ObjectField):
+for _model in (NullableField, UnionField, ArrayField, FormMember, ObjectField):
     _model.model_rebuild()
 
 
@@ -227,7 +227,7 @@ class _Parser:
             return JsonField(blank="{}", **_about(schema))
         required = _listing(schema, "required")
         members = tuple(
-            Member(
+            FormMember(
                 name=name,
                 field=self.field(item, refs=refs, depth=depth + 1, name=name),
                 required=name in required,

@@ -34,7 +34,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 
 Move: TypeAlias = tuple[str, JsonValue]
 """The name of an input, and what it is to hold."""
@@ -44,7 +44,7 @@ class _OtherInputsError(Exception):
     """The value needs inputs of another kind than those that are there."""
 
 
-def moves(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> tuple[Move, ...] | None:
+def moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> tuple[Move, ...] | None:
     """Return what to put where, so that a form that holds `now` holds `then`; None where other inputs are needed.
 
     Args:
@@ -60,7 +60,7 @@ def moves(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> tuple[Mov
         return None
 
 
-def _moves(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
+def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
     if now == then:
         return
     match now, then:
@@ -93,7 +93,7 @@ def _is_long(text: str) -> bool:
     return len(text) > LONG or "\n" in text
 
 
-def _inside(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
+def _inside(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
     match now, then:
         case (RawNullable(), RawNullable()):
             inner = field.inner if isinstance(field, NullableField) else field
@@ -114,7 +114,9 @@ def _inside(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> Iterato
             raise _OtherInputsError
 
 
-def _members(kept: Kept, name: str, field: ObjectField, now: RawObject, then: RawObject) -> Iterator[Move]:
+def _members(
+    kept: KeptInputs, name: str, field: ObjectField, now: RawObject, then: RawObject
+) -> Iterator[Move]:
     if bool(now.others) != bool(then.others):
         raise _OtherInputsError
     if now.others != then.others:

@@ -43,7 +43,7 @@ class Badge(Value):
         return f":{self.color}-badge[{self.text}]"
 
 
-class Block(Value):
+class DetailBlock(Value):
     """One part of an entry's body.
 
     `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain

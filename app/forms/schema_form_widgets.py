@@ -12,14 +12,14 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.common_panel import place
-from app.forms.field_widgets import FieldDrawer, Place, problem_line
+from app.forms.field_widgets import FieldDrawer, InputPlace, problem_line
 from app.forms.form_raw import Raw, blank, fill
-from app.forms.form_reading import FieldProblem, Path, Reading, read
+from app.forms.form_reading import FieldProblem, FormReading, Path, read
 from app.forms.form_state import collect
 from app.forms.form_tree import Field, parse_schema
 from app.forms.form_updates import moves
-from app.forms.typed_json import JsonTextError, parse_json, write_json
-from app.forms.widget_store import Kept
+from app.forms.typed_json import TypedJsonError, parse_json, write_json
+from app.forms.widget_store import KeptInputs
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
@@ -51,7 +51,12 @@ class SchemaForm:
     """
 
     def __init__(
-        self, kept: Kept, name: str, schema: JsonObject, value: JsonValue = None, text: str | None = None
+        self,
+        kept: KeptInputs,
+        name: str,
+        schema: JsonObject,
+        value: JsonValue = None,
+        text: str | None = None,
     ) -> None:
         self.kept = kept
         self.name = name
@@ -66,7 +71,7 @@ class SchemaForm:
             return self._text
         return write_json(read(self._field, self._seed()).value)
 
-    def reading(self) -> Reading:
+    def reading(self) -> FormReading:
         """Read the form's inputs, whether they are drawn in this run or not."""
         return read(self._field, collect(self.kept, self._form_name(), self._field, self._seed()))
 
@@ -84,7 +89,7 @@ class SchemaForm:
         """
         reading = self.reading()
         notes = _by_path(reading.problems if tried else (), misfits)
-        place = Place(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
+        place = InputPlace(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
         FieldDrawer(self.kept, notes, live=live).draw(self._field, self._seed(), place)
         if not self._field_has_inputs():
             st.caption("No fields to fill in.")
@@ -154,7 +159,7 @@ class SchemaForm:
             return True
         try:
             parse_json(text)
-        except JsonTextError:
+        except TypedJsonError:
             return False
         self.kept.put(f"{self.name}:carried", text)
         self.kept.put(f"{self.name}:base", text)
@@ -179,7 +184,7 @@ class SchemaForm:
 
 
 def schema_form(
-    kept: Kept, name: str, schema: JsonObject, value: JsonValue = None, *, tried: bool = False
+    kept: KeptInputs, name: str, schema: JsonObject, value: JsonValue = None, *, tried: bool = False
 ) -> FormResult:
     """Draw a form with a switch to edit its value as JSON; return what it says.
 
@@ -209,7 +214,7 @@ def schema_form(
     return result
 
 
-def _switch(form: SchemaForm, kept: Kept, switch: str) -> None:
+def _switch(form: SchemaForm, kept: KeptInputs, switch: str) -> None:
     if kept.value(switch):
         form.to_text()
     elif not form.to_form():
@@ -218,12 +223,12 @@ def _switch(form: SchemaForm, kept: Kept, switch: str) -> None:
 
 def _from_text(text: str, schema: JsonObject) -> FormResult:
     try:
-        return _result(Reading(value=parse_json(text)), schema)
-    except JsonTextError as error:
+        return _result(FormReading(value=parse_json(text)), schema)
+    except TypedJsonError as error:
         return FormResult(value=None, problems=(FieldProblem(path=(), message=str(error)),))
 
 
-def _result(reading: Reading, schema: JsonObject) -> FormResult:
+def _result(reading: FormReading, schema: JsonObject) -> FormResult:
     if reading.problems:
         return FormResult(value=None, problems=reading.problems)
     return FormResult(value=reading.value, misfits=check(reading.value, schema))
@@ -249,7 +254,7 @@ def path_of(place: str) -> Path:
 def _is_json(text: str) -> bool:
     try:
         parse_json(text)
-    except JsonTextError:
+    except TypedJsonError:
         return False
     return True
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from pydantic import JsonValue
 
-from app.forms.typed_json import JsonTextError, parse_json, write_json
+from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.line_differences import hunks
 
@@ -62,6 +62,6 @@ def difference(before: str, after: str) -> Difference:
 
 def value_difference(before: JsonValue, text: str) -> Difference:
     """Compare a value with a text that may be JSON: how it is spaced makes no difference then."""
-    with suppress(JsonTextError):
+    with suppress(TypedJsonError):
         text = write_json(parse_json(text))
     return difference(write_json(before), text)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from app.forms.typed_json import JsonTextError, parse_json, parse_object
+from app.forms.typed_json import TypedJsonError, parse_json, parse_object
 from simulator.base.json_values import place_words
 
 _NUMBERED = re.compile(r"(?<=[a-z])\d+(?=\.)")
@@ -22,7 +22,7 @@ class Values(Protocol):
         ...
 
 
-class UnreadableError(ValueError):
+class UnreadableInputError(ValueError):
     """An input holds nothing usable; why is among the problems."""
 
 
@@ -95,14 +95,14 @@ class Fields:
         """Return a JSON value."""
         try:
             return parse_json(self.written(name))
-        except JsonTextError as error:
+        except TypedJsonError as error:
             return self.refuse(name, str(error))
 
     def object(self, name: str) -> dict[str, JsonValue]:
         """Return a JSON object; nothing typed is an empty one."""
         try:
             return parse_object(self.written(name))
-        except JsonTextError as error:
+        except TypedJsonError as error:
             return self.refuse(name, str(error))
 
     def exact(self, name: str, percent: float) -> float:
@@ -114,7 +114,7 @@ class Fields:
     def refuse(self, name: str, words: str) -> NoReturn:
         """Note what is wrong with an input, and go no further with what it is part of."""
         self.problems.setdefault(name, words)
-        raise UnreadableError(words)
+        raise UnreadableInputError(words)
 
     def lack(self, name: str, words: str) -> NoReturn:
         """Note that nothing was typed yet where something is needed."""
@@ -138,7 +138,7 @@ class Fields:
             place = next((names[str(part)] for part in reversed(found["loc"]) if str(part) in names), None)
             name = f"{prefix}.{place or next(iter(names.values()))}"
             self.problems.setdefault(name, found["msg"].removeprefix("Value error, "))
-        raise UnreadableError(str(error))
+        raise UnreadableInputError(str(error))
 
 
 def as_percent(share: float) -> float:

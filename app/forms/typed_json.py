@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 """What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
 
 
-class JsonTextError(ValueError):
+class TypedJsonError(ValueError):
     """A text is no JSON.
 
     Attributes:
@@ -37,10 +37,10 @@ def parse_json(text: str) -> JsonValue:
     """Read a JSON value, strictly: no NaN, no infinity, no half character, no key twice in one object.
 
     Raises:
-        JsonTextError: The text is no JSON; the error says where.
+        TypedJsonError: The text is no JSON; the error says where.
     """
     if not text.strip():
-        raise JsonTextError('this is empty; enter a JSON value, for example {} or "done"', 1, 1)
+        raise TypedJsonError('this is empty; enter a JSON value, for example {} or "done"', 1, 1)
     try:
         value: JsonValue = json.loads(
             text,
@@ -49,8 +49,8 @@ def parse_json(text: str) -> JsonValue:
             object_pairs_hook=lambda pairs: _each_key_once(text, pairs),
         )
     except json.JSONDecodeError as error:
-        raise JsonTextError(_reworded(error), error.lineno, error.colno) from error
-    except JsonTextError:
+        raise TypedJsonError(_reworded(error), error.lineno, error.colno) from error
+    except TypedJsonError:
         raise
     except (RecursionError, ValueError) as error:  # nested too deeply, or a number of too many digits
         raise _placed(text) from error
@@ -58,26 +58,26 @@ def parse_json(text: str) -> JsonValue:
     return value
 
 
-def _placed(text: str) -> JsonTextError:
+def _placed(text: str) -> TypedJsonError:
     """Look up what is wrong with a text that is written as JSON and cannot be read all the same."""
     try:
         json_text.read_json(text, constants=True)
     except json_text.JsonTextError as error:
-        return JsonTextError(error.reason, error.line, error.column)
-    return JsonTextError("this JSON cannot be read", 1, 1)
+        return TypedJsonError(error.reason, error.line, error.column)
+    return TypedJsonError("this JSON cannot be read", 1, 1)
 
 
 def parse_object(text: str) -> dict[str, JsonValue]:
     """Read a JSON object; an empty text is an empty object.
 
     Raises:
-        JsonTextError: The text is no JSON, or no object.
+        TypedJsonError: The text is no JSON, or no object.
     """
     if not text.strip():
         return {}
     value = parse_json(text)
     if not isinstance(value, dict):
-        raise JsonTextError('expected a JSON object, for example {"name": "value"}', 1, 1)
+        raise TypedJsonError('expected a JSON object, for example {"name": "value"}', 1, 1)
     return value
 
 
@@ -109,7 +109,7 @@ def _each_key_once(text: str, pairs: list[tuple[str, JsonValue]]) -> dict[str, J
     value = dict(pairs)
     if len(value) < len(pairs):
         message = "duplicate key in an object; only one of the two values would be used"
-        raise JsonTextError(message, *json_text.line_and_column(text, _second_key(text)))
+        raise TypedJsonError(message, *json_text.line_and_column(text, _second_key(text)))
     return value
 
 
@@ -159,11 +159,11 @@ def _finite(text: str, word: str) -> float:
 
 def _refuse(text: str, word: str, message: str) -> NoReturn:
     found = re.search(rf"(?<![\w\"]){re.escape(word)}(?![\w\"])", text)
-    raise JsonTextError(message, *json_text.line_and_column(text, found.start() if found else 0))
+    raise TypedJsonError(message, *json_text.line_and_column(text, found.start() if found else 0))
 
 
 def _refuse_half_characters(value: JsonValue) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise JsonTextError("an escape is half a character (a lone surrogate)", 1, 1) from error
+        raise TypedJsonError("an escape is half a character (a lone surrogate)", 1, 1) from error

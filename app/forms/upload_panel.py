@@ -8,10 +8,12 @@ from typing import Any
 import streamlit as st
 
 from app.forms.common_panel import problem
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 
 
-def upload(kept: Kept, into: str, label: str, types: Sequence[str], *, name_into: str | None = None) -> None:
+def upload(
+    kept: KeptInputs, into: str, label: str, types: Sequence[str], *, name_into: str | None = None
+) -> None:
     """Draw an uploader whose file is put into the input `into`, and its name without the ending into `name_into`."""
     key = kept.key("upload")
 

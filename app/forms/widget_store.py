@@ -83,7 +83,7 @@ def owners_before() -> dict[str, str]:
     return owners
 
 
-class Kept:
+class KeptInputs:
     """The inputs of one thing to decide.
 
     Args:

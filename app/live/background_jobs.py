@@ -14,7 +14,7 @@ JobState: TypeAlias = Literal["running", "done", "failed"]
 _LOG = logging.getLogger(__name__)
 
 
-class Progress(Value):
+class JobProgress(Value):
     """How far a work is: so much of so much, and what it does; 0 of 0 where nobody can tell."""
 
     done: int = 0
@@ -27,7 +27,7 @@ class Progress(Value):
         return min(1.0, self.done / self.total) if self.total else 0.0
 
 
-Report: TypeAlias = Callable[[Progress], None]
+Report: TypeAlias = Callable[[JobProgress], None]
 Work: TypeAlias = Callable[[Report, Event], Result]
 """Does the work: reports how far it is, and ends early, with what it has, when the event is set."""
 
@@ -46,7 +46,7 @@ class Job(Generic[Result]):
         self._work, self._may_be_left = work, may_be_left
         self._lock = Lock()
         self._stop = Event()
-        self._progress = Progress()
+        self._progress = JobProgress()
         self._result: Result | None = None
         self._problem = ""
         self._thread = Thread(target=self._run, name=name, daemon=True)
@@ -71,7 +71,7 @@ class Job(Generic[Result]):
         return self._stop.is_set()
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> JobProgress:
         """How far it is."""
         with self._lock:
             return self._progress
@@ -104,6 +104,6 @@ class Job(Generic[Result]):
             _LOG.exception("A job on an eval set failed")
             self._problem = f"{type(error).__name__}: {error}"
 
-    def _report(self, progress: Progress) -> None:
+    def _report(self, progress: JobProgress) -> None:
         with self._lock:
             self._progress = progress

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from app.live.simulation_protocol import LiveSimulation
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentDirectory
@@ -65,7 +65,7 @@ class LiveSession:
     config: SimulatedAgentConfig
     directory: AgentDirectory = field(default_factory=AgentDirectory)
     title: str = ""
-    drafts: Drafts = field(default_factory=Drafts)
+    drafts: UnsentTexts = field(default_factory=UnsentTexts)
     built: tuple[tuple[int, str, str], Any] | None = None
     replay: tuple[tuple[str, str], Job[Any]] | None = None
     order: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from simulator.base.frozen_value import Value
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 
 AGENT_PLAYERS: dict[AgentPlayer, str] = {
@@ -65,7 +65,7 @@ NOTHING_RECORDED = "No recorded calls of this tool. Add a recording under Enviro
 NO_RECORDING = "No recordings yet. Add one under Environment > Sources."
 
 
-def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[RecordedCall]) -> str:
+def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[ObservedCall]) -> str:
     """Return what a player lacks to answer the calls of a tool (or of `EVERY` tool), and where to set it; empty for nothing.
 
     Args:

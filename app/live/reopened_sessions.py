@@ -11,7 +11,7 @@ from app.live.live_sessions import LiveSession, RegistryFullError, registry, tit
 from app.live.pause_wait import AT_ONCE, settle
 from app.live.remote_sessions import FOLLOWED
 from app.live.session_store import server_store
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from app.server.owners import LOCAL
 from simulator.agents import AgentLoadError, UnknownAgentError
 from simulator.agents.agent_directory import directory_of
@@ -198,8 +198,8 @@ def _claimed(store: JournalStore, record: SessionRecord, *, by_force: bool) -> S
     return journal
 
 
-def kept_drafts(store: JournalStore, session_id: str) -> Drafts:
+def kept_drafts(store: JournalStore, session_id: str) -> UnsentTexts:
     """Return the unsent texts of a session, which are kept as well."""
-    return Drafts(
+    return UnsentTexts(
         before=store.drafts(session_id), changed=lambda changed: store.put_drafts(session_id, changed)
     )

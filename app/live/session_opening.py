@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from app.forms.typed_json import JsonTextError, parse_object
+from app.forms.typed_json import TypedJsonError, parse_object
 from app.live.kernel_sessions import check_message, opened
 from app.live.live_sessions import LiveSession, registry, title
 from app.live.pause_wait import AT_ONCE, settle
@@ -84,7 +84,7 @@ def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
         raise StartFormError("User ID: it must not be empty. ADK keeps sessions by user.")
     try:
         initial_state = parse_object(form.initial_state)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise StartFormError(f"Initial state: {error}") from error
     if missing := not_at_first(form.tool_player):
         raise StartFormError(f"Tool calls are answered by: {missing}")

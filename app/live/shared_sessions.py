@@ -12,7 +12,7 @@ from app.live.live_sessions import LiveSession, registry, title
 from app.live.read_only_simulation import AtRest, Watched
 from app.live.reopened_sessions import NotReopenedError
 from app.live.session_store import server_store
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from simulator.agents import AgentLoadError, UnknownAgentError
 from simulator.agents.agent_directory import directory_of
 
@@ -68,7 +68,7 @@ def shared_session(token: str) -> LiveSession | None:
 
     watched, called = Watched(found.simulation, may_look), record.name or found.title
     return replace(
-        found, simulation=watched, drafts=Drafts(), script=None, title=called, word="", read_only=True
+        found, simulation=watched, drafts=UnsentTexts(), script=None, title=called, word="", read_only=True
     )
 
 

@@ -9,7 +9,7 @@ MAX_DRAFTS = 500
 """How many texts one session keeps; the one that was longest without a change goes first."""
 
 
-class Drafts(MutableMapping[str, str]):
+class UnsentTexts(MutableMapping[str, str]):
     """The unsent texts of one session, by what they belong to. Safe to use from several threads.
 
     Args:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, assert_never
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from app.forms.typed_fields import Fields, UnreadableError, complaints
-from app.forms.typed_json import JsonTextError, parse_json, write_json
+from app.forms.typed_fields import Fields, UnreadableInputError, complaints
+from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,
@@ -208,11 +208,11 @@ def _read_group(fields: Fields, node: int) -> Condition:
     if not rows:
         fields.lack(f"c{node}.kind", "This group is empty. Add a condition or remove the group.")
     read: list[Condition] = []
-    failed: UnreadableError | None = None
+    failed: UnreadableInputError | None = None
     for row in rows:
         try:
             read.append(_read_node(fields, row))
-        except UnreadableError as error:
+        except UnreadableInputError as error:
             failed = error
     if failed:
         raise failed
@@ -320,7 +320,7 @@ def typed(fields: Fields, name: str, text: str, kind: str) -> JsonValue:
         return text.strip()
     try:
         value = parse_json(text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         if not text.strip():
             fields.lack(name, "Enter a value.")
         words = f"\u201c{text.strip()[:40]}\u201d is not a {TYPES[kind]}." if kind != "json" else str(error)

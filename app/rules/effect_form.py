@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from pydantic import JsonValue, ValidationError
 
-from app.forms.typed_fields import Fields, UnreadableError, as_percent
+from app.forms.typed_fields import Fields, UnreadableInputError, as_percent
 from app.forms.typed_json import write_json
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.distortions import Distortion
@@ -152,11 +152,11 @@ def _made(fields: Fields, at: str, names: Mapping[str, str], make: Callable[[], 
 def _each(rows: list[int], read: Callable[[int], _Made]) -> list[_Made]:
     """Read every row, so that each that says nothing usable is named."""
     found: list[Any] = []
-    failed: UnreadableError | None = None
+    failed: UnreadableInputError | None = None
     for row in rows:
         try:
             found.append(read(row))
-        except UnreadableError as error:
+        except UnreadableInputError as error:
             failed = error
     if failed:
         raise failed

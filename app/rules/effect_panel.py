@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.forms.safe_labels import literal
-from app.forms.typed_fields import UnreadableError
+from app.forms.typed_fields import UnreadableInputError
 from app.rules.effect_form import AMOUNTS, DISTORTIONS, EFFECTS, LATENCIES, THEN, WAYS, read_latency
 from app.rules.latency_plot import curve, quantiles
 from app.rules.preset_texts import exceptions, hostile_names, http_presets, http_seeds
@@ -201,7 +201,7 @@ def _plot(inputs: Inputs) -> None:
     known = dict(inputs.fields.problems)
     try:
         _, spread = read_latency(inputs.fields)
-    except UnreadableError:
+    except UnreadableInputError:
         spread = None
     inputs.fields.problems = known
     if spread is None:

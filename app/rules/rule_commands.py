@@ -11,7 +11,7 @@ from app.live.pause_wait import AT_ONCE
 from app.live.simulation_protocol import LiveSimulation
 from app.session.commands import Command
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 
 
 class SetRules(Command):
@@ -46,7 +46,7 @@ class TakeConfig(Command):
 
     rules: tuple[InjectionRule, ...]
     data: str = ""
-    recorded: tuple[RecordedCall, ...] = ()
+    recorded: tuple[ObservedCall, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     mock_tools: tuple[str, ...] = ()
 

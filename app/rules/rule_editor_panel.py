@@ -10,7 +10,7 @@ import streamlit as st
 from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_fields import Fields
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
 from app.rules.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
 from app.rules.effect_panel import then
@@ -37,7 +37,7 @@ _MIDDLE = 146
 _NARROW = 104
 
 
-class Asked:
+class CallHints:
     """What the editor knows of the calls that a rule may be for: their arguments' paths, schemas and values."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Asked:
         return typed_as(self.schemas.get(path), next(iter(self.values_at(path)), None))
 
 
-def suggest_types(fields: Fields, asked: Asked) -> None:
+def suggest_types(fields: Fields, asked: CallHints) -> None:
     """Let a value that nobody said the type of be of the type that its schema, or an earlier call, has."""
     for row in range(int(fields.get("c:next") or 0)):
         path = fields.line(f"c{row}.path")
@@ -74,7 +74,7 @@ def suggest_types(fields: Fields, asked: Asked) -> None:
             fields.suggest(f"c{row}.as", asked.type_at(path))
 
 
-def when(inputs: Inputs, asked: Asked) -> None:
+def when(inputs: Inputs, asked: CallHints) -> None:
     """Draw the conditions and the chance."""
     rows = inputs.fields.rows("c0")
     if rows:
@@ -96,7 +96,7 @@ def when(inputs: Inputs, asked: Asked) -> None:
         )
 
 
-def _group(inputs: Inputs, node: int, level: int, asked: Asked) -> None:
+def _group(inputs: Inputs, node: int, level: int, asked: CallHints) -> None:
     rows = inputs.fields.rows(f"c{node}")
     for row in rows:
         with st.container(border=True, gap="xsmall", key=inputs.kept.key(f"c{row}:box")):
@@ -134,7 +134,7 @@ def _add_group(inputs: Inputs, node: int) -> None:
     inputs.add_row(f"c{row}", "c")
 
 
-def _node(inputs: Inputs, parent: int, row: int, level: int, asked: Asked) -> None:
+def _node(inputs: Inputs, parent: int, row: int, level: int, asked: CallHints) -> None:
     at = f"c{row}"
     kinds = {name: words for name, words in KINDS.items() if name not in GROUPS or level < MAX_LEVELS}
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -148,7 +148,7 @@ def _node(inputs: Inputs, parent: int, row: int, level: int, asked: Asked) -> No
         _fields(inputs, at, kind, asked)
 
 
-def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
+def _fields(inputs: Inputs, at: str, kind: str, asked: CallHints) -> None:
     """Draw the inputs of one condition."""
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         match kind:
@@ -179,7 +179,7 @@ def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
                 inputs.area("Condition (JSON)", f"{at}.json", height=140)
 
 
-def _world(inputs: Inputs, at: str, asked: Asked) -> None:
+def _world(inputs: Inputs, at: str, asked: CallHints) -> None:
     inputs.line("Entity kind", f"{at}.entity", placeholder="order", width=_MIDDLE)
     ways = {"from": "id from an argument", "fixed": "this id"}
     if inputs.choice("Which entity", f"{at}.id", ways, width=_MIDDLE) == "from":
@@ -190,7 +190,7 @@ def _world(inputs: Inputs, at: str, asked: Asked) -> None:
     _test(inputs, at, "", asked)
 
 
-def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
+def _test(inputs: Inputs, at: str, path: str, asked: CallHints) -> None:
     test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 14)
     match test:
         case "equals":
@@ -251,7 +251,7 @@ def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> Command |
     """Draw the editor; return the rules with this one as it was saved."""
     rule = edited if isinstance(edited, InjectionRule) else None
     owner = f"rule-of-{rule.rule_id}" if rule else "rule-new"
-    kept = Kept(scene.drafts, owner)
+    kept = KeptInputs(scene.drafts, owner)
     base = _base(kept, rule)
     calls = past_calls(scene.session, scene.waiting_calls())
     fields = rule_fields(kept, base, _likely_tool(scene))
@@ -283,7 +283,7 @@ def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> Command |
     return SetRules(rules=replaced(scene.session.rules, rule.rule_id if rule else None, read))
 
 
-def _base(kept: Kept, rule: InjectionRule | None) -> InjectionRule | None:
+def _base(kept: KeptInputs, rule: InjectionRule | None) -> InjectionRule | None:
     """Return the rule as it was when its editing began, so that nothing that was typed is lost where it changes meanwhile."""
     if rule is None:
         return None
@@ -365,11 +365,11 @@ def _likely_tool(scene: SessionContext) -> str | None:
     return next((call.tool_name for call in scene.waiting_calls()), None)
 
 
-def _asked(scene: SessionContext, fields: Fields, calls: tuple[PastCall, ...]) -> Asked:
+def _asked(scene: SessionContext, fields: Fields, calls: tuple[PastCall, ...]) -> CallHints:
     schemas: dict[str, JsonObject] = {
         name: dict(tool.parameters) for name, tool in scene.declarations().items()
     }
-    return Asked(fields.line("tool"), schemas, calls, scene.agents())
+    return CallHints(fields.line("tool"), schemas, calls, scene.agents())
 
 
 def _answer_paths(scene: SessionContext, tool: str, calls: tuple[PastCall, ...]) -> tuple[str, ...]:
@@ -432,7 +432,7 @@ _SHOWN = 100
 _CALL = "try_call"
 
 
-def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:
+def call_picker(kept: KeptInputs, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:
     """Draw the choice of a call, the newest first; return the chosen one. Those of `tool` come before others."""
     listed = sorted(
         calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number)

@@ -10,7 +10,7 @@ from simulator.environment.injection.adk_config_text import TextForm, config_tex
 from simulator.environment.injection.adk_injection_config import ReadConfig
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetForm, write_rule_set
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall, read_recording
+from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
 
 if TYPE_CHECKING:
     from simulator.session import SimulationSession
@@ -39,7 +39,7 @@ _ADK: dict[str, _Way] = {
 }
 
 
-class Exported(NamedTuple):
+class ExportedRules(NamedTuple):
     """Rules as a text; `losses` says what the format has no word for."""
 
     text: str
@@ -49,17 +49,17 @@ class Exported(NamedTuple):
     losses: tuple[str, ...] = ()
 
 
-def exported(config: ReadConfig, form: Form, name: str) -> Exported:
+def exported(config: ReadConfig, form: Form, name: str) -> ExportedRules:
     """Write rules in one of the formats; what a configuration says beside them goes into ADK's formats only."""
     match form:
         case "own_json" | "own_yaml":
             kind: RuleSetForm = "json" if form == "own_json" else "yaml"
             text = write_rule_set(RuleSet(name=name, rules=config.rules), kind)
-            return Exported(text, f"rules.rules.{kind}", f"application/{kind}", kind)
+            return ExportedRules(text, f"rules.rules.{kind}", f"application/{kind}", kind)
         case "adk_json" | "adk_yaml" | "adk_python":
             way = _ADK[form]
             written = config_text(config, way.form)
-            return Exported(written.text, way.file_name, way.mime, way.form, tuple(written.losses))
+            return ExportedRules(written.text, way.file_name, way.mime, way.form, tuple(written.losses))
         case never:
             assert_never(never)
 
@@ -80,18 +80,18 @@ def missing_tools(rules: Iterable[InjectionRule], known: Iterable[str]) -> tuple
     return tuple(dict.fromkeys(rule.tool_name for rule in rules if rule.tool_name not in there))
 
 
-class Beside(NamedTuple):
+class RestOfConfig(NamedTuple):
     """What an ADK configuration holds beside its injections; `words` names each part, `unread` what cannot be used."""
 
     data: str = ""
-    recorded: tuple[RecordedCall, ...] = ()
+    recorded: tuple[ObservedCall, ...] = ()
     settings: dict[str, Any] = {}  # noqa: RUF012 - nobody changes it
     mock_tools: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
 
-def beside_rules(config: ReadConfig) -> Beside:
+def beside_rules(config: ReadConfig) -> RestOfConfig:
     """Sort out what an ADK configuration holds beside its injections."""
     recorded, unread = _recorded(config.tracing)
     model = {
@@ -105,7 +105,7 @@ def beside_rules(config: ReadConfig) -> Beside:
         "model configuration": bool(config.simulation_model_configuration),
         f"{', '.join(config.mock_tools)} answered by the model": bool(config.mock_tools),
     }
-    return Beside(
+    return RestOfConfig(
         data=config.environment_data,
         recorded=recorded,
         settings={name: value for name, value in model.items() if value},
@@ -115,7 +115,7 @@ def beside_rules(config: ReadConfig) -> Beside:
     )
 
 
-def _recorded(tracing: str) -> tuple[tuple[RecordedCall, ...], tuple[str, ...]]:
+def _recorded(tracing: str) -> tuple[tuple[ObservedCall, ...], tuple[str, ...]]:
     if not tracing:
         return (), ()
     try:

@@ -11,9 +11,17 @@ import streamlit as st
 
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.rules.rule_commands import SetRules, TakeConfig
-from app.rules.rule_exchange import FORMS, Beside, appended, beside_rules, config_of, exported, missing_tools
+from app.rules.rule_exchange import (
+    FORMS,
+    RestOfConfig,
+    appended,
+    beside_rules,
+    config_of,
+    exported,
+    missing_tools,
+)
 from app.rules.rule_text import rule_line
 from app.session import page_state
 from app.session import page_state as state
@@ -29,7 +37,7 @@ _SHOWN = 12
 
 def rule_exchange(scene: SessionContext) -> Command | None:
     """Draw saved sets, import and export; return the rules that were taken in."""
-    kept = Kept(scene.drafts, "rule-exchange")
+    kept = KeptInputs(scene.drafts, "rule-exchange")
     st.markdown("**Saved sets**")
     save_form(scene, kept)
     asked = rule_set_list(scene)
@@ -42,7 +50,7 @@ def rule_exchange(scene: SessionContext) -> Command | None:
     return asked
 
 
-def _import(scene: SessionContext, kept: Kept) -> Command | None:
+def _import(scene: SessionContext, kept: KeptInputs) -> Command | None:
     text = _text(kept)
     if not text.strip():
         return None
@@ -58,7 +66,7 @@ def _import(scene: SessionContext, kept: Kept) -> Command | None:
             st.text(literal(f"{rule.rule_id}: {rule_line(rule)}"))
         if len(rules) > _SHOWN:
             st.caption(f"and {len(rules) - _SHOWN} more")
-        beside = beside_rules(read.adk) if read.adk else Beside()
+        beside = beside_rules(read.adk) if read.adk else RestOfConfig()
         wanted = _beside(kept, beside)
         asked = take_in(scene, "incoming", rules, empty=not beside.words)
     if wanted and isinstance(asked, SetRules):
@@ -72,7 +80,7 @@ def _import(scene: SessionContext, kept: Kept) -> Command | None:
     return asked
 
 
-def _text(kept: Kept) -> str:
+def _text(kept: KeptInputs) -> str:
     """Draw the ways to give a text, a file or its words; the file counts where there is one."""
     uploaded = st.file_uploader(
         "Rule set, or ADK's EnvironmentSimulationConfig (JSON, YAML or Python)",
@@ -94,7 +102,7 @@ def _text(kept: Kept) -> str:
         return ""
 
 
-def _beside(kept: Kept, beside: Beside) -> bool:
+def _beside(kept: KeptInputs, beside: RestOfConfig) -> bool:
     """Name what a configuration holds beside its rules; return whether that is wanted too."""
     if beside.unread:
         st.caption("Not imported, because it cannot be read:")
@@ -107,7 +115,7 @@ def _beside(kept: Kept, beside: Beside) -> bool:
     return st.checkbox("Import this too", key=kept.widget("beside", True))
 
 
-def _export(scene: SessionContext, kept: Kept) -> None:
+def _export(scene: SessionContext, kept: KeptInputs) -> None:
     rules = scene.session.rules
     if not rules:
         st.caption("No rules to export.")
@@ -142,7 +150,7 @@ def _export(scene: SessionContext, kept: Kept) -> None:
 _NO_SETS = "No saved sets yet. Save rules as a set to use them in sessions of any agent."
 
 
-def save_form(scene: SessionContext, kept: Kept) -> None:
+def save_form(scene: SessionContext, kept: KeptInputs) -> None:
     """Draw the way to save the session's rules as a set."""
     failed = state.get("unsaved_set")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):

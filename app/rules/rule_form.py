@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
-from app.forms.typed_fields import Fields, UnreadableError, Values, as_percent, complaints
+from app.forms.typed_fields import Fields, UnreadableInputError, Values, as_percent, complaints
 from app.forms.typed_json import write_json
 from app.rules import condition_form, effect_form
 from app.rules.condition_form import read_condition, seed_condition
@@ -69,9 +69,9 @@ def read_rule(fields: Fields, taken: Iterable[str], *, enabled: bool = True) -> 
     fields.clear()
     read: dict[str, Any] = {"enabled": enabled, "label": fields.line("label")}
     for name, part in _PARTS.items():
-        with suppress(UnreadableError):
+        with suppress(UnreadableInputError):
             read[name] = part(fields)
-    with suppress(UnreadableError):
+    with suppress(UnreadableInputError):
         read["rule_id"] = _name(fields, set(taken))
     if fields.problems:
         return None

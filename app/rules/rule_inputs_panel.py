@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.forms.safe_labels import literal
 from app.forms.typed_fields import Fields
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 
 
 class Inputs:
@@ -22,7 +22,7 @@ class Inputs:
         tried: Whether it was tried to save; from then on what is still missing is named too.
     """
 
-    def __init__(self, kept: Kept, fields: Fields, *, tried: bool = False) -> None:
+    def __init__(self, kept: KeptInputs, fields: Fields, *, tried: bool = False) -> None:
         self.kept, self.fields, self.tried = kept, fields, tried
 
     def key(self, name: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.rules.rule_commands import SetRules, SwitchRule
 from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, rule_editor, trials
 from app.rules.rule_exchange_panel import rule_exchange
@@ -68,7 +68,7 @@ def _beside(scene: SessionContext) -> Command | None:
 def _try(scene: SessionContext) -> None:
     st.caption("See which rules would fire for a call, and why others would not.")
     calls = past_calls(scene.session, scene.waiting_calls())
-    trials(scene, call_picker(Kept(scene.drafts, "rules-try"), calls))
+    trials(scene, call_picker(KeptInputs(scene.drafts, "rules-try"), calls))
 
 
 # Draws the list of a session's rules: switches, order, what each does, how often it fired and why it last did not.
@@ -208,7 +208,7 @@ _ALL = "all"
 
 def fault_library(scene: SessionContext) -> Command | None:
     """Draw the library; return the rules with the one that was added."""
-    kept = Kept(scene.drafts, "fault-library")
+    kept = KeptInputs(scene.drafts, "fault-library")
     tool = _tool(scene, kept)
     found = _found(kept)
     shown = PAGE * (1 + int(page_state.get("faults_shown") or 0))
@@ -225,7 +225,7 @@ def fault_library(scene: SessionContext) -> Command | None:
     return asked
 
 
-def _tool(scene: SessionContext, kept: Kept) -> str:
+def _tool(scene: SessionContext, kept: KeptInputs) -> str:
     tools = scene.tools()
     likely = next((call.tool_name for call in scene.waiting_calls()), tools[0] if tools else EVERY_TOOL)
     now = kept.value("tool", likely)
@@ -248,7 +248,7 @@ def _tool(scene: SessionContext, kept: Kept) -> str:
     return str(kept.value("tool", likely) or "").strip()
 
 
-def _found(kept: Kept) -> tuple[Fault, ...]:
+def _found(kept: KeptInputs) -> tuple[Fault, ...]:
     words = {_ALL: "All kinds", **CATEGORIES}
     chosen = st.pills(
         "Kind of fault",

@@ -10,7 +10,7 @@ from typing import assert_never
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import Part, part_of
+from app.evalsets.cases.case_fields import CasePart, part_of
 from app.evalsets.imported_sets import apart, imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_context import (
@@ -33,7 +33,7 @@ from app.evalsets.set_context import (
 )
 from app.evalsets.set_discovery import check_set, folders, found_sets, take_upload
 from app.evalsets.set_list_panel import broken_set, set_list
-from app.evalsets.set_panel import Shown, set_page
+from app.evalsets.set_panel import ShownSet, set_page
 from app.forms.common_panel import problem
 from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
@@ -79,14 +79,14 @@ def sets_page() -> None:
     _carry_out(set_page(scene, _shown(scene)), scene)
 
 
-def _shown(scene: SetContext) -> Shown:
+def _shown(scene: SetContext) -> ShownSet:
     """Say what of a set is on the screen: as the address and the drafts tell, so that a refresh shows the same."""
     key = page_state.case_key()
     case = key if key in scene.work.state.order else None
     failed = page_state.get("problem")
     done = page_state.get("set_saved")
     both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
-    return Shown(
+    return ShownSet(
         case=case,
         part=_part(scene, case),
         saving=bool(page_state.get("saving_set")) and scene.work.is_changed,
@@ -104,7 +104,7 @@ def _both(scene: SetContext) -> Sequence[Conflict] | None:
         return None
 
 
-def _part(scene: SetContext, case: str | None) -> Part | None:
+def _part(scene: SetContext, case: str | None) -> CasePart | None:
     name = scene.drafts.get(_editing(case)) if case is not None else None
     if case is None or not name:
         return None

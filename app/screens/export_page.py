@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.export.export_case import Exportable, ExportForm, Written, exportable, free_eval_id, write
+from app.export.export_case import Exportable, ExportForm, ExportResult, exportable, free_eval_id, write
 from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
 from app.export.export_replay import replayed
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_destination, default_destination
 from app.live.live_sessions import LiveSession
@@ -26,7 +26,7 @@ from simulator.agents import AgentSettingsError
 from simulator.session import SessionState, SimulationSession
 
 if TYPE_CHECKING:
-    from app.export.export_replay import Replayed
+    from app.export.export_replay import ExportReplay
     from app.live.background_jobs import Job
     from evalset.cli.shell_lines import ShownCommands
     from evalset.verify.results import Divergence
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 
 def export_page(live: LiveSession, view: SimulationView) -> None:
     """Draw the export of a session as `view` shows it."""
-    kept = Kept(live.drafts, "export", str(view.head))
+    kept = KeptInputs(live.drafts, "export", str(view.head))
     chosen = fields(kept, "" if live.read_only else str(default_destination(live.owner, live.config)))
     written = _written(view.head)
     if not chosen.eval_id:
@@ -85,10 +85,10 @@ def _free(live: LiveSession, session: SimulationSession, path: str) -> str:
     return free_eval_id(session, path)
 
 
-def _written(head: int) -> Written | None:
+def _written(head: int) -> ExportResult | None:
     """Return the last write of this tab, as long as the session has not gone on since."""
     kept = page_state.get("exported")
-    written = Written.model_validate(kept) if kept else None
+    written = ExportResult.model_validate(kept) if kept else None
     return written if written is not None and written.head == head else None
 
 
@@ -131,7 +131,7 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
     st.rerun()
 
 
-def _commands(live: LiveSession, written: Written) -> ShownCommands | None:
+def _commands(live: LiveSession, written: ExportResult) -> ShownCommands | None:
     try:
         agents = catalogue()
     except AgentSettingsError:  # said on the start page
@@ -141,7 +141,7 @@ def _commands(live: LiveSession, written: Written) -> ShownCommands | None:
     return commands_of(name, agents.entries(), agents.settings, path, written.eval_id)
 
 
-def _replay(live: LiveSession, written: Written) -> None:
+def _replay(live: LiveSession, written: ExportResult) -> None:
     """Begin to replay what was written; a short case is done before the page is drawn."""
     if live.replay is not None:
         live.replay[1].stop()
@@ -150,7 +150,7 @@ def _replay(live: LiveSession, written: Written) -> None:
     job.wait(AT_ONCE_SECONDS)
 
 
-def _replay_of(live: LiveSession, written: Written | None) -> Job[Replayed] | None:
+def _replay_of(live: LiveSession, written: ExportResult | None) -> Job[ExportReplay] | None:
     if live.replay is None or written is None or live.replay[0] != (written.path, written.eval_id):
         return None
     return live.replay[1]

@@ -32,7 +32,7 @@ from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.eval_sets_page import sets_page
@@ -181,7 +181,7 @@ def _gather(live: LiveSession | None) -> None:
     looked_at = f"shared {live.session_id}" if live and live.read_only else ""
     own = live.session_id if live and not live.read_only else None
     on_set = page_state.get("shown_set")
-    drafts = page_state.drafts_of(str(shown)) if shown else Drafts()
+    drafts = page_state.drafts_of(str(shown)) if shown else UnsentTexts()
     if on_set:
         drafts = edited_sets().drafts(visitor().owner, str(on_set))
     here = page_state.set_path() if page_state.is_on_sets() else None

@@ -16,8 +16,8 @@ from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
 from app.screens.start_panel import (
-    Choice,
     ChooseAgent,
+    ChosenAgent,
     StartRecorded,
     StartScript,
     StartSession,
@@ -183,10 +183,12 @@ def _chosen(entries: tuple[AgentEntry, ...]) -> AgentEntry | None:
     return next((entry for entry in usable if entry.name == wanted), next(iter(usable), None))
 
 
-def _choice(chosen: AgentEntry | None) -> Choice:
+def _choice(chosen: AgentEntry | None) -> ChosenAgent:
     if chosen is None or chosen.config is None:
-        return Choice()
-    return Choice(directory=directory_of(chosen.config.root_agent), without_model=unreachable(chosen.config))
+        return ChosenAgent()
+    return ChosenAgent(
+        directory=directory_of(chosen.config.root_agent), without_model=unreachable(chosen.config)
+    )
 
 
 def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:

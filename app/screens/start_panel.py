@@ -34,7 +34,7 @@ _SHOWN_TOOLS = 12
 _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
 
 
-class Choice(Value):
+class ChosenAgent(Value):
     """What is known of the chosen agent; `without_model` gives a reason for each agent that no model can play."""
 
     directory: AgentDirectory = AgentDirectory()
@@ -91,7 +91,7 @@ StartCommand: TypeAlias = (
 def start(
     entries: Sequence[AgentEntry],
     chosen: AgentEntry | None,
-    choice: Choice,
+    choice: ChosenAgent,
     failed: str | None,
     *,
     script_failed: str | None = None,
@@ -167,7 +167,7 @@ def _own_agents() -> None:
         )
 
 
-def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartCommand | None:
+def _form(chosen: AgentEntry, choice: ChosenAgent, failed: str | None) -> StartCommand | None:
     with place("small"):
         _about(chosen, choice)
         _examples(chosen)
@@ -194,7 +194,7 @@ def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartComman
     return StartSession(form=StartForm.model_validate({"agent": chosen.name, "query": query or "", **more}))
 
 
-def _about(chosen: AgentEntry, choice: Choice) -> None:
+def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
     st.markdown(f"**{safe_label(chosen.name)}**")
     if chosen.state == "unread":
         st.caption(":material/progress_activity: Loading this agent\u2026")

@@ -12,7 +12,7 @@ import streamlit as st
 from app.forms.safe_labels import literal
 from app.forms.widget_store import forget_drawn
 from app.live.live_sessions import LiveSession
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from app.session import page_state
 
 _ASIDE = "aside:"
@@ -48,7 +48,7 @@ def was_drawn() -> None:
     page_state.put("without_drafts", None)
 
 
-def texts_aside(drafts: Drafts) -> dict[str, str]:
+def texts_aside(drafts: UnsentTexts) -> dict[str, str]:
     """Return the texts that are set aside, by what they belonged to."""
     return {name: drafts[name] for name in drafts if name.startswith(_ASIDE)}
 
@@ -70,14 +70,14 @@ def _drop(live: LiveSession) -> None:
         del live.drafts[name]
 
 
-def _set_aside(drafts: Drafts) -> bool:
+def _set_aside(drafts: UnsentTexts) -> bool:
     names = [name for name in drafts if not name.startswith(_ASIDE)]
     for name in names:
         drafts[f"{_ASIDE}{name}"] = drafts.pop(name)
     return bool(names)
 
 
-def _bring_back(drafts: Drafts) -> None:
+def _bring_back(drafts: UnsentTexts) -> None:
     for name, text in texts_aside(drafts).items():
         drafts.setdefault(name.removeprefix(_ASIDE), text)
         del drafts[name]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.scripts import Played, ScriptAtWork, ScriptProgress
     from simulator.scripts.script import Place
 
-ScriptStep: TypeAlias = Callable[[LiveSession], object]
+ScriptAction: TypeAlias = Callable[[LiveSession], object]
 """What is asked of the script in a session: what does it."""
 
 LOOK_AGAIN_SECONDS = 0.4
@@ -33,7 +33,7 @@ def script_strip(
     where: Callable[[Place], str],
     text: str,
     recorded: RecordedView | None = None,
-) -> ScriptStep | None:
+) -> ScriptAction | None:
     """Draw it in one line, and all there is to know behind a click; return what was asked for.
 
     Args:
@@ -115,7 +115,7 @@ def _counted(number: int) -> str:
     return "1 response is" if number == 1 else f"{number} responses are"
 
 
-def _adding(recorded: RecordedView | None) -> ScriptStep | None:
+def _adding(recorded: RecordedView | None) -> ScriptAction | None:
     """Offer to add what was answered to the recorded case, where it lacks something."""
     if recorded is None or not recorded.missing:
         return None
@@ -171,7 +171,7 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
         st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
 
 
-def _buttons(progress: ScriptProgress | None, what: str) -> ScriptStep | None:
+def _buttons(progress: ScriptProgress | None, what: str) -> ScriptAction | None:
     if progress is not None and not progress.is_over:
         stopped = st.button(
             f"Stop {what}",
@@ -181,7 +181,7 @@ def _buttons(progress: ScriptProgress | None, what: str) -> ScriptStep | None:
         )
         return script_play.stop if stopped else None
     ended_well = progress is not None and progress.played is not None and progress.played.came_through
-    asked: ScriptStep | None = None
+    asked: ScriptAction | None = None
     if not ended_well and st.button(
         "Resume",
         key="play_script_on",

@@ -19,7 +19,7 @@ LOOK_SECONDS = 2.0
 _LOOKS = 4
 
 
-class Page(Protocol):
+class TabSession(Protocol):
     """What Streamlit holds for a tab."""
 
     def shutdown(self) -> None:
@@ -34,9 +34,11 @@ class ClosedTabs:
         is_open: Tells whether the tab of a page has come back.
     """
 
-    def __init__(self, waiting: Callable[[], Mapping[str, Page]], is_open: Callable[[str], bool]) -> None:
+    def __init__(
+        self, waiting: Callable[[], Mapping[str, TabSession]], is_open: Callable[[str], bool]
+    ) -> None:
         self._waiting, self._is_open = waiting, is_open
-        self._before: Mapping[str, Page] = {}
+        self._before: Mapping[str, TabSession] = {}
 
     def look(self) -> None:
         """End the pages that waited when this was asked before, and neither wait nor are open now."""
@@ -55,7 +57,7 @@ async def end_closed_tabs() -> None:
         tabs.look()
 
 
-def _waiting() -> Mapping[str, Page]:
+def _waiting() -> Mapping[str, TabSession]:
     if not runtime.exists():
         return {}
     manager: Any = runtime.get_instance()._session_mgr  # noqa: SLF001 - no other way; tests/app/server/test_page_access.py counts descriptors

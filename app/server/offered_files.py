@@ -37,7 +37,7 @@ _DIGEST = re.compile(r"[0-9a-f]{56}")
 
 
 @dataclass
-class Page:
+class BrowserPage:
     """A page in a browser: whose it is, whether it may still be seen, and for each file that it offered who decides about that one."""
 
     browser: str
@@ -57,14 +57,14 @@ class Offered:
 
     def __init__(self, files_of_pages: Callable[[], Mapping[str, frozenset[str]]]) -> None:
         self._files_of_pages = files_of_pages
-        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._pages: OrderedDict[str, BrowserPage] = OrderedDict()
         self._lock = Lock()
 
     def begin(self, page_id: str, browser: str, may_look: Callable[[], bool]) -> None:
         """Note that a page is being drawn, for a browser that may look at it while `may_look` says so."""
         with self._lock:
             before = self._pages.pop(page_id, None)
-            page = Page(browser, may_look)
+            page = BrowserPage(browser, may_look)
             if before is not None and before.browser == browser:
                 page.files = before.files
             self._pages[page_id] = page

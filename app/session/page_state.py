@@ -16,7 +16,7 @@ from app.live.live_sessions import LiveSession, registry
 from app.live.reopened_sessions import NotReopenedError, kept_drafts
 from app.live.session_store import store_if_open
 from app.live.shared_sessions import shared_session
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from app.server.browser_tabs import new_token
 from app.server.login import visitor
 
@@ -220,22 +220,22 @@ def tab() -> str:
     return token
 
 
-def drafts() -> Drafts:
+def drafts() -> UnsentTexts:
     """Return the drafts of the session in the address; where there is none, drafts that nobody keeps."""
     live = current()
-    return live.drafts if live else Drafts()
+    return live.drafts if live else UnsentTexts()
 
 
-def drafts_of(shown: str) -> Drafts:
+def drafts_of(shown: str) -> UnsentTexts:
     """Return the drafts of a session that was on the screen in the run before, and may have left this server since."""
     live, store = own(shown), store_if_open().store
     if live is not None or store is None:
-        return live.drafts if live is not None else Drafts()
+        return live.drafts if live is not None else UnsentTexts()
     try:
         is_mine = store.record(shown).owner == visitor().owner
-        return kept_drafts(store, shown) if is_mine else Drafts()
+        return kept_drafts(store, shown) if is_mine else UnsentTexts()
     except ValueError:  # a StoreError: the page goes on, and what is typed stays in its inputs
-        return Drafts()
+        return UnsentTexts()
 
 
 def follow(key: str, value: JsonValue) -> None:

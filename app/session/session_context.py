@@ -13,7 +13,7 @@ from simulator.facts import SessionOpened
 from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
 
 if TYPE_CHECKING:
-    from app.live.unsent_texts import Drafts
+    from app.live.unsent_texts import UnsentTexts
     from simulator.runtime import SimulationView
     from simulator.runtime.knowledge.world_view import WorldView
     from simulator.session import SimulationSession
@@ -38,7 +38,7 @@ class SessionContext:
         return self.view.session
 
     @property
-    def drafts(self) -> Drafts:
+    def drafts(self) -> UnsentTexts:
         """What was typed and not sent."""
         return self.live.drafts
 

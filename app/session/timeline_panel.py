@@ -19,7 +19,7 @@ from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_summary import is_underway
 from app.session.step_labels import another_way_from
-from app.session.timeline_view import FILTERS, Filter, Shown, blocks, newest_steps, rows, waiting_steps
+from app.session.timeline_view import FILTERS, Filter, VisibleSteps, blocks, newest_steps, rows, waiting_steps
 from simulator.seats.requests import RunningCall
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _empty() -> None:
     )
 
 
-def _earlier(shown: Shown) -> None:
+def _earlier(shown: VisibleSteps) -> None:
     hidden = shown.total - len(shown.steps)
     if hidden > 0 and len(shown.steps) < MOST_STEPS:
         if st.button(
@@ -96,7 +96,10 @@ def _earlier(shown: Shown) -> None:
 
 
 def _steps(
-    history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation | None, unstored_from: float
+    history: tuple[HistoryEntry, ...],
+    shown: VisibleSteps,
+    simulation: LiveSimulation | None,
+    unstored_from: float,
 ) -> None:
     """Draw the newest steps; opening one reruns only this part of the page."""
     for step in shown.steps:

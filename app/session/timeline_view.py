@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
-from app.forms.safe_labels import Badge, Block, literal, safe_label
+from app.forms.safe_labels import Badge, DetailBlock, literal, safe_label
 from app.forms.typed_json import show_json
 from app.live.player_names import AGENT_PLAYERS, PLAYERS
 from app.session import provenance_labels
@@ -47,7 +47,7 @@ _SEATS: Mapping[str, Mapping[str, str]] = {
 _GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
 
 
-class Step(Value):
+class TimelineStep(Value):
     """One line of the timeline. `label` is Markdown, made of safe parts; `index` is the entry's place in the history."""
 
     index: int
@@ -78,14 +78,14 @@ def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
     return {entry.call_id: entry.tool_name for entry in history if isinstance(entry, (ToolCall, UserReply))}
 
 
-class Shown(Value):
+class VisibleSteps(Value):
     """The newest steps that a filter lets through, oldest first; `total` counts all that it lets through."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TimelineStep, ...]
     total: int
 
 
-def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Shown:
+def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> VisibleSteps:
     """Return the last `count` steps that the filter lets through.
 
     Only these are worded, so that the work does not grow with the length of the history.
@@ -95,7 +95,7 @@ def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Show
     places = [index for index, entry in enumerate(history) if _group(entry) in wanted]
     names = tool_names(history)
     last = places[-count:] if count else []
-    return Shown(steps=tuple(step(index, history[index], names) for index in last), total=len(places))
+    return VisibleSteps(steps=tuple(step(index, history[index], names) for index in last), total=len(places))
 
 
 def _group(entry: HistoryEntry) -> Group:
@@ -122,13 +122,13 @@ class _Headline(NamedTuple):
     rest: str
 
 
-def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
+def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> TimelineStep:
     """Return the line of one entry; `names` as of `tool_names`."""
     line = _headline(entry, names)
     badges = "".join(f" {badge.markdown()}" for badge in _badges(entry))
     nested = "\u21b3 " if getattr(entry, "scope", "") else ""
     label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}{badges}"
-    return Step(index=index, icon=f":material/{line.icon}:", label=label)
+    return TimelineStep(index=index, icon=f":material/{line.icon}:", label=label)
 
 
 def _badges(entry: HistoryEntry) -> Iterable[Badge]:
@@ -240,40 +240,44 @@ def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def blocks(entry: HistoryEntry) -> tuple[Block, ...]:
+def blocks(entry: HistoryEntry) -> tuple[DetailBlock, ...]:
     """Return an entry's whole body, as texts that are shown without Markdown."""
     return tuple(block for block in _all_blocks(entry) if block.text)
 
 
-def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
+def _all_blocks(entry: HistoryEntry) -> Iterable[DetailBlock]:
     match entry:
         case UserQuery() | SessionNote():
-            yield Block(title="", text=entry.content)
+            yield DetailBlock(title="", text=entry.content)
         case AgentMessage() | FinalResponse():
-            yield Block(title="", text=entry.content)
+            yield DetailBlock(title="", text=entry.content)
         case UserReply():
             yield _json("Response", entry.response)
         case ToolCall():
             yield _json("Arguments", dict(entry.arguments))
-            yield Block(title="Call", text=f"{entry.call_id}, by {entry.agent}{_inside(entry.scope)}")
+            yield DetailBlock(title="Call", text=f"{entry.call_id}, by {entry.agent}{_inside(entry.scope)}")
         case ToolOutput():
             yield _json("Response" if entry.beneath is None else "What the agent saw", entry.result)
             yield (
                 _json("State changes", dict(entry.state_delta))
                 if entry.state_delta
-                else Block(title="", text="")
+                else DetailBlock(title="", text="")
             )
             yield from _how(entry)
         case ToolError():
-            yield Block(title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text")
-            yield Block(title="Traceback", text=entry.traceback or "", language="text")
+            yield DetailBlock(
+                title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text"
+            )
+            yield DetailBlock(title="Traceback", text=entry.traceback or "", language="text")
             yield from _how(entry)
         case CodeRun():
-            yield Block(title="Code", text=entry.code, language="python")
-            yield Block(title="Output", text=entry.output, language="text")
-            yield Block(title="Error", text=entry.error or "", language="text")
+            yield DetailBlock(title="Code", text=entry.code, language="python")
+            yield DetailBlock(title="Output", text=entry.output, language="text")
+            yield DetailBlock(title="Error", text=entry.error or "", language="text")
         case ModelError() | TurnFailed():
-            yield Block(title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text")
+            yield DetailBlock(
+                title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text"
+            )
         case never:
             assert_never(never)
 
@@ -282,20 +286,20 @@ def _inside(scope: str) -> str:
     return f", inside {scope}" if scope else ""
 
 
-def _json(title: str, value: Any) -> Block:
-    return Block(title=title, text=show_json(value), language="json")
+def _json(title: str, value: Any) -> DetailBlock:
+    return DetailBlock(title=title, text=show_json(value), language="json")
 
 
-def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
+def _how(entry: ToolOutput | ToolError) -> Iterable[DetailBlock]:
     """Say who answered, how long it took, and why each rule before did not."""
     if entry.beneath is not None:
         yield _json("Original outcome (the agent did not see it)", provenance_labels.as_value(entry.beneath))
     if entry.provenance is None:
-        yield Block(title="", text="Answered by ADK")
+        yield DetailBlock(title="", text="Answered by ADK")
         return
-    yield Block(title="", text=provenance_labels.sentence(entry.provenance, entry.duration_ms))
+    yield DetailBlock(title="", text=provenance_labels.sentence(entry.provenance, entry.duration_ms))
     for title, text in provenance_labels.details(entry.provenance):
-        yield Block(title=title, text=text, language="text")
+        yield DetailBlock(title=title, text=text, language="text")
 
 
 def rows(session: SimulationSession) -> tuple[Row, ...]:
@@ -336,13 +340,13 @@ def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
 
 def waiting_steps(
     pending: Iterable[Request], open_calls: Iterable[OpenCall], whom: str = "you"
-) -> tuple[Step, ...]:
+) -> tuple[TimelineStep, ...]:
     """Return a line for each thing that waits for a person, oldest first; `whom` says for which."""
     names = [_asks(request) for request in pending]
     names += [(call.tool_name, "") for call in open_calls if not call.answered and not call.is_confirmation]
     names += [("Confirmation", "") for call in open_calls if call.is_confirmation]
     return tuple(
-        Step(
+        TimelineStep(
             index=index,
             icon=":material/hourglass_top:",
             label=f"**{safe_label(name, 32)}**{rest} \u00b7 waiting for {whom} :orange-badge[now]",

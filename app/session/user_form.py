@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
+from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer
@@ -147,13 +147,13 @@ def seat_words(seat: UserSeat, held_for: str = "you") -> str:
 def _object(field: str, text: str) -> JsonObject:
     try:
         return parse_object(text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise FormError(f"{field}: {error}") from error
 
 
 def _list(text: str) -> list[JsonValue]:
     try:
         found = parse_json(text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise FormError(f"Messages: {error}") from error
     return found if isinstance(found, list) else [found]

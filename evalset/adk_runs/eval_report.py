@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from evalset.adk_runs.eval_results import CaseResult, MetricResult, RunResults, TurnResult
+from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults, TurnResult
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no form for."""
@@ -60,7 +60,7 @@ def _score(metric: MetricResult | None) -> str:
     return f"{metric.score:.2f}{least}"
 
 
-def reasons(case: CaseResult) -> Iterator[str]:
+def reasons(case: AdkCaseResult) -> Iterator[str]:
     """Return why a case did not pass, in lines; none where it did."""
     if case.status == "passed":
         return

@@ -82,7 +82,7 @@ class TurnResult(Value):
     metrics: tuple[MetricResult, ...] = ()
 
 
-class CaseResult(Value):
+class AdkCaseResult(Value):
     """One case: its verdict, its metrics, its turns. `problem` says why it has none, where the output tells."""
 
     eval_id: str
@@ -102,7 +102,7 @@ class RunResults(Value):
 
     eval_set_id: str = ""
     created: float = 0.0
-    cases: tuple[CaseResult, ...] = ()
+    cases: tuple[AdkCaseResult, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -152,8 +152,8 @@ def _snake(value: Any) -> Any:
     return [_snake(each) for each in value] if isinstance(value, list) else value
 
 
-def _case(case: Mapping[str, Any]) -> CaseResult:
-    return CaseResult(
+def _case(case: Mapping[str, Any]) -> AdkCaseResult:
+    return AdkCaseResult(
         eval_id=str(case["eval_id"]),
         status=_status(case["final_eval_status"]),
         metrics=tuple(map(_metric, case.get("overall_eval_metric_results") or ())),
@@ -237,7 +237,7 @@ def with_problems(results: RunResults, output: str) -> RunResults:
     failed = dict(_CASE_FAILED.findall(output))
     metrics = {(name, eval_id): why for name, eval_id, why in _METRIC_FAILED.findall(output)}
 
-    def told(case: CaseResult) -> CaseResult:
+    def told(case: AdkCaseResult) -> AdkCaseResult:
         measured = tuple(
             metric.model_copy(update={"problem": metrics.get((metric.name, case.eval_id), "")})
             if metric.status == "not evaluated"

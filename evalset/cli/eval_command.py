@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalset.adk_runs.eval_process import AdkEvalRun, RunView
     from evalset.adk_runs.eval_results import RunResults
     from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
-    from evalset.cli.progress_line import Progress
+    from evalset.cli.progress_line import ProgressLine
     from evalset.recorded.recording import RecordedEnvironment
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.base.json_values import JsonObject
@@ -62,11 +62,11 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
         prog: What started it, for the help.
     """
     given = _parser(prog).parse_args(argv)
-    from evalset.cli.progress_line import Progress  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.cli.progress_line import ProgressLine  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
         _hush()
-    progress = Progress(sys.stderr, quiet=given.quiet)
+    progress = ProgressLine(sys.stderr, quiet=given.quiet)
     try:
         _check_installed()
         ready = _ready(given)
@@ -281,7 +281,7 @@ def _history(place: AgentPlace, config: SimulatedAgentConfig, eval_set: Path) ->
 # ---------------------------------------------------------------- running it
 
 
-def _evaluated(given: argparse.Namespace, ready: _Ready, progress: Progress) -> int:
+def _evaluated(given: argparse.Namespace, ready: _Ready, progress: ProgressLine) -> int:
     from evalset.adk_runs.eval_process import AdkEvalRun  # noqa: PLC0415 - as above
 
     with tempfile.TemporaryDirectory(prefix="golden-trace-eval-") as folder:
@@ -299,7 +299,7 @@ def _evaluated(given: argparse.Namespace, ready: _Ready, progress: Progress) -> 
         return _told(given, ready, run, view, progress)
 
 
-def _waited(run: AdkEvalRun, progress: Progress) -> RunView:
+def _waited(run: AdkEvalRun, progress: ProgressLine) -> RunView:
     shown = ""
     while True:
         view = run.wait(_LOOK_SECONDS)
@@ -312,7 +312,7 @@ def _waited(run: AdkEvalRun, progress: Progress) -> RunView:
 
 
 def _told(
-    given: argparse.Namespace, ready: _Ready, run: AdkEvalRun, view: RunView, progress: Progress
+    given: argparse.Namespace, ready: _Ready, run: AdkEvalRun, view: RunView, progress: ProgressLine
 ) -> int:
     """Write the outcome, and return the exit code."""
     from evalset.adk_runs.eval_report import report  # noqa: PLC0415 - as above

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from evalset.errors import EvalSetError
 
 if TYPE_CHECKING:
-    from evalset.cli.progress_line import Progress
+    from evalset.cli.progress_line import ProgressLine
     from evalset.importing.gathered import Added, Gathered, Harvest
 
 DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -41,13 +41,13 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
     except ValueError as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_INPUT
-    from evalset.cli.progress_line import Progress  # noqa: PLC0415 - as above
+    from evalset.cli.progress_line import ProgressLine  # noqa: PLC0415 - as above
     from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
 
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    progress = Progress(sys.stderr, quiet=given.quiet)
+    progress = ProgressLine(sys.stderr, quiet=given.quiet)
     try:
         return _carried_out(given, progress)
     except OSError as error:
@@ -98,7 +98,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _carried_out(given: argparse.Namespace, progress: Progress) -> int:
+def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
     from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
     from evalset.importing.import_files import take_path  # noqa: PLC0415 - it imports ADK
 
@@ -114,7 +114,7 @@ def _carried_out(given: argparse.Namespace, progress: Progress) -> int:
         return _added(given, progress, gathered, harvest)
 
 
-def _added(given: argparse.Namespace, progress: Progress, gathered: Gathered, harvest: Harvest) -> int:
+def _added(given: argparse.Namespace, progress: ProgressLine, gathered: Gathered, harvest: Harvest) -> int:
     from evalset.importing.gathered import add_to_set  # noqa: PLC0415 - it imports ADK
 
     unknown = sorted(set(given.case).difference(harvest.eval_ids))

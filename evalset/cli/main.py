@@ -16,36 +16,36 @@ BAD_USAGE, BROKEN_PIPE = 2, 141
 _DISTRIBUTIONS = ("golden-trace-studio", "google-adk", "streamlit")
 
 
-class Run(Protocol):
+class CommandFunction(Protocol):
     """Runs a command with its arguments, and returns its exit code; `prog` is what a person typed to start it."""
 
     def __call__(self, argv: Sequence[str], /, *, prog: str) -> int:
         """Run it."""
 
 
-class Command(NamedTuple):
+class CliCommand(NamedTuple):
     """A command: what it does in a line, and the function `module:name` that takes its arguments and gives an exit code."""
 
     about: str
     home: str
 
 
-COMMANDS: Mapping[str, Command] = {
-    "studio": Command("open the studio in the browser", "evalset.cli.studio_command:main"),
-    "run": Command("play a script with an agent and write the golden trace", "evalset.cli.main:scripted"),
-    "sessions": Command("list the stored sessions", "evalset.cli.main:scripted"),
-    "script": Command("write a session as a script", "evalset.cli.main:scripted"),
-    "verify": Command(
+COMMANDS: Mapping[str, CliCommand] = {
+    "studio": CliCommand("open the studio in the browser", "evalset.cli.studio_command:main"),
+    "run": CliCommand("play a script with an agent and write the golden trace", "evalset.cli.main:scripted"),
+    "sessions": CliCommand("list the stored sessions", "evalset.cli.main:scripted"),
+    "script": CliCommand("write a session as a script", "evalset.cli.main:scripted"),
+    "verify": CliCommand(
         "replay an eval set and compare it with its goldens", "evalset.cli.verify_command:main"
     ),
-    "eval": Command(
+    "eval": CliCommand(
         "run ADK's own `adk eval` with the recorded tool responses", "evalset.cli.eval_command:main"
     ),
-    "doctor": Command("find and fix problems in eval sets", "evalset.cli.doctor_command:main"),
-    "import": Command(
+    "doctor": CliCommand("find and fix problems in eval sets", "evalset.cli.doctor_command:main"),
+    "import": CliCommand(
         "import sessions, tests and eval sets into an eval set", "evalset.cli.import_command:main"
     ),
-    "export": Command(
+    "export": CliCommand(
         "export an eval set as pytest, `adk test`, scenarios and more", "evalset.cli.export_command:main"
     ),
 }
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _carried_out(name: str, arguments: Sequence[str]) -> int:
     module, _, function = COMMANDS[name].home.partition(":")
-    run: Run = getattr(importlib.import_module(module), function)
+    run: CommandFunction = getattr(importlib.import_module(module), function)
     try:
         code = run(arguments, prog=f"{PROGRAM} {name}")
         sys.stdout.flush()

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from simulator.scripts import Step
+    from simulator.scripts import ScriptStep
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CLEAR = "\r\x1b[K"
@@ -18,7 +18,7 @@ def plain(text: str) -> str:
     return _CONTROL.sub("?", text)
 
 
-class Progress:
+class ProgressLine:
     """Writes to a stream what happens.
 
     Args:
@@ -32,7 +32,7 @@ class Progress:
         self._moves = stream.isatty()
         self._shown = False
 
-    def step(self, step: Step) -> None:
+    def step(self, step: ScriptStep) -> None:
         """Show a step."""
         self.line(f"turn {step.turn} of {step.turns}: {step.words}")
 

@@ -13,7 +13,7 @@ from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.cli.eval_command import PYTHON_HELP
 from evalset.cli.exit_codes import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
-from evalset.cli.progress_line import Progress, plain
+from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.editing.case_play import script_with_recording
@@ -51,7 +51,7 @@ from simulator.session import SimulationSession
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evalset.verify import WrittenCase
+    from evalset.verify import WrittenCaseReplay
 
 _UNRECORDED = (
     "the case was written, but its recorded environment was not: {}. {} to write it; this adds no second case"
@@ -155,7 +155,7 @@ def _add_user(run: Any) -> None:
     )
 
 
-def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
+def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Carry the command out.
 
     Raises:
@@ -194,7 +194,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     session: SimulationSession,
     facts: Sequence[Fact],
     more: JsonObject,
-    progress: Progress,
+    progress: ProgressLine,
     out: TextIO,
     waiting: EvalCase | None = None,
 ) -> None:
@@ -225,8 +225,8 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
 
 
 def _replayed_back(
-    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
-) -> WrittenCase | None:
+    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: ProgressLine
+) -> WrittenCaseReplay | None:
     """Replay the case that was written, keep a tolerance for what differs by itself, and say where it does not pass."""
     from evalset.verify import VerifyError, replay_written  # noqa: PLC0415 - ADK's evaluation takes a second to import
 
@@ -242,7 +242,7 @@ def _replayed_back(
     return checked
 
 
-def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
+def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
     config = _load(given)
     _check(EvalSetWriter(given.out, config.name), given.eval_id)
@@ -255,7 +255,7 @@ def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: Progress, 
 
 
 def _to_complete(
-    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
+    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: ProgressLine
 ) -> tuple[ScriptText, tuple[str, ...]]:
     """Read the script of a case that was written without its environment."""
     progress.say(f"{path}: {eval_id} has no recorded environment; it is played again to record one")
@@ -332,7 +332,10 @@ def _check(writer: EvalSetWriter, eval_id: str | None, *, may_wait: bool = False
 
 
 def _asks(
-    typed: TextIO, progress: Progress, where: Callable[[tuple[str | int, ...]], str], simulation: Simulation
+    typed: TextIO,
+    progress: ProgressLine,
+    where: Callable[[tuple[str | int, ...]], str],
+    simulation: Simulation,
 ) -> Asks:
     return TerminalAsks(simulation, typed, progress, where)
 
@@ -342,7 +345,7 @@ def _played(
     script: ScriptText,
     asks: Callable[[Simulation], Asks] | None,
     record: Path | None,
-    progress: Progress,
+    progress: ProgressLine,
 ) -> Played:
     try:
         with ScriptedSession(config, script.script, asks=asks) as scripted:
@@ -380,7 +383,7 @@ def _check_played(played: Played, script: ScriptText, path: Path, *, has_termina
 
 
 def _check_leftovers(
-    played: Played, script: ScriptText, given: argparse.Namespace, progress: Progress
+    played: Played, script: ScriptText, given: argparse.Namespace, progress: ProgressLine
 ) -> None:
     kind = "error" if given.strict else "warning"
     for left in played.leftovers:

@@ -14,7 +14,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from pydantic import ValidationError
 
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
-from evalset.cli.progress_line import Progress
+from evalset.cli.progress_line import ProgressLine
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.errors import ScenarioError
 from evalset.files.file_kinds import holds_cases
@@ -26,7 +26,7 @@ from simulator.base.json_values import JsonObject
 from simulator.facts import Fact, ToolPlayer
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.models.reachability import default_seats
-from simulator.scripts import ScriptError, Step, Waits, script_of, write_script
+from simulator.scripts import ScriptError, ScriptStep, Waits, script_of, write_script
 from simulator.scripts.script import ScriptTurn
 from simulator.scripts.script_text import waits_for, waits_for_user
 from simulator.scripts.scripted_session import opened
@@ -53,7 +53,7 @@ class _Chosen(NamedTuple):
 
 
 def play_scenario(
-    given: argparse.Namespace, config: SimulatedAgentConfig, typed: TextIO, progress: Progress
+    given: argparse.Namespace, config: SimulatedAgentConfig, typed: TextIO, progress: ProgressLine
 ) -> PlayedScenario:
     """Play the scenario that the arguments name, to the end of its conversation.
 
@@ -85,14 +85,14 @@ def play_scenario(
 
 
 def _asks(
-    given: argparse.Namespace, simulation: Simulation, typed: TextIO, progress: Progress
+    given: argparse.Namespace, simulation: Simulation, typed: TextIO, progress: ProgressLine
 ) -> TerminalAsks | None:
     if given.otherwise == "fail" or not typed.isatty():
         return None
     return TerminalAsks(simulation, typed, progress, lambda _: _WHERE)
 
 
-def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: Progress) -> None:
+def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: ProgressLine) -> None:
     """Answer what waits until the conversation is over.
 
     Raises:
@@ -103,7 +103,7 @@ def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: Pro
         simulation.wait()
         session, user = simulation.session, simulation.view().user
         for turn in session.turns[told:]:
-            progress.step(Step(turn=turn.number + 1, turns=len(session.turns), words="user message"))
+            progress.step(ScriptStep(turn=turn.number + 1, turns=len(session.turns), words="user message"))
         told = len(session.turns)
         if waits := _waits(simulation):
             if asks is None or not asks(waits):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
-from evalset.cli.progress_line import Progress, plain
+from evalset.cli.progress_line import ProgressLine, plain
 from simulator.scripts import ScriptError, script_of, write_script
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _add_store(parser: Any) -> None:
     )
 
 
-def list_sessions(given: argparse.Namespace, _: TextIO, progress: Progress, out: TextIO) -> None:
+def list_sessions(given: argparse.Namespace, _: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Carry the command `sessions` out.
 
     Raises:
@@ -104,7 +104,7 @@ def list_sessions(given: argparse.Namespace, _: TextIO, progress: Progress, out:
         raise Ends(NO_ANSWER, "")
 
 
-def make_script(given: argparse.Namespace, _: TextIO, progress: Progress, out: TextIO) -> None:
+def make_script(given: argparse.Namespace, _: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Carry the command `script` out.
 
     Raises:

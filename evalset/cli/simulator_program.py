@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
 from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_interrupted
-from evalset.cli.progress_line import Progress
+from evalset.cli.progress_line import ProgressLine
 from evalset.cli.run_command import add_run
 from evalset.cli.sessions_command import add_script, add_sessions
 
@@ -39,7 +39,7 @@ def main(
     given = _parser(prog).parse_args(argv)
     if not getattr(given, "verbose", False):
         _hush()
-    progress = Progress(sys.stderr, quiet=getattr(given, "quiet", False))
+    progress = ProgressLine(sys.stderr, quiet=getattr(given, "quiet", False))
     try:
         given.work(given, typed or sys.stdin, progress, sys.stdout)
     except Ends as end:

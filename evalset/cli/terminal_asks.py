@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TextIO
 
 from evalset.cli import typed_answers
-from evalset.cli.progress_line import Progress
+from evalset.cli.progress_line import ProgressLine
 from evalset.cli.typed_answers import NotReadError
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.errors import ContradictionError
@@ -34,7 +34,7 @@ class TerminalAsks:
     """
 
     def __init__(
-        self, simulation: Simulation, typed: TextIO, progress: Progress, where: Callable[[Place], str]
+        self, simulation: Simulation, typed: TextIO, progress: ProgressLine, where: Callable[[Place], str]
     ) -> None:
         self._simulation, self._typed, self._progress, self._where = simulation, typed, progress, where
         self._refused: str | None = None

@@ -22,7 +22,7 @@ from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import UnreadableSetError, VerifyError
 
 if TYPE_CHECKING:
-    from evalset.cli.progress_line import Progress
+    from evalset.cli.progress_line import ProgressLine
     from evalset.verify.results import Verification, VerifyProgress
     from simulator.kernel.kernel_executor import KernelExecutor
 
@@ -38,11 +38,11 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
         prog: What started it, for the help.
     """
     given = parser(prog).parse_args(argv)
-    from evalset.cli.progress_line import Progress  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.cli.progress_line import ProgressLine  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
         _hush()
-    progress = Progress(sys.stderr, quiet=given.quiet)
+    progress = ProgressLine(sys.stderr, quiet=given.quiet)
     with _stopped_by_interrupt(progress) as stop:
         try:
             return _carried_out(given, progress, stop)
@@ -52,7 +52,7 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
             return _BAD
 
 
-def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.Event) -> int:
+def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> int:
     from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for nothing
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
     from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - as above
@@ -74,7 +74,7 @@ def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.
     return verification.exit_code
 
 
-def _verified(given: argparse.Namespace, progress: Progress, stop: threading.Event) -> Verification:
+def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> Verification:
     """Verify in this process, or in as many kernels as pay: this one imports no ADK then, while they do."""
     from evalset.verify.verify_workers import interpreter_for, workers_for  # noqa: PLC0415 - `--help` waits for nothing
 
@@ -107,7 +107,7 @@ def _kernels(python: Path, workers: int) -> Iterator[KernelExecutor]:
 def _verified_by(
     given: argparse.Namespace,
     criteria: Criteria,
-    progress: Progress,
+    progress: ProgressLine,
     stop: threading.Event,
     *,
     processes: int = 1,
@@ -211,7 +211,7 @@ def _configured(config: Path, executor: KernelExecutor | None, workers: int) -> 
 
 
 @contextmanager
-def _stopped_by_interrupt(progress: Progress) -> Iterator[threading.Event]:
+def _stopped_by_interrupt(progress: ProgressLine) -> Iterator[threading.Event]:
     """Let the first interrupt stop after what is known, and a second one end the process at once."""
     stop = threading.Event()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
 from evalset.recorded.known_agents import KnownAgent
 from simulator.environment.schema.schema_checks import (
@@ -109,9 +109,11 @@ def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) 
         notes.add("unknown-tool", node.path, words, remedy, eval_id=eval_id)
 
 
-def note_authors(turn: Node, agent: KnownAgent, eval_id: str, notes: Notes, known: RecordedEvidence) -> None:
+def note_authors(
+    turn: JsonNode, agent: KnownAgent, eval_id: str, notes: Notes, known: RecordedEvidence
+) -> None:
     """Check who speaks in a turn; the agents that spoke in the recording are not doubted where code may make agents."""
-    data = turn.field("intermediate_data") or Node(None)
+    data = turn.field("intermediate_data") or JsonNode(None)
     for event in data.items("invocation_events"):
         author = event.text("author")
         if author and author != "user" and agent.agents and author not in agent.agents:
@@ -125,9 +127,9 @@ def note_authors(turn: Node, agent: KnownAgent, eval_id: str, notes: Notes, know
             )
 
 
-def note_app(case: Node, agent: KnownAgent, eval_id: str, notes: Notes) -> None:
+def note_app(case: JsonNode, agent: KnownAgent, eval_id: str, notes: Notes) -> None:
     """Check the app that a case names."""
-    app = (case.field("session_input") or Node(None)).field("app_name")
+    app = (case.field("session_input") or JsonNode(None)).field("app_name")
     if app is not None and isinstance(app.value, str) and app.value and app.value != agent.name:
         words = f"The case names the app {app.value!r}, but the agent is {agent.name!r}. Data that its tools store for the app will not be found."
         notes.add(

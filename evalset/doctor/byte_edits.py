@@ -12,7 +12,7 @@ from simulator.base.json_places import JsonPath, JsonPlaces, Member
 
 
 @dataclass(frozen=True)
-class Rename:
+class RenameMember:
     """Gives a member another name."""
 
     path: JsonPath
@@ -50,7 +50,7 @@ class Insert:
     value: Any
 
 
-Edit: TypeAlias = Rename | Replace | Remove | RemoveEarlier | Insert
+Edit: TypeAlias = RenameMember | Replace | Remove | RemoveEarlier | Insert
 
 
 class Splice(NamedTuple):
@@ -131,7 +131,7 @@ def written(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
-def _changed(places: JsonPlaces[bytes], edit: Rename | Replace) -> Iterator[Splice]:
+def _changed(places: JsonPlaces[bytes], edit: RenameMember | Replace) -> Iterator[Splice]:
     try:
         member = places.member(edit.path)
     except KeyError:

@@ -12,7 +12,7 @@ from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionIn
 
 from evalset.doctor.byte_edits import Edit, Insert, Remove, Replace
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed, short
 from evalset.recorded.known_agents import KnownAgent
 from simulator.base.json_places import JsonPath
@@ -21,7 +21,7 @@ from simulator.base.name_casing import camel
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 
 
-def confirmed_calls(recorded: Node) -> frozenset[str]:
+def confirmed_calls(recorded: JsonNode) -> frozenset[str]:
     """Return the ids of the calls of a recorded case of which it is known what a person said."""
     return frozenset(
         call.text("id")
@@ -32,7 +32,7 @@ def confirmed_calls(recorded: Node) -> frozenset[str]:
     )
 
 
-def without_questions(turn: Node, confirmed: frozenset[str]) -> list[Edit]:
+def without_questions(turn: JsonNode, confirmed: frozenset[str]) -> list[Edit]:
     """Take out what `evalset.golden_trace.confirmations` takes out: the questions, what was said to them, and what stood for the answers until then.
 
     Args:
@@ -56,7 +56,7 @@ def without_questions(turn: Node, confirmed: frozenset[str]) -> list[Edit]:
     return [Remove(path) for path in _whole(turn, [_item(place.at.path) for place in doomed])]
 
 
-def _is_data(place: ToolPlace, turn: Node) -> bool:
+def _is_data(place: ToolPlace, turn: JsonNode) -> bool:
     data = turn.field("intermediate_data")
     return data is not None and place.at.path[: len(data.path)] == data.path
 
@@ -66,13 +66,13 @@ def _item(path: JsonPath) -> JsonPath:
     return path if isinstance(path[-1], int) else path[:-1]
 
 
-def _whole(turn: Node, doomed: list[JsonPath]) -> Iterator[JsonPath]:
+def _whole(turn: JsonNode, doomed: list[JsonPath]) -> Iterator[JsonPath]:
     """Take an event out as a whole, where none of its parts stays."""
     going = Counter(path[:-1] for path in doomed)
-    data = turn.field("intermediate_data") or Node(None)
+    data = turn.field("intermediate_data") or JsonNode(None)
     emptied: set[JsonPath] = set()
     for event in data.items("invocation_events"):
-        parts = (event.field("content") or Node(None)).field("parts")
+        parts = (event.field("content") or JsonNode(None)).field("parts")
         if parts is not None and isinstance(parts.value, list) and going[parts.path] == len(parts.value) > 0:
             emptied.add(parts.path)
             yield event.path
@@ -97,9 +97,9 @@ class ToolPlace(NamedTuple):
         role: `call`, `answer`, or `quoted` for a call that another one asks about.
     """
 
-    at: Node
-    tool: Node | None
-    arguments: Node | None
+    at: JsonNode
+    tool: JsonNode | None
+    arguments: JsonNode | None
     call_id: str
     role: Literal["call", "answer", "quoted"]
 
@@ -109,9 +109,9 @@ class ToolPlace(NamedTuple):
         return self.tool.value if self.tool and isinstance(self.tool.value, str) else ""
 
 
-def in_turn(turn: Node) -> Iterator[ToolPlace]:
+def in_turn(turn: JsonNode) -> Iterator[ToolPlace]:
     """Yield the places of one invocation in the form of today, in their order."""
-    data = turn.field("intermediate_data") or Node(None)
+    data = turn.field("intermediate_data") or JsonNode(None)
     for call in data.items("tool_uses"):
         yield from _call(call)
     for answer in data.items("tool_responses"):
@@ -125,26 +125,26 @@ def in_turn(turn: Node) -> Iterator[ToolPlace]:
         yield from in_content(turn.field(name))
 
 
-def in_content(content: Node | None) -> Iterator[ToolPlace]:
+def in_content(content: JsonNode | None) -> Iterator[ToolPlace]:
     """Yield the places among the parts of a content."""
     if content is not None and (parts := content.field("parts")) is not None:
         yield from _parts(parts)
 
 
-def in_old_turn(turn: Node) -> Iterator[ToolPlace]:
+def in_old_turn(turn: JsonNode) -> Iterator[ToolPlace]:
     """Yield the places of one turn in the old form."""
     for use in turn.items("expected_tool_use"):
         yield ToolPlace(use, use.field("tool_name"), use.field("tool_input"), "", "call")
 
 
-def calls_in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
+def calls_in_recorded_turn(turn: JsonNode) -> Iterator[ToolPlace]:
     """Yield the calls of one turn of a recorded environment that tools answered, or that were rejected."""
     for name in ("calls", "rejected"):
         for call in turn.items(name):
             yield ToolPlace(call, call.field("tool"), call.field("arguments"), call.text("id"), "call")
 
 
-def in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
+def in_recorded_turn(turn: JsonNode) -> Iterator[ToolPlace]:
     """Yield the places of one turn of a recorded environment."""
     yield from calls_in_recorded_turn(turn)
     for model in turn.items("models"):
@@ -155,7 +155,7 @@ def in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
         yield from in_content(reply)
 
 
-def _parts(parts: Node) -> Iterator[ToolPlace]:
+def _parts(parts: JsonNode) -> Iterator[ToolPlace]:
     for part in parts.items():
         if (call := part.field("function_call")) is not None:
             yield from _call(call)
@@ -163,7 +163,7 @@ def _parts(parts: Node) -> Iterator[ToolPlace]:
             yield _answer(answer)
 
 
-def _call(call: Node) -> Iterator[ToolPlace]:
+def _call(call: JsonNode) -> Iterator[ToolPlace]:
     arguments = call.field("args")
     yield ToolPlace(call, call.field("name"), arguments, call.text("id"), "call")
     asked = arguments.field("original_function_call") if arguments else None
@@ -171,7 +171,7 @@ def _call(call: Node) -> Iterator[ToolPlace]:
         yield ToolPlace(asked, asked.field("name"), asked.field("args"), asked.text("id"), "quoted")
 
 
-def _answer(answer: Node) -> ToolPlace:
+def _answer(answer: JsonNode) -> ToolPlace:
     return ToolPlace(answer, answer.field("name"), None, answer.text("id"), "answer")
 
 
@@ -189,8 +189,8 @@ class RecordedEvidence:
         recorded: The recorded case; None where nothing is recorded.
     """
 
-    def __init__(self, recorded: Node | None = None) -> None:
-        self._recorded = recorded or Node(None)
+    def __init__(self, recorded: JsonNode | None = None) -> None:
+        self._recorded = recorded or JsonNode(None)
 
     @cached_property
     def confirmed(self) -> frozenset[str]:
@@ -223,29 +223,29 @@ class RecordedEvidence:
         return frozenset(call.text("agent") for call in asked) - {"", _OF_NO_AGENT}
 
 
-def called_tools(recorded: Node) -> frozenset[str]:
+def called_tools(recorded: JsonNode) -> frozenset[str]:
     """Return the names of all tools that are called in a recorded case."""
     places = (place for turn in recorded.items("turns") for place in in_recorded_turn(turn))
     return frozenset(place.name for place in places if place.role == "call")
 
 
-def undeclared_tools(recorded: Node, called: frozenset[str]) -> frozenset[str]:
+def undeclared_tools(recorded: JsonNode, called: frozenset[str]) -> frozenset[str]:
     """Return the called tools that were not declared when the case was recorded; none where nobody noted what was declared."""
-    declared = (recorded.field("tools") or Node(None)).members
+    declared = (recorded.field("tools") or JsonNode(None)).members
     return called - declared.keys() if declared else frozenset()
 
 
-def calls_of_models(turn: Node) -> dict[str, Node]:
+def calls_of_models(turn: JsonNode) -> dict[str, JsonNode]:
     """Return the calls that models made in a recorded turn, by their ids; without those inside of agents that are tools."""
     return {place.call_id: place.at for place in _of_models(turn)}
 
 
-def is_of_a_node(call: Node, of_models: dict[str, Node], *, has_models: bool) -> bool:
+def is_of_a_node(call: JsonNode, of_models: dict[str, JsonNode], *, has_models: bool) -> bool:
     """Return whether a workflow's node or the agent's own code made a call: ADK has no event for it, so no case holds it."""
     return call.text("id") not in of_models and (has_models or call.text("agent") == _OF_NO_AGENT)
 
 
-def _of_models(turn: Node) -> Iterator[ToolPlace]:
+def _of_models(turn: JsonNode) -> Iterator[ToolPlace]:
     for model in turn.items("models"):
         if model.field("within"):
             continue
@@ -274,7 +274,7 @@ class Case(NamedTuple):
         agent: Its agent, where that is known.
     """
 
-    node: Node
+    node: JsonNode
     eval_id: str
     portable: bool = False
     known: RecordedEvidence = RecordedEvidence()
@@ -392,7 +392,7 @@ def _note_session(case: Case, notes: Notes) -> None:
 # ---------------------------------------------------------------- turns
 
 
-def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
+def _note_turn(case: Case, turn: JsonNode, notes: Notes) -> None:
     said, answered = turn.field("user_content"), turn.field("final_response")
     if said is None:
         notes.add(
@@ -422,7 +422,7 @@ def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
     _note_calls(case, turn, notes)
 
 
-def _is_empty(content: Node) -> bool:
+def _is_empty(content: JsonNode) -> bool:
     """Return whether no part of a message holds anything; one with a part that is refused is not looked at."""
     refused = "content" in content.members or "text" in content.members
     return not refused and not any(
@@ -431,7 +431,7 @@ def _is_empty(content: Node) -> bool:
     )
 
 
-def _note_final_role(content: Node, case: Case, notes: Notes) -> None:
+def _note_final_role(content: JsonNode, case: Case, notes: Notes) -> None:
     """Check the role of a final response: no model is shown it, and a workflow's own messages have the role of the user."""
     found = content.members.get("role")
     if found is None and isinstance(content.value, dict):
@@ -448,7 +448,7 @@ def _note_final_role(content: Node, case: Case, notes: Notes) -> None:
         _note_role(content, "model", case, notes)
 
 
-def _note_role(content: Node, role: str, case: Case, notes: Notes) -> None:
+def _note_role(content: JsonNode, role: str, case: Case, notes: Notes) -> None:
     if not isinstance(content.value, dict):
         return
     found = content.members.get("role")
@@ -470,9 +470,9 @@ def _note_role(content: Node, role: str, case: Case, notes: Notes) -> None:
         )  # fmt: skip
 
 
-def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
+def _note_late_fields(case: Case, turn: JsonNode, notes: Notes) -> None:
     late = [(turn.field(name), name) for name in _TIMES]
-    events = list((turn.field("intermediate_data") or Node(None)).items("invocation_events"))
+    events = list((turn.field("intermediate_data") or JsonNode(None)).items("invocation_events"))
     for event in events:
         late += [(event.field(name), name) for name in ("usage_metadata", "model_version")]
         for name in event.members:
@@ -500,7 +500,7 @@ def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
             _note_portable(case, node, words, f"{name} = {short(node.value)}", notes)
 
 
-def _note_portable(case: Case, node: Node, words: str, loses: str, notes: Notes) -> None:
+def _note_portable(case: Case, node: JsonNode, words: str, loses: str, notes: Notes) -> None:
     """Note what only late releases read; it is mended where somebody asked for files that every release reads."""
     if case.portable:
         notes.add(
@@ -520,7 +520,7 @@ def _note_portable(case: Case, node: Node, words: str, loses: str, notes: Notes)
 # ---------------------------------------------------------------- calls
 
 
-def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
+def _note_calls(case: Case, turn: JsonNode, notes: Notes) -> None:
     places = list(in_turn(turn))
     calls = [place for place in places if place.role == "call"]
     for place in calls:
@@ -566,7 +566,7 @@ def _note_ids(case: Case, calls: list[ToolPlace], notes: Notes) -> None:
             seen.add(place.call_id)
 
 
-def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -> None:
+def _note_pairs(case: Case, turn: JsonNode, places: list[ToolPlace], notes: Notes) -> None:
     """Find calls without answers, and answers without calls: by id, and where there is none by the tool's name."""
     calls = [place for place in places if place.role == "call"]
     by_id = {place.call_id: place for place in calls if place.call_id}
@@ -599,10 +599,10 @@ def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -
         notes.add("call-without-response", turn.path, words, remedy, eval_id=case.eval_id, count=len(waiting))
 
 
-def _note_parallel(case: Case, turn: Node, notes: Notes) -> None:
-    data = turn.field("intermediate_data") or Node(None)
+def _note_parallel(case: Case, turn: JsonNode, notes: Notes) -> None:
+    data = turn.field("intermediate_data") or JsonNode(None)
     for event in data.items("invocation_events"):
-        content = event.field("content") or Node(None)
+        content = event.field("content") or JsonNode(None)
         names = [
             call.text("name") for part in content.items("parts") if (call := part.field("function_call"))
         ]

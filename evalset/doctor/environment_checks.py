@@ -21,12 +21,12 @@ from evalset.doctor.case_checks import (
     undeclared_tools,
 )
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed, short
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
-from evalset.recorded.known_agents import Agents, KnownAgent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from evalset.recorded.recorded_turns import SeenCall, recorded_steps
 from evalset.recorded.recording import (
     VERSION,
@@ -48,7 +48,7 @@ _Call: TypeAlias = tuple[str, Any]
 
 
 def note_form(
-    file: Path, document: Node, text: bytes, eval_set: Node | None, notes: Notes
+    file: Path, document: JsonNode, text: bytes, eval_set: JsonNode | None, notes: Notes
 ) -> RecordedEnvironment | None:
     """Check that a file is a recorded environment; return it where it can be used. Damaged calls are repaired from `eval_set`, where one is given."""
     version = document.members.get("version")
@@ -79,18 +79,18 @@ def _note_broken(words: str, repairs: list[Repair], notes: Notes) -> None:
     )  # fmt: skip
 
 
-def cases_of(document: Node) -> dict[str, Node]:
+def cases_of(document: JsonNode) -> dict[str, JsonNode]:
     """Return the recorded cases by their ids."""
-    cases = document.field("cases") or Node(None)
-    return {eval_id: Node(case, (*cases.path, eval_id)) for eval_id, case in cases.members.items()}
+    cases = document.field("cases") or JsonNode(None)
+    return {eval_id: JsonNode(case, (*cases.path, eval_id)) for eval_id, case in cases.members.items()}
 
 
 def note_fit(
-    eval_set: Node, environment: Node, kept: RecordedEnvironment, agents: Agents, notes: Notes
+    eval_set: JsonNode, environment: JsonNode, kept: RecordedEnvironment, agents: KnownAgents, notes: Notes
 ) -> None:
     """Check that a recorded environment fits its eval set; the notes are those of the environment, which was read as `kept`."""
     recorded = cases_of(environment)
-    held: dict[str, Node] = {}
+    held: dict[str, JsonNode] = {}
     for case in eval_set.items("eval_cases"):
         held.setdefault(case.text("eval_id"), case)
     for eval_id, case in held.items():
@@ -99,7 +99,9 @@ def note_fit(
             _note_case(eval_id, case, recorded[eval_id], places, notes)
             agent = agents.of(notes.file, recorded[eval_id].text("app_name"))
             if agent is None or not agent.rewrites:
-                note_answers(Answered(eval_id, case, places), recorded[eval_id], kept.cases[eval_id], notes)
+                note_answers(
+                    CaseToolPlaces(eval_id, case, places), recorded[eval_id], kept.cases[eval_id], notes
+                )
         elif recorded and case.field("conversation") is not None:
             words = f"The case {eval_id!r} of the eval set was not recorded, so it cannot be replayed without its real tools."
             notes.add(
@@ -122,7 +124,7 @@ def note_fit(
 
 
 def _note_case(
-    eval_id: str, case: Node, recorded: Node, places: Sequence[Sequence[ToolPlace]], notes: Notes
+    eval_id: str, case: JsonNode, recorded: JsonNode, places: Sequence[Sequence[ToolPlace]], notes: Notes
 ) -> None:
     turns, recorded_turns = list(case.items("conversation")), list(recorded.items("turns"))
     if len(turns) != len(recorded_turns):
@@ -147,7 +149,7 @@ def _note_case(
         notes.add("environment-state-differs", where, words, "Re-record the case.", eval_id=eval_id)
 
 
-def _apart(turn: Sequence[ToolPlace], recorded: Node) -> tuple[list[_Call], list[_Call]]:
+def _apart(turn: Sequence[ToolPlace], recorded: JsonNode) -> tuple[list[_Call], list[_Call]]:
     """Return the recorded calls that a turn does not hold, and those of its own that were not recorded.
 
     A callback may have changed the arguments on their way to the tool: then the case holds what the model asked, or what the
@@ -182,7 +184,7 @@ def _asked(turn: Sequence[ToolPlace]) -> dict[str, _Call]:
     return {_key(name, arguments): (name, arguments) for name, arguments in calls}
 
 
-def _recorded(turn: Node) -> Iterator[Node]:
+def _recorded(turn: JsonNode) -> Iterator[JsonNode]:
     """Return the recorded calls of a turn, save those inside of agents that are tools."""
     return (call for name in ("calls", "rejected") for call in turn.items(name) if not call.field("within"))
 
@@ -195,9 +197,9 @@ def _key(name: str, arguments: Any) -> str:
         return f"{name} {arguments!r}"
 
 
-def note_tools(eval_id: str, recorded: Node, agent: KnownAgent, notes: Notes) -> None:
+def note_tools(eval_id: str, recorded: JsonNode, agent: KnownAgent, notes: Notes) -> None:
     """Check the tools of a recorded case against those that the agent has."""
-    tools = recorded.field("tools") or Node(None)
+    tools = recorded.field("tools") or JsonNode(None)
     called = called_tools(recorded)
     changed: list[str] = []
     for name, kept in tools.members.items():
@@ -235,15 +237,15 @@ class _Contradiction(NamedTuple):
     recorded: JsonObject
 
 
-class Answered(NamedTuple):
+class CaseToolPlaces(NamedTuple):
     """A case, its id, and the places in each of its turns where a tool is named."""
 
     eval_id: str
-    node: Node
+    node: JsonNode
     places: Sequence[Sequence[ToolPlace]]
 
 
-def note_answers(case: Answered, recorded: Node, kept: RecordedCase, notes: Notes) -> None:
+def note_answers(case: CaseToolPlaces, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
     """Check the answers of a case against those that were recorded for the same calls.
 
     An answer that only one of the two holds contradicts nothing; neither does that to a call which was not allowed, or raised.
@@ -268,7 +270,7 @@ def note_answers(case: Answered, recorded: Node, kept: RecordedCase, notes: Note
             )
 
 
-def _is_the_same(case: Answered, kept: RecordedCase) -> bool:
+def _is_the_same(case: CaseToolPlaces, kept: RecordedCase) -> bool:
     """Tell quickly whether each answer of a case is the one that was recorded for the call of its id; most cases are so."""
     return len(case.places) == len(kept.turns) and all(
         _holds_the_same(turn, recorded) for turn, recorded in zip(case.places, kept.turns, strict=True)
@@ -372,17 +374,17 @@ class Repair(NamedTuple):
     loses: str
 
 
-def repairs_of(environment: Node, eval_set: Node) -> list[Repair]:
+def repairs_of(environment: JsonNode, eval_set: JsonNode) -> list[Repair]:
     """Return what puts a recording right that cannot be read; nothing where the eval set does not hold all that is damaged."""
     held = {case.text("eval_id"): case for case in eval_set.items("eval_cases")}
     found: list[Repair] = []
-    cases = environment.field("cases") or Node(None)
+    cases = environment.field("cases") or JsonNode(None)
     for eval_id, value in cases.members.items():
         damaged = _damaged_calls(value)
         if damaged is None or (damaged and eval_id not in held):
             return []
         for turn, number in damaged:
-            node = Node(
+            node = JsonNode(
                 value["turns"][turn]["calls"][number], (*cases.path, eval_id, "turns", turn, "calls", number)
             )
             repair = _repaired(node, held[eval_id], turn)
@@ -410,7 +412,7 @@ def _damaged_calls(case: Any) -> list[tuple[int, int]] | None:
     return list(dict.fromkeys(found))
 
 
-def _repaired(call: Node, case: Node, number: int) -> Repair | None:
+def _repaired(call: JsonNode, case: JsonNode, number: int) -> Repair | None:
     """Put a call right: what can be read of it stays; the rest comes from the call of its id in the case."""
     turns = list(case.items("conversation"))
     call_id = call.text("id")
@@ -425,7 +427,7 @@ def _repaired(call: Node, case: Node, number: int) -> Repair | None:
     return Repair(Replace(call.path, lean(made)), f"{asked.name}: {short(call.value)}") if made else None
 
 
-def _made(call: Node, asked: ToolPlace, response: Any) -> RecordedCall | None:
+def _made(call: JsonNode, asked: ToolPlace, response: Any) -> RecordedCall | None:
     if not isinstance(response, dict):
         return None
     known: dict[str, Any] = {
@@ -442,7 +444,7 @@ def _made(call: Node, asked: ToolPlace, response: Any) -> RecordedCall | None:
         return None
 
 
-def _readable(call: Node, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _readable(call: JsonNode, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the members of a damaged call that are well by themselves."""
     for name, value in call.members.items():
         if name not in RecordedCall.model_fields or name == "outcome":

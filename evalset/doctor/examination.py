@@ -20,14 +20,14 @@ from evalset.doctor.case_checks import (
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.refusals import note_refusals
 from evalset.doctor.set_checks import note_old_form
 from evalset.files.file_kinds import importable_kind
 from evalset.files.set_opening import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
-from evalset.recorded.known_agents import Agents, KnownAgent, fitting_agent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents, fitting_agent
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import (
     KEY,
@@ -80,7 +80,7 @@ class Course(NamedTuple):
 class Settings(NamedTuple):
     """How files are examined: against which agents, whether every ADK from 1.24 on shall read them, and who hears how far it is."""
 
-    agents: Agents
+    agents: KnownAgents
     portable: bool = False
     course: Course = Course()
 
@@ -127,7 +127,9 @@ def examine(  # long: what it takes is most of it
         simulator.agents.AgentLoadError: The folder of agents is none, or the one agent cannot be loaded.
     """
     course = Course(on_progress or (lambda _: None), stop)
-    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents, agent), portable, course)
+    settings = Settings(
+        KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent), portable, course
+    )
     unreadable: list[str] = []
     files: list[ExaminedFile] = []
     measured: list[MeasuredFile] = []
@@ -159,7 +161,7 @@ def _recordings(measured: Iterable[MeasuredFile]) -> Iterator[Path]:
             yield each.file
 
 
-def _renamed(recordings: Iterable[Path], agents: Agents) -> dict[str, str]:
+def _renamed(recordings: Iterable[Path], agents: KnownAgents) -> dict[str, str]:
     """Find agents of recordings that none of the agents given is, and the one that declares the same tools."""
     unknown: dict[str, list[RecordedCase]] = {}
     for file in recordings if agents.strangers else ():
@@ -174,7 +176,7 @@ def _renamed(recordings: Iterable[Path], agents: Agents) -> dict[str, str]:
 
 def _group(group: tuple[Path, ...], settings: Settings, unreadable: list[str]) -> Iterator[ExaminedFile]:
     """Examine an eval set and its recorded environment, which is checked against it."""
-    partner: Node | None = None
+    partner: JsonNode | None = None
     beside: ReadFile | None = None
     for file in group:
         settings.course.at(file)
@@ -197,10 +199,10 @@ def _group(group: tuple[Path, ...], settings: Settings, unreadable: list[str]) -
         yield patient.examined()
 
 
-def as_partner(document: Document | None) -> Node:
+def as_partner(document: Document | None) -> JsonNode:
     """Return an eval set for its recorded environment to be checked against; one without a value where it cannot be read."""
     is_set = document is not None and set_checks.kind_of(document.value) == "eval set"
-    return Node(document.value) if document is not None and is_set else Node(None)
+    return JsonNode(document.value) if document is not None and is_set else JsonNode(None)
 
 
 class ReadFile(NamedTuple):
@@ -211,9 +213,9 @@ class ReadFile(NamedTuple):
     document: Document | None
 
     @property
-    def root(self) -> Node | None:
+    def root(self) -> JsonNode | None:
         """The document; None where the file holds none."""
-        return Node(self.document.value) if self.document else None
+        return JsonNode(self.document.value) if self.document else None
 
 
 def environment_in(group: tuple[Path, ...]) -> ReadFile | None:
@@ -230,7 +232,7 @@ def environment_in(group: tuple[Path, ...]) -> ReadFile | None:
     return ReadFile(text, notes, read(text, notes))
 
 
-def recording_inside(file: Path, text: bytes, unreadable: list[str]) -> Node | None:
+def recording_inside(file: Path, text: bytes, unreadable: list[str]) -> JsonNode | None:
     """Return the recording that an eval set holds itself; None where it holds none, and where it cannot be used, which is told."""
     if f'"{KEY}"'.encode() not in text or not holds_recording(file):
         return None
@@ -240,10 +242,10 @@ def recording_inside(file: Path, text: bytes, unreadable: list[str]) -> Node | N
         unreadable.append(str(error))
         return None
     document = read(text, Notes(file))
-    return Node(document.value).field(KEY) if document is not None else None
+    return JsonNode(document.value).field(KEY) if document is not None else None
 
 
-def eval_set_beside(environment: Path) -> Node | None:
+def eval_set_beside(environment: Path) -> JsonNode | None:
     """Read the eval set of a recorded environment; None where there is none.
 
     Raises:
@@ -259,7 +261,7 @@ def examined(
     text: bytes,
     settings: Settings,
     *,
-    partner: Node | None = None,
+    partner: JsonNode | None = None,
     known: ReadFile | None = None,
 ) -> Patient:
     """Examine one file.
@@ -295,8 +297,8 @@ def examined(
     return Patient(notes, document, kind, cases)
 
 
-def _eval_set(document: Document, notes: Notes, settings: Settings, environment: Node | None) -> int:
-    root = Node(document.value)
+def _eval_set(document: Document, notes: Notes, settings: Settings, environment: JsonNode | None) -> int:
+    root = JsonNode(document.value)
     set_checks.note_top(root, notes.file, notes)
     set_checks.note_ids(root, notes.file, notes)
     cases = list(root.items("eval_cases"))
@@ -305,7 +307,7 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
         settings.course.at(notes.file, number, len(cases))
         eval_id = node.text("eval_id")
         known = RecordedEvidence(recorded.get(eval_id))
-        app_name = (node.field("session_input") or Node(None)).text("app_name")
+        app_name = (node.field("session_input") or JsonNode(None)).text("app_name")
         agent = settings.agents.of(notes.file, app_name)
         note_case(Case(node, eval_id, settings.portable, known, agent), notes)
         start, stop = document.places.value(node.path)
@@ -322,11 +324,11 @@ def _old_calls(value: Any, notes: Notes, settings: Settings) -> None:
     agent = settings.agents.of(notes.file, "")
     if agent is None:
         return
-    for turn in old_turns(Node(value)):
+    for turn in old_turns(JsonNode(value)):
         agent_checks.note_calls(in_old_turn(turn), agent, "", notes)
 
 
-def old_turns(root: Node) -> Iterable[Node]:
+def old_turns(root: JsonNode) -> Iterable[JsonNode]:
     """Yield the turns of eval data in the old form."""
     for entry in root.items() if isinstance(root.value, list) else (root,):
         if entry.field("data") is not None:
@@ -335,10 +337,10 @@ def old_turns(root: Node) -> Iterable[Node]:
             yield entry
 
 
-def _environment(document: Document, notes: Notes, settings: Settings, partner: Node | None) -> int:
-    root = Node(document.value)
+def _environment(document: Document, notes: Notes, settings: Settings, partner: JsonNode | None) -> int:
+    root = JsonNode(document.value)
     # Where a callback may change what a tool answered, the eval set does not hold what the tool gave.
-    first = next(iter(environment_checks.cases_of(root).values()), Node(None))
+    first = next(iter(environment_checks.cases_of(root).values()), JsonNode(None))
     agent = settings.agents.of(notes.file, first.text("app_name"))
     beside = None if agent is not None and agent.rewrites else partner
     kept = environment_checks.note_form(notes.file, root, notes.text, beside, notes)

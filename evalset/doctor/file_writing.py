@@ -112,7 +112,7 @@ def _write(change: FileChange) -> FileChange:
     return change.model_copy(update={"written": True, "copy_kept": copy})
 
 
-def _put(target: Path, found: Content, text: bytes) -> None:
+def _put(target: Path, found: FileContent, text: bytes) -> None:
     def check() -> None:
         status = status_of(target)
         if status is None or identity_of(status) != found.identity:
@@ -154,14 +154,14 @@ _HEAD = 1 << 20
 _PATIENCE = 5
 
 
-class Content(NamedTuple):
+class FileContent(NamedTuple):
     """What a file held, and which state of it that was."""
 
     text: bytes
     identity: Identity
 
 
-def read_content(path: Path) -> Content:
+def read_content(path: Path) -> FileContent:
     """Read a whole file, in one state of it.
 
     Raises:
@@ -173,7 +173,7 @@ def read_content(path: Path) -> Content:
             identity = identity_of(os.fstat(file.fileno()))
             text = file.readall()
             if identity_of(os.fstat(file.fileno())) == identity:
-                return Content(text, identity)
+                return FileContent(text, identity)
     raise ChangedMeanwhileError
 
 

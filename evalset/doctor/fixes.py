@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from evalset.doctor.byte_edits import Edit, Rename, apply
+from evalset.doctor.byte_edits import Edit, RenameMember, apply
 from evalset.doctor.examination import (
     Patient,
     Settings,
@@ -17,10 +17,10 @@ from evalset.doctor.examination import (
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import files_in, groups, is_environment, read_content, until_written
 from evalset.doctor.findings import Note, Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.files.set_opening import ChangedMeanwhileError
-from evalset.recorded.known_agents import Agents, KnownAgent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from simulator.base.json_places import JsonPlaces
 
 _ROUNDS = 50
@@ -36,7 +36,7 @@ def preview(
     codes: Collection[str] | None = None,
 ) -> Changes:
     """Show what `mend` would change; nothing is written. Arguments and errors are those of `mend`."""
-    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
+    settings = Settings(KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
     problems: list[str] = []
     return Changes(
         files=tuple(
@@ -69,7 +69,7 @@ def mend(
     Raises:
         simulator.agents.AgentLoadError: The folder of agents is none.
     """
-    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
+    settings = Settings(KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
     problems: list[str] = []
     done: list[FileChange] = []
     for group in groups(files_in(paths, problems)):
@@ -92,7 +92,7 @@ def _planned(
     group: tuple[Path, ...], settings: Settings, codes: Collection[str] | None
 ) -> tuple[FileChange, ...]:
     changes: list[FileChange] = []
-    partner: Node | None = None
+    partner: JsonNode | None = None
     wanted: list[Note] = []
     for file in group:
         before = content_of(file)
@@ -113,7 +113,7 @@ def _planned(
     return tuple(changes)
 
 
-def _environment(group: tuple[Path, ...]) -> Node | None:
+def _environment(group: tuple[Path, ...]) -> JsonNode | None:
     try:
         found = environment_in(group)
     except (OSError, ChangedMeanwhileError):  # said when its own turn comes
@@ -136,13 +136,13 @@ class _Course:
         document = read(self.text, Notes(self._file))
         if document is None or document.places.text != self.text:
             return
-        root = Node(document.value)
+        root = JsonNode(document.value)
         notes = [note for note in wanted if any(_is_free(edit, root) for edit in note.partner)]
         self._change(
             document.places, notes, [edit for note in notes for edit in note.partner if _is_free(edit, root)]
         )
 
-    def run(self, partner: Node | None) -> None:
+    def run(self, partner: JsonNode | None) -> None:
         """Mend what can be mended; `partner` is what `examined` takes."""
         for _ in range(_ROUNDS):
             patient = examined(self._file, self.text, self._settings, partner=partner)
@@ -180,13 +180,13 @@ class _Course:
         self.mended.extend(told.findings(places if places.text else None))
 
 
-def _is_free(edit: Edit, document: Node) -> bool:
+def _is_free(edit: Edit, document: JsonNode) -> bool:
     """Return whether a member can be renamed: it is there, and no other one has its new name."""
     node = document.value
     for step in edit.path[:-1]:
         node = node.get(step) if isinstance(node, dict) else None
     return (
-        isinstance(edit, Rename)
+        isinstance(edit, RenameMember)
         and isinstance(node, dict)
         and edit.path[-1] in node
         and edit.name not in node

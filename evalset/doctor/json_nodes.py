@@ -9,31 +9,31 @@ from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     """A value and where it stands."""
 
     value: Any
     path: JsonPath = ()
 
-    def field(self, name: str) -> Node | None:
+    def field(self, name: str) -> JsonNode | None:
         """Return the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
         held, path = self
         if not isinstance(held, dict):
             return None
         if (found := held.get(name)) is not None:
-            return Node(found, (*path, name))
+            return JsonNode(found, (*path, name))
         spelled = camel(name)
         if spelled != name and (found := held.get(spelled)) is not None:
-            return Node(found, (*path, spelled))
+            return JsonNode(found, (*path, spelled))
         return None
 
-    def items(self, name: str = "") -> Iterator[Node]:
+    def items(self, name: str = "") -> Iterator[JsonNode]:
         """Yield the items of this list, or of the list under this name; none where there is no list."""
         node = self.field(name) if name else self
         if node is not None and isinstance(node.value, list):
             path = node.path
             for index, each in enumerate(node.value):
-                yield Node(each, (*path, index))
+                yield JsonNode(each, (*path, index))
 
     def text(self, name: str) -> str:
         """Return the text under this name; an empty one where there is none."""

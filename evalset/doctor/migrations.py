@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalset.doctor.byte_edits import Edit, Insert, Remove, Rename, Replace, apply
+from evalset.doctor.byte_edits import Edit, Insert, Remove, RenameMember, Replace, apply
 from evalset.doctor.case_checks import ToolPlace, in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.examination import old_turns
 from evalset.doctor.file_reading import read
 from evalset.doctor.file_writing import files_in, groups, until_written
 from evalset.doctor.findings import Notes
 from evalset.doctor.fixes import content_of
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
 from evalset.recorded.agent_renaming import keys_of, places_of
-from evalset.recorded.known_agents import Agents, KnownAgent
+from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from evalset.recorded.tolerances import EVERY_TOOL
 from simulator.base.json_places import JsonPlaces
 
@@ -32,7 +32,7 @@ def preview_migration(
     agents: Mapping[str, KnownAgent] | None = None, agent: str = "",
 ) -> Changes:  # fmt: skip
     """Show what `migrate` would change; nothing is written. Arguments and errors are those of `migrate`."""
-    known = Agents(Path(agents_dir) if agents_dir else None, agents, agent)
+    known = KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent)
     found = groups(files_in(paths, []))
     return Changes(files=tuple(each for group in found for each in _planned(group, migration, known)))
 
@@ -56,14 +56,14 @@ def migrate(
     Raises:
         simulator.agents.AgentLoadError: The folder of agents is none.
     """
-    known = Agents(Path(agents_dir) if agents_dir else None, agents, agent)
+    known = KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent)
     done: list[FileChange] = []
     for group in groups(files_in(paths, [])):
         done.extend(until_written(group, lambda these: _planned(these, migration, known)))
     return Changes(files=tuple(done))
 
 
-def _planned(group: tuple[Path, ...], migration: Migration, agents: Agents) -> tuple[FileChange, ...]:
+def _planned(group: tuple[Path, ...], migration: Migration, agents: KnownAgents) -> tuple[FileChange, ...]:
     changes = [change for file in group if (change := _changed(file, migration, agents)) is not None]
     reason = next((f"{each.file.name} was not migrated" for each in changes if each.problem), None)
     if reason is None:
@@ -71,7 +71,7 @@ def _planned(group: tuple[Path, ...], migration: Migration, agents: Agents) -> t
     return tuple(each if each.problem else each.model_copy(update={"problem": reason}) for each in changes)
 
 
-def _changed(file: Path, migration: Migration, agents: Agents) -> FileChange | None:
+def _changed(file: Path, migration: Migration, agents: KnownAgents) -> FileChange | None:
     """Migrate one file; None where nothing in it changes."""
     before = content_of(file)
     if isinstance(before, FileChange):
@@ -81,7 +81,7 @@ def _changed(file: Path, migration: Migration, agents: Agents) -> FileChange | N
     if document is None or document.places.text != before:
         reason = notes.all[-1].meaning
         return FileChange(file=file, before=before, after=before, problem=f"fix it first: {reason}")
-    course = _Course(Node(document.value), migration, agents, notes)
+    course = _Course(JsonNode(document.value), migration, agents, notes)
     places, edits, waiting = document.places, course.edits(), True
     if conflict := next((note for note in notes.all if note.code == "migration-conflict"), None):
         return FileChange(
@@ -101,7 +101,7 @@ def _changed(file: Path, migration: Migration, agents: Agents) -> FileChange | N
 class _Course:
     """Finds the changes of one file."""
 
-    def __init__(self, root: Node, migration: Migration, agents: Agents, notes: Notes) -> None:
+    def __init__(self, root: JsonNode, migration: Migration, agents: KnownAgents, notes: Notes) -> None:
         self._root, self._migration, self._agents, self._notes = root, migration, agents, notes
         self._done: Counter[str] = Counter()
 
@@ -118,17 +118,17 @@ class _Course:
                 for turn in old_turns(root):
                     found += [edit for place in in_old_turn(turn) for edit in self._at(place, "tool_input")]
             case "recorded environment":
-                cases = root.field("cases") or Node(None)
+                cases = root.field("cases") or JsonNode(None)
                 for name, case in cases.members.items():
-                    found += self._recorded_case(Node(case, (*cases.path, name)))
+                    found += self._recorded_case(JsonNode(case, (*cases.path, name)))
             case _:
                 pass
         return found
 
-    def _agents_in(self, case: Node) -> Iterator[Edit]:
+    def _agents_in(self, case: JsonNode) -> Iterator[Edit]:
         """Yield the edits for renamed agents; where the agent itself is called as ever, its app alone was renamed."""
         names = self._migration.agents
-        app_name = (case.field("session_input") or Node(None)).text("app_name") or case.text("app_name")
+        app_name = (case.field("session_input") or JsonNode(None)).text("app_name") or case.text("app_name")
         agent = self._agents.of(self._notes.file, names.get(app_name, app_name)) if names else None
         kept = agent.agents if agent is not None else frozenset[str]()
         found = dict(places_of(case.value, names, apps_only=True))
@@ -136,11 +136,11 @@ class _Course:
         for path, new in found.items():
             yield Replace((*case.path, *path), new)
         for path, new in keys_of(case.value, names):
-            yield Rename((*case.path, *path), new)
+            yield RenameMember((*case.path, *path), new)
         for old, new in names.items() if found else ():
             self._done[f"Agent {old!r} renamed to {new!r}"] += 1
 
-    def _recorded_case(self, case: Node) -> Iterator[Edit]:
+    def _recorded_case(self, case: JsonNode) -> Iterator[Edit]:
         """Yield the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
         edits = [*self._agents_in(case), *self._recorded(case)]
         yield from edits
@@ -159,14 +159,14 @@ class _Course:
             yield from self._arguments(place, arguments_name)
         yield from self._renamed(place.tool)
 
-    def _renamed(self, tool: Node | None) -> Iterator[Edit]:
+    def _renamed(self, tool: JsonNode | None) -> Iterator[Edit]:
         new = self._migration.tools.get(tool.value) if tool and isinstance(tool.value, str) else None
         if tool and new is not None and new != tool.value:
             self._done[f"Tool {tool.value!r} renamed to {new!r}"] += 1
             yield Replace(tool.path, new)
 
     def _arguments(self, place: ToolPlace, arguments_name: str) -> Iterator[Edit]:
-        arguments = place.arguments or Node({}, (*place.at.path, arguments_name))
+        arguments = place.arguments or JsonNode({}, (*place.at.path, arguments_name))
         if not isinstance(arguments.value, dict):
             return
         there = place.arguments is not None
@@ -186,7 +186,7 @@ class _Course:
         elif missing:
             yield Insert(place.at.path, arguments_name, missing)
 
-    def _changed_names(self, tool: str, arguments: Node) -> Iterator[Edit]:
+    def _changed_names(self, tool: str, arguments: JsonNode) -> Iterator[Edit]:
         held = arguments.members
         dropped = {each.name for each in self._migration.dropped if each.tool == tool} & held.keys()
         renamed = {
@@ -198,14 +198,14 @@ class _Course:
                 self._notes.add("migration-conflict", arguments.path, words, "Remove one of the two first.")
                 continue
             self._done[f"Argument {old!r} of {tool!r} renamed to {new!r}"] += 1
-            yield Rename((*arguments.path, old), new)
+            yield RenameMember((*arguments.path, old), new)
         for name in sorted(dropped):
             self._done[f"Argument {name!r} of {tool!r} removed"] += 1
             yield Remove((*arguments.path, name))
 
     # ------------------------------------------------------------ recorded environments
 
-    def _recorded(self, case: Node) -> Iterator[Edit]:
+    def _recorded(self, case: JsonNode) -> Iterator[Edit]:
         for turn in case.items("turns"):
             for place in in_recorded_turn(turn):
                 in_file = "arguments" if place.at.path[-2] in {"calls", "rejected"} else "args"
@@ -220,7 +220,7 @@ class _Course:
             yield from self._tolerance(tolerance)
         yield from self._tools(case)
 
-    def _tolerance(self, tolerance: Node) -> Iterator[Edit]:
+    def _tolerance(self, tolerance: JsonNode) -> Iterator[Edit]:
         tool, path = tolerance.text("tool"), tolerance.text("path")
         name = _FIRST_STEP.match(path)
         for each in self._migration.renamed:
@@ -234,7 +234,7 @@ class _Course:
                 self._notes.add("migration-left", tolerance.path, words, "Add a tolerance for the new name.")
         yield from self._renamed(tolerance.field("tool"))
 
-    def _rule(self, rule: Node) -> Iterator[Edit]:
+    def _rule(self, rule: JsonNode) -> Iterator[Edit]:
         tool = rule.field("tool_name")
         if tool is None or not isinstance(tool.value, str):
             return
@@ -245,8 +245,8 @@ class _Course:
             self._notes.add("migration-left", rule.path, words, "Check the condition and change it by hand.")
         yield from self._renamed(tool)
 
-    def _tools(self, case: Node) -> Iterator[Edit]:
-        tools = case.field("tools") or Node(None)
+    def _tools(self, case: JsonNode) -> Iterator[Edit]:
+        tools = case.field("tools") or JsonNode(None)
         agent = self._agents.of(self._notes.file, case.text("app_name"))
         for name, kept in tools.members.items():
             new = self._migration.tools.get(name, name)
@@ -255,7 +255,7 @@ class _Course:
                 yield Remove((*tools.path, name))
                 continue
             if new != name:
-                yield Rename((*tools.path, name), new)
+                yield RenameMember((*tools.path, name), new)
             digest = agent.digest(new) if agent and self._touches(name) else None
             if digest is not None and isinstance(kept, dict) and kept.get("schema_digest") != digest:
                 self._done[f"Recorded schema of {new!r} updated"] += 1

@@ -19,10 +19,10 @@ from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
 from google.genai import types
 from pydantic import BaseModel, ValidationError
 
-from evalset.doctor.byte_edits import Edit, Remove, Rename, Replace
+from evalset.doctor.byte_edits import Edit, Remove, RenameMember, Replace
 from evalset.doctor.file_reading import Doubled
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import short
 from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel, snake
@@ -55,12 +55,12 @@ _CLOSE = 0.8
 class Refusal(NamedTuple):
     """What ADK refuses: where, why in pydantic's words, and whether a name is refused rather than a value."""
 
-    node: Node
+    node: JsonNode
     reason: str
     kind: str
 
 
-def note_refusals(case: Node, text: bytes, eval_id: str, notes: Notes) -> None:
+def note_refusals(case: JsonNode, text: bytes, eval_id: str, notes: Notes) -> None:
     """Note what ADK refuses in a case, save what other checks tell in better words.
 
     Args:
@@ -79,7 +79,7 @@ def note_refusals(case: Node, text: bytes, eval_id: str, notes: Notes) -> None:
             )  # fmt: skip
 
 
-def _refusals(case: Node, text: bytes) -> Iterator[Refusal]:
+def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
     try:
         EvalCase.model_validate_json(text)
     except ValidationError as error:
@@ -100,7 +100,7 @@ def _refusals(case: Node, text: bytes) -> Iterator[Refusal]:
         yield Refusal(node, reason, each["type"])
 
 
-def _located(case: Node, loc: tuple[int | str, ...]) -> tuple[Node, bool]:
+def _located(case: JsonNode, loc: tuple[int | str, ...]) -> tuple[JsonNode, bool]:
     """Find the place that pydantic names; also tell whether it speaks of the form that the data is in."""
     node, form_fits = case, True
     for step in loc:
@@ -113,15 +113,15 @@ def _located(case: Node, loc: tuple[int | str, ...]) -> tuple[Node, bool]:
             spelled = next((name for name in (step, snake(step), camel(step)) if name in inner), None)
             if spelled is None:
                 break
-            node = Node(inner[spelled], (*node.path, spelled))
+            node = JsonNode(inner[spelled], (*node.path, spelled))
         elif isinstance(inner, list) and isinstance(step, int) and step < len(inner):
-            node = Node(inner[step], (*node.path, step))
+            node = JsonNode(inner[step], (*node.path, step))
         else:
             break
     return node, form_fits
 
 
-def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
+def _note_key(case: JsonNode, refusal: Refusal, eval_id: str, notes: Notes) -> None:
     path, value = refusal.node.path, refusal.node.value
     name = str(path[-1])
     parent = _parent(case, path)
@@ -141,7 +141,7 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
             path,
             meaning,
             mend=f"renames it to {same!r}",
-            edits=[Rename(path, same)],
+            edits=[RenameMember(path, same)],
             eval_id=eval_id,
         )
     elif isinstance(parent.value, Doubled) and name in parent.value.names:
@@ -159,9 +159,9 @@ def _is_message(path: JsonPath) -> bool:
     return len(path) > 1 and isinstance(path[-2], str) and snake(path[-2]) in _MESSAGES
 
 
-def _note_text_of_message(parent: Node, path: JsonPath, value: str, eval_id: str, notes: Notes) -> None:
+def _note_text_of_message(parent: JsonNode, path: JsonPath, value: str, eval_id: str, notes: Notes) -> None:
     """Note a message whose text stands beside its role, as other formats have it: it becomes the one part."""
-    edits: list[Edit] = [Rename(path, "parts"), Replace(path, [{"text": value}])]
+    edits: list[Edit] = [RenameMember(path, "parts"), Replace(path, [{"text": value}])]
     if "parts" in parent.members:
         edits.insert(0, Remove((*path[:-1], "parts")))
     notes.add(
@@ -170,7 +170,7 @@ def _note_text_of_message(parent: Node, path: JsonPath, value: str, eval_id: str
     )  # fmt: skip
 
 
-def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
+def _note_old_tool_use(parent: JsonNode, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
     """Note the old form's list of calls in a turn of today's: they become its `intermediate_data` where it has none."""
     meaning = "'expected_tool_use' belongs to the legacy format. ADK refuses the whole file for it in a turn of the current format."
     uses = value if isinstance(value, list) else [value]
@@ -189,7 +189,7 @@ def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, n
             eval_id=eval_id,
         )
     elif known and parent.field("intermediate_data") is None:
-        edits: list[Edit] = [Rename(path, "intermediate_data"), Replace(path, {"tool_uses": calls})]
+        edits: list[Edit] = [RenameMember(path, "intermediate_data"), Replace(path, {"tool_uses": calls})]
         if "intermediate_data" in parent.members:
             edits.insert(0, Remove((*path[:-1], "intermediate_data")))
         notes.add(
@@ -209,10 +209,10 @@ def _is_turn(path: JsonPath) -> bool:
     return len(path) > 2 and path[-3] == "conversation"  # noqa: PLR2004 - the list, the turn's number, the name
 
 
-def _parent(case: Node, path: JsonPath) -> Node:
+def _parent(case: JsonNode, path: JsonPath) -> JsonNode:
     node = case
     for step in path[len(case.path) : -1]:
-        node = Node(node.value[step], (*node.path, step))
+        node = JsonNode(node.value[step], (*node.path, step))
     return node
 
 

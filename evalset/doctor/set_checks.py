@@ -12,9 +12,9 @@ from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
 from pydantic import ValidationError
 
-from evalset.doctor.byte_edits import Insert, Rename, Replace
+from evalset.doctor.byte_edits import Insert, RenameMember, Replace
 from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import Node
+from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Kind
 from evalset.doctor.short_values import listed
 from evalset.errors import EvalSetError
@@ -80,7 +80,7 @@ def note_importable(what: str, notes: Notes) -> None:
     notes.add("not-an-eval-set", (), words, f"Import it: {import_command(notes.file)}")
 
 
-def note_top(document: Node, file: Path, notes: Notes) -> None:
+def note_top(document: JsonNode, file: Path, notes: Notes) -> None:
     """Check the members at the top of an eval set."""
     held = document.members
     for name in held:
@@ -88,7 +88,7 @@ def note_top(document: Node, file: Path, notes: Notes) -> None:
         if snake is not None and snake not in held:
             notes.add(
                 "camel-case-top", (name,), f"At the top level ADK accepts only the spelling {snake!r}, not {name!r}.",
-                mend=f"renames it to {snake!r}", edits=[Rename((name,), snake)],
+                mend=f"renames it to {snake!r}", edits=[RenameMember((name,), snake)],
                 severity="error" if snake in {"eval_set_id", "eval_cases"} else "warning",
             )  # fmt: skip
         elif name not in _TOP and name != RECORDING:
@@ -135,7 +135,7 @@ def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
     )  # fmt: skip
 
 
-def _note_names(document: Node, file: Path, notes: Notes) -> None:
+def _note_names(document: JsonNode, file: Path, notes: Notes) -> None:
     node = document.field("eval_set_id")
     if node is None or not isinstance(node.value, str):
         return
@@ -154,7 +154,7 @@ def _note_names(document: Node, file: Path, notes: Notes) -> None:
         )  # fmt: skip
 
 
-def note_ids(document: Node, file: Path, notes: Notes) -> None:
+def note_ids(document: JsonNode, file: Path, notes: Notes) -> None:
     """Check the ids of the cases."""
     taken: set[str] = {case.text("eval_id") for case in document.items("eval_cases")}
     seen: set[str] = set()
@@ -180,12 +180,12 @@ def note_ids(document: Node, file: Path, notes: Notes) -> None:
             notes.add(
                 "unfit-eval-id", node.path, f"The case cannot be selected by its id: {flaw}.",
                 mend=f"changes it to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
-                partner=[Rename(("cases", eval_id), made), Rename(("notes", eval_id), made)],
+                partner=[RenameMember(("cases", eval_id), made), RenameMember(("notes", eval_id), made)],
             )  # fmt: skip
         seen.add(eval_id)
 
 
-def _note_no_id(case: Node, number: int, file: Path, taken: set[str], notes: Notes) -> None:
+def _note_no_id(case: JsonNode, number: int, file: Path, taken: set[str], notes: Notes) -> None:
     made = unique_eval_id(f"{_fit(base_name(file))}_{number}", taken)
     taken.add(made)
     spelled = next((name for name in ("eval_id", "evalId") if name in case.members), None)

@@ -133,7 +133,7 @@ def is_same(one: Any, other: Any) -> bool:
 Kind: TypeAlias = Literal["query", "text", "call", "response", "final"]
 
 
-class Step(NamedTuple):
+class CaseStep(NamedTuple):
     """One step of a turn.
 
     Attributes:
@@ -158,8 +158,8 @@ class Step(NamedTuple):
 class CallSeen(NamedTuple):
     """A call of a turn and the answers to it, as steps; more than one where a later one came."""
 
-    call: Step
-    answers: tuple[Step, ...]
+    call: CaseStep
+    answers: tuple[CaseStep, ...]
 
 
 def turns_of(case: Case) -> list[Any]:
@@ -167,11 +167,11 @@ def turns_of(case: Case) -> list[Any]:
     return listed(case, "conversation")
 
 
-def steps_of(case: Case, turn: int) -> list[Step]:
+def steps_of(case: Case, turn: int) -> list[CaseStep]:
     """Return what happens in a turn, in order: an answer stands behind its call where the case does not say when it came."""
     held = turns_of(case)[turn]
     base: Where = ("conversation", turn)
-    found = [Step("query", turn, (*base, "user_content"), field(held, "user_content"), author="user")]
+    found = [CaseStep("query", turn, (*base, "user_content"), field(held, "user_content"), author="user")]
     data = field(held, "intermediate_data")
     if field(data, "invocation_events") is not None:
         found += _of_events(data, turn, (*base, "intermediate_data"))
@@ -179,11 +179,11 @@ def steps_of(case: Case, turn: int) -> list[Step]:
         found += _of_lists(data, turn, (*base, "intermediate_data"))
     final = field(held, "final_response")
     if final is not None:
-        found.append(Step("final", turn, (*base, "final_response"), final))
+        found.append(CaseStep("final", turn, (*base, "final_response"), final))
     return found
 
 
-def _of_lists(data: Any, turn: int, base: Where) -> Iterator[Step]:
+def _of_lists(data: Any, turn: int, base: Where) -> Iterator[CaseStep]:
     answers = [
         _answer(held, turn, (*base, "tool_responses", place))
         for place, held in enumerate(listed(data, "tool_responses"))
@@ -200,10 +200,10 @@ def _of_lists(data: Any, turn: int, base: Where) -> Iterator[Step]:
     for place, held in enumerate(listed(data, "intermediate_responses")):
         author, parts = (*held, "", [])[:2] if isinstance(held, list) else ("", [])
         where = (*base, "intermediate_responses", place)
-        yield Step("text", turn, (*where, 1), parts, author=str(author))
+        yield CaseStep("text", turn, (*where, 1), parts, author=str(author))
 
 
-def _of_events(data: Any, turn: int, base: Where) -> Iterator[Step]:
+def _of_events(data: Any, turn: int, base: Where) -> Iterator[CaseStep]:
     for number, event in enumerate(listed(data, "invocation_events")):
         author = str(field(event, "author", ""))
         for place, part in enumerate(listed(field(event, "content"), "parts")):
@@ -214,19 +214,19 @@ def _of_events(data: Any, turn: int, base: Where) -> Iterator[Step]:
             elif answer is not None:
                 yield _answer(answer, turn, (*where, "function_response"), author)
             else:
-                yield Step("text", turn, where, part, author=author)
+                yield CaseStep("text", turn, where, part, author=author)
 
 
-def _call(held: Any, turn: int, where: Where, author: str = "") -> Step:
+def _call(held: Any, turn: int, where: Where, author: str = "") -> CaseStep:
     name, call_id = (str(field(held, each, "")) for each in ("name", "id"))
-    return Step("call", turn, where, held, author, name, call_id)
+    return CaseStep("call", turn, where, held, author, name, call_id)
 
 
-def _answer(held: Any, turn: int, where: Where, author: str = "") -> Step:
+def _answer(held: Any, turn: int, where: Where, author: str = "") -> CaseStep:
     return _call(held, turn, where, author)._replace(kind="response")
 
 
-def paired(calls: list[Step], answers: list[Step]) -> list[CallSeen]:
+def paired(calls: list[CaseStep], answers: list[CaseStep]) -> list[CallSeen]:
     """Find the answers to each call: by its id, and where there is none by the tool's name, the first that is left."""
     left = list(answers)
     found: list[CallSeen] = []

@@ -15,7 +15,7 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.editing.case_parts import Case, EditError, Step, at, put, steps_of, turns_of
+from evalset.editing.case_parts import Case, CaseStep, EditError, at, put, steps_of, turns_of
 from evalset.golden_trace.case_script import CaseScript, script_of_case
 from evalset.recorded.recorded_script import answer_line, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
@@ -58,11 +58,11 @@ def case_until(case: Case, turn: int, steps: int) -> Case:
     return made
 
 
-def _place(step: Step) -> list[str]:
+def _place(step: CaseStep) -> list[str]:
     return [f"{each:09d}" if isinstance(each, int) else each for each in step.where]
 
 
-def _without(case: Case, step: Step) -> Case:
+def _without(case: Case, step: CaseStep) -> Case:
     """Take away a step: of a list its entry, of an event its part, and the event where nothing is left in it."""
     where = step.where
     if where[-1] in {"function_call", "function_response"}:

@@ -26,7 +26,7 @@ _LARGE = 4 << 20
 """Of a file of more bytes a case is checked when it is asked for, and not before."""
 
 
-class Beside:
+class RecordingSidecar:
     """What lies beside an eval set. Nothing in it changes; a case is read when it is asked for.
 
     Args:
@@ -82,7 +82,7 @@ class Beside:
                 stream.skip()
 
 
-def open_beside(eval_set: Path) -> Beside:
+def open_beside(eval_set: Path) -> RecordingSidecar:
     """Open what lies beside an eval set, or else inside of it.
 
     Where it is damaged, it is told why, and the set can be opened all the same.
@@ -94,19 +94,19 @@ def open_beside(eval_set: Path) -> Beside:
     try:
         text = path.read_bytes()
         _check(path, text)
-        return Beside(path, text, identity)
+        return RecordingSidecar(path, text, identity)
     except (RecordedEnvironmentError, OSError, ValidationError) as error:
-        return Beside(path, None, identity, str(error))
+        return RecordingSidecar(path, None, identity, str(error))
 
 
-def _inside(eval_set: Path, beside: Path) -> Beside:
+def _inside(eval_set: Path, beside: Path) -> RecordingSidecar:
     """Open the recording that an eval set holds itself; the first change of it makes the file beside."""
     if not holds_recording(eval_set):
-        return Beside(beside)
+        return RecordingSidecar(beside)
     try:
-        return Beside(beside, environment_text(read_environment(eval_set)).encode())
+        return RecordingSidecar(beside, environment_text(read_environment(eval_set)).encode())
     except (RecordedEnvironmentError, OSError, ValidationError) as error:
-        return Beside(beside, None, None, str(error))
+        return RecordingSidecar(beside, None, None, str(error))
 
 
 def _check(path: Path, text: bytes) -> None:

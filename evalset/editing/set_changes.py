@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
-from evalset.editing.case_parts import Case, Step, at, field, is_same, steps_of, turns_of
-from evalset.editing.set_work import Held, SetWork, State
+from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, steps_of, turns_of
+from evalset.editing.set_work import EditedCase, SetWork, State
 from evalset.recorded.recording import lean
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
@@ -37,7 +37,7 @@ class CaseChange(Value):
     recorded: bool = False
 
 
-class Changes(Value):
+class SetChanges(Value):
     """What a save would change: the cases, and whether they stand in another order."""
 
     cases: tuple[CaseChange, ...] = ()
@@ -49,11 +49,11 @@ class Changes(Value):
         return bool(self.cases) or self.reordered
 
 
-def changes(work: SetWork) -> Changes:
+def changes(work: SetWork) -> SetChanges:
     """Return what is different between what was saved last, or opened, and now."""
     then, now = work.saved, work.state
     if then is now:
-        return Changes()
+        return SetChanges()
     known, left = set(then.order), set(now.order)
     found: list[CaseChange] = []
     for key in now.order:
@@ -63,7 +63,7 @@ def changes(work: SetWork) -> Changes:
             found.append(change)
     found += [_removed(work, key, then) for key in then.order if key not in left]
     both = [key for key in now.order if key in known]
-    return Changes(cases=tuple(found), reordered=both != [key for key in then.order if key in left])
+    return SetChanges(cases=tuple(found), reordered=both != [key for key in then.order if key in left])
 
 
 def text_of_case(case: Case) -> str:
@@ -117,7 +117,7 @@ def _changed(work: SetWork, key: str) -> CaseChange | None:
     )
 
 
-def _with_note(held: Held) -> str:
+def _with_note(held: EditedCase) -> str:
     note = lean(held.note)
     return text_of_case(held.case) + (
         f"\n\nnote {json.dumps(note, indent=2, ensure_ascii=False)}" if note else ""
@@ -175,11 +175,11 @@ def _of_turn(then: Case, now: Case, number: int) -> Iterator[str]:
     yield from found or ["JSON"]
 
 
-def _place(step: Step) -> tuple[str, Any]:
+def _place(step: CaseStep) -> tuple[str, Any]:
     return step.kind, step.where
 
 
-def _words(step: Step) -> str:
+def _words(step: CaseStep) -> str:
     match step.kind:
         case "query":
             return "user message"

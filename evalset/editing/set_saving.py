@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, SetValue
 from evalset.editing.case_parts import Case, field, is_same, put
 from evalset.editing.opened_set import OpenedSet, identity_at
-from evalset.editing.recording_beside import Beside
-from evalset.editing.set_work import NO_NOTE, Held, SetWork, State
+from evalset.editing.recording_beside import RecordingSidecar
+from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
 from evalset.files.legacy_format import keep_copy
@@ -266,11 +266,11 @@ def text_of_set(work: SetWork) -> bytes:
 # ---------------------------------------------------------------- what lies beside
 
 
-def _beside_of(work: SetWork, state: State, keys: list[str]) -> dict[str, Held]:
+def _beside_of(work: SetWork, state: State, keys: list[str]) -> dict[str, EditedCase]:
     return {str(field(held.case, "eval_id", "")): held for key in keys if (held := work.held(key, state))}
 
 
-def _both(work: SetWork, state: State) -> tuple[dict[str, Held], dict[str, Held]]:
+def _both(work: SetWork, state: State) -> tuple[dict[str, EditedCase], dict[str, EditedCase]]:
     """Return the cases that a save touches by their eval ids, as they were saved and as they are now."""
     touched = touched_keys(work, state)
     then, now = set(work.saved.order), set(state.order)
@@ -332,7 +332,7 @@ def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
     return tuple(found)
 
 
-def merged(work: SetWork, theirs: OpenedSet, beside: Beside, keep_mine: Collection[str]) -> SetWork:
+def merged(work: SetWork, theirs: OpenedSet, beside: RecordingSidecar, keep_mine: Collection[str]) -> SetWork:
     """Return a work on `theirs` with the edits of `work`, a step for each case.
 
     Args:
@@ -359,7 +359,7 @@ def merged(work: SetWork, theirs: OpenedSet, beside: Beside, keep_mine: Collecti
     return made
 
 
-def _put(made: SetWork, key: str, held: Held) -> None:
+def _put(made: SetWork, key: str, held: EditedCase) -> None:
     """Put a case in the place of another one, with what belongs to it."""
     wanted = str(field(held.case, "eval_id", ""))
     taken = {row.eval_id for row in made.rows() if row.key != key}
@@ -370,7 +370,7 @@ def _put(made: SetWork, key: str, held: Held) -> None:
         made.apply(NoteCase(case=key, text=held.note.text, tags=held.note.tags))
 
 
-def _insert(made: SetWork, held: Held) -> None:
+def _insert(made: SetWork, held: EditedCase) -> None:
     taken = {row.eval_id for row in made.rows()}
     eval_id = unique_eval_id(str(field(held.case, "eval_id", "")), taken)
     made.apply(InsertCase(value=put(held.case, ("eval_id",), eval_id), recorded=held.recorded))

@@ -26,7 +26,7 @@ from evalset.editing.case_edits import (
 )
 from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
 from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
-from evalset.editing.recording_beside import Beside
+from evalset.editing.recording_beside import RecordingSidecar
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.json_differences import ABSENT
@@ -35,7 +35,7 @@ from simulator.base.json_values import copied
 NO_NOTE = CaseNote()
 
 
-class Held(NamedTuple):
+class EditedCase(NamedTuple):
     """A case that was edited: its JSON, what is recorded of it, and what is noted. Nobody changes it in place."""
 
     case: Case
@@ -47,7 +47,7 @@ class State(NamedTuple):
     """A set after some edits: the keys of its cases in order, and those of them that are not as they were opened."""
 
     order: tuple[str, ...]
-    held: Mapping[str, Held]
+    held: Mapping[str, EditedCase]
 
 
 class SetWork:
@@ -58,7 +58,7 @@ class SetWork:
         beside: What lies beside it.
     """
 
-    def __init__(self, opened: OpenedSet, beside: Beside) -> None:
+    def __init__(self, opened: OpenedSet, beside: RecordingSidecar) -> None:
         self.opened, self.beside = opened, beside
         self.identity, self.beside_identity = opened.identity, beside.identity
         first = State(tuple(row.key for row in opened.rows), {})
@@ -92,7 +92,7 @@ class SetWork:
     def __contains__(self, key: object) -> bool:
         return key in self.state.held or key in self.opened.places
 
-    def held(self, key: str, state: State | None = None) -> Held:
+    def held(self, key: str, state: State | None = None) -> EditedCase:
         """Return a case with what belongs to it, now or in another state.
 
         Raises:
@@ -108,7 +108,7 @@ class SetWork:
         is_first = row.key == row.eval_id
         recorded = self.beside.case(row.eval_id) if is_first else None
         note = self.beside.notes.get(row.eval_id, NO_NOTE) if is_first else NO_NOTE
-        return Held(self.opened.case(key), recorded, note)
+        return EditedCase(self.opened.case(key), recorded, note)
 
     def case(self, key: str) -> Case:
         """Return a case; it is not to be changed.
@@ -215,7 +215,9 @@ class SetWork:
         order, held = self.state
         match edit:
             case InsertCase():
-                return self._with_new(Held(dict(edit.value), edit.recorded), _eval_id(edit.value), edit.to)
+                return self._with_new(
+                    EditedCase(dict(edit.value), edit.recorded), _eval_id(edit.value), edit.to
+                )
             case DuplicateCase():
                 before = self._of(edit.case)
                 after = before._replace(case=put(before.case, ("eval_id",), edit.eval_id))
@@ -239,12 +241,12 @@ class SetWork:
             case never:
                 assert_never(never)
 
-    def _of(self, key: str) -> Held:
+    def _of(self, key: str) -> EditedCase:
         if key not in _members(self.state.order):
             raise EditError(f"case {key!r} does not exist")
         return self.held(key)
 
-    def _with_new(self, new: Held, eval_id: str, to: int | None) -> State:
+    def _with_new(self, new: EditedCase, eval_id: str, to: int | None) -> State:
         self._check_free(eval_id)
         order = list(self.state.order)
         key = unlike(eval_id, {*self.opened.places, *self.state.held, *order})
@@ -301,7 +303,7 @@ def _eval_id(case: Case) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _with_turns(before: Held, edit: MoveTurn | RemoveTurn) -> RecordedCase | None:
+def _with_turns(before: EditedCase, edit: MoveTurn | RemoveTurn) -> RecordedCase | None:
     recorded = before.recorded
     if recorded is None or len(recorded.turns) != len(turns_of(before.case)):
         return None
@@ -314,7 +316,7 @@ def _with_turns(before: Held, edit: MoveTurn | RemoveTurn) -> RecordedCase | Non
     return recorded.model_copy(update={"turns": tuple(turns)})
 
 
-def _split(before: Held, edit: SplitCase) -> tuple[Held, Held]:
+def _split(before: EditedCase, edit: SplitCase) -> tuple[EditedCase, EditedCase]:
     turns = turns_of(before.case)
     if not 0 < edit.turn < len(turns):
         raise EditError(f"a case of {len(turns)} turns cannot be split before turn {edit.turn + 1}")
@@ -328,10 +330,10 @@ def _split(before: Held, edit: SplitCase) -> tuple[Held, Held]:
         halves = recordings.split(before.recorded, edit.turn)
         if at(second, ("session_input", "state")) is not ABSENT and halves[1] is not None:
             second = put(second, ("session_input", "state"), copied(halves[1].state))
-    return Held(first, halves[0], before.note), Held(second, halves[1], before.note)
+    return EditedCase(first, halves[0], before.note), EditedCase(second, halves[1], before.note)
 
 
-def _merged(one: Held, other: Held, edit: MergeCases) -> Held:
+def _merged(one: EditedCase, other: EditedCase, edit: MergeCases) -> EditedCase:
     if edit.case == edit.other:
         raise EditError("a case cannot be merged with itself")
     first, second = turns_of(one.case), turns_of(other.case)
@@ -351,7 +353,7 @@ def _merged(one: Held, other: Held, edit: MergeCases) -> Held:
     recorded = recordings.merged(one.recorded, other.recorded) if both else None  # type: ignore[arg-type] # both are there
     text = "\n\n".join(text for text in (one.note.text, other.note.text) if text)
     tags = tuple(dict.fromkeys((*one.note.tags, *other.note.tags)))
-    return Held(made, recorded, CaseNote(text=text, tags=tags))
+    return EditedCase(made, recorded, CaseNote(text=text, tags=tags))
 
 
 def _joined_rubrics(one: Case, other: Case) -> list[object]:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import EditError
 from evalset.editing.opened_set import identity_at, opened_as
-from evalset.editing.recording_beside import Beside, open_beside
+from evalset.editing.recording_beside import RecordingSidecar, open_beside
 from evalset.editing.set_work import SetWork
 from evalset.errors import EvalSetError
 from evalset.files.outline_cache import Identity
@@ -113,8 +113,8 @@ def _identity(path: Path, digest: str) -> Identity:
     return identity if same and identity is not None else _NO_FILE
 
 
-def _beside(path: Path, text: bytes | None) -> Beside:
+def _beside(path: Path, text: bytes | None) -> RecordingSidecar:
     now = open_beside(path)
     if now.trouble or now.text == text:
         return now
-    return Beside(sidecar_of(path), text, _NO_FILE)
+    return RecordingSidecar(sidecar_of(path), text, _NO_FILE)

@@ -15,7 +15,7 @@ from evalset.files.case_text import loaded
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.declared_tools import STEERING
 from simulator.scripts import Script, ScriptTurn
-from simulator.scripts.script_lines import AgentMove, Call, Entry, ToolMove
+from simulator.scripts.script_lines import AgentMove, Entry, ScriptCall, ToolMove
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _CONFIRMATION = "adk_request_confirmation"
@@ -362,9 +362,9 @@ def _came_to(response: JsonObject) -> str:
     )
 
 
-def _call(call: types.FunctionCall) -> Call:
+def _call(call: types.FunctionCall) -> ScriptCall:
     own = call.id if call.id and not call.id.startswith(_MADE_BY_ADK) else ""
-    return Call(name=call.name or "", args=dict(call.args or {}), id=own)
+    return ScriptCall(name=call.name or "", args=dict(call.args or {}), id=own)
 
 
 def _is_plain(part: types.Part) -> bool:

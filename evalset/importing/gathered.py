@@ -248,7 +248,7 @@ class Keeper(Protocol):
         """Forget all cases but the first, of those that were given to `keep`."""
 
 
-class Held:
+class FoundCases:
     """Keeps found cases in memory."""
 
     def __init__(self) -> None:

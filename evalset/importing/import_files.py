@@ -25,8 +25,8 @@ from evalset.files.legacy_format import convert_old_cases
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.gathered import (
     FoundCase,
+    FoundCases,
     Harvest,
-    Held,
     Imported,
     ImportProblemError,
     StoppedImportError,
@@ -40,7 +40,7 @@ from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.state_scopes import OF_APP, OF_USER
 from simulator.environment.recordings.recorded_calls import (
     JOURNAL_FORMAT,
-    RecordedCall,
+    ObservedCall,
     RecordingError,
     read_recording,
 )
@@ -72,7 +72,7 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
     Raises:
         OSError: There is no such file or folder, or it cannot be read.
     """
-    held = Held()
+    held = FoundCases()
     harvest = Harvest(held, goes_on)
     take_path(Path(path), harvest)
     return held.imported(harvest.problems)
@@ -202,7 +202,7 @@ def _session_of(text: str) -> Journal:
 
 
 def _take_set(
-    cases: Callable[[], Iterable[WrittenCase]], source: _Source, outline: JsonOutline, harvest: Harvest
+    cases: Callable[[], Iterable[CaseWithSource]], source: _Source, outline: JsonOutline, harvest: Harvest
 ) -> None:
     """Take in cases with what is recorded of them beside the file or inside of it; where that is damaged, with their own answers."""
     sidecar = sidecar_of(source.path)
@@ -221,7 +221,7 @@ def _take_set(
 
 
 def _take_cases(
-    cases: Iterable[WrittenCase], stored: Stored | None, source: _Source, harvest: Harvest
+    cases: Iterable[CaseWithSource], stored: Stored | None, source: _Source, harvest: Harvest
 ) -> None:
     has_answers_elsewhere = contains(source.file, b"mock_tool_output")
     for case, value in cases:
@@ -234,7 +234,7 @@ def _take_cases(
         harvest.take(source.place, [FoundCase(case, environment)])
 
 
-def _answers_elsewhere(value: Any) -> Sequence[RecordedCall]:
+def _answers_elsewhere(value: Any) -> Sequence[ObservedCall]:
     """Return the answers of a case that stand where ADK's loader does not look, as in the older form."""
     try:
         return read_recording(json.dumps(value)).calls
@@ -507,7 +507,7 @@ _SET_NAMES = {
     "creationTimestamp": "creation_timestamp",
 }
 
-WrittenCase: TypeAlias = tuple[EvalCase, Any]
+CaseWithSource: TypeAlias = tuple[EvalCase, Any]
 """A case, and the JSON value that it was made of."""
 
 
@@ -592,7 +592,7 @@ def entries(file: BinaryIO) -> Iterator[Any]:
         yield stream.value()
 
 
-def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[WrittenCase]:
+def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[CaseWithSource]:
     """Read the cases of an eval set, whose top level may be in camel case: ADK's loader itself would refuse that.
 
     Raises:
@@ -618,7 +618,7 @@ def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[WrittenCase]:
         return
 
 
-def one_case(file: BinaryIO) -> Iterator[WrittenCase]:
+def one_case(file: BinaryIO) -> Iterator[CaseWithSource]:
     """Read a case that is a file.
 
     Raises:
@@ -631,7 +631,7 @@ def one_case(file: BinaryIO) -> Iterator[WrittenCase]:
         raise ImportProblemError(f"ADK cannot read this eval case: {first_flaw(error)}") from error
 
 
-def old_cases(path: Path, file: BinaryIO, outline: JsonOutline) -> Iterator[WrittenCase]:
+def old_cases(path: Path, file: BinaryIO, outline: JsonOutline) -> Iterator[CaseWithSource]:
     """Read cases in ADK's older form, whose fields for answers its converter passes over.
 
     Raises:

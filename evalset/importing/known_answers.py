@@ -26,7 +26,7 @@ from evalset.recorded.recording import (
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
 from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import STEERING
-from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Returned
 from simulator.session.adk_event_fields import USER_AUTHOR
 
@@ -40,7 +40,7 @@ class KnownAnswers(NamedTuple):
     problems: tuple[str, ...]
 
 
-def known_answers(case: EvalCase, told_elsewhere: Sequence[PlainCall] = ()) -> KnownAnswers:
+def known_answers(case: EvalCase, told_elsewhere: Sequence[ObservedCall] = ()) -> KnownAnswers:
     """Record what a case tells of its environment; nothing where it holds a scenario, or no answer at all.
 
     State that tools changed is not in a case, and of parallel calls nobody knows that they were: in the recording each call is
@@ -56,7 +56,7 @@ def known_answers(case: EvalCase, told_elsewhere: Sequence[PlainCall] = ()) -> K
         return KnownAnswers(None, (f"the case {case.eval_id!r} has no recorded environment: {error}",))
 
 
-def _recorded(case: EvalCase, told_elsewhere: Sequence[PlainCall]) -> KnownAnswers:
+def _recorded(case: EvalCase, told_elsewhere: Sequence[ObservedCall]) -> KnownAnswers:
     if not case.conversation:
         return KnownAnswers(None, ())
     spare: defaultdict[str, deque[JsonObject]] = defaultdict(deque)

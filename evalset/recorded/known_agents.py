@@ -123,7 +123,7 @@ def fitting_agent(recorded: Iterable[RecordedCase], agents: Iterable[KnownAgent]
     return fits[0] if len(set(fits)) == 1 else ""
 
 
-class Agents:
+class KnownAgents:
     """The agents that eval data can be checked against.
 
     Args:

@@ -17,7 +17,7 @@ from evalset.recorded.recording import (
 )
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.environment_facts import RecordingGiven
-from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.runtime.turns.outcomes import as_response
 from simulator.scripts import Script, ScriptTurn, move_of
@@ -78,7 +78,7 @@ def with_recording(script: Script, case: RecordedCase) -> Script:
     return script.model_copy(update={"turns": (first, *others)})
 
 
-def _plain(case: RecordedCase) -> Iterator[PlainCall]:
+def _plain(case: RecordedCase) -> Iterator[ObservedCall]:
     for number, turn in enumerate(case.turns, start=1):
         for place, call in enumerate(turn.calls, start=1):
             if only_asked(turn.calls, place - 1):
@@ -86,7 +86,9 @@ def _plain(case: RecordedCase) -> Iterator[PlainCall]:
             if call.later is not None or call.outcome.kind in {"returned", "failed"}:
                 response = as_response(call.outcome) if call.later is None else call.later
                 where = f"turn {number}, call {place}"
-                yield PlainCall(tool_name=call.tool, arguments=call.arguments, response=response, place=where)
+                yield ObservedCall(
+                    tool_name=call.tool, arguments=call.arguments, response=response, place=where
+                )
 
 
 class _Reply(NamedTuple):

@@ -141,12 +141,12 @@ class _Recorder:
             agents=tuple(self._agents()),
         )
 
-    def _reply(self, turn: Turn) -> UserReply:
+    def _reply(self, turn: Turn) -> FollowUpMessage:
         """Return what the user said in a later turn, and how far the query's turn was by then."""
         before = [fact for fact in self._answered if getattr(fact, "turn", turn.number) < turn.number]
         kinds = (ModelAnswered, ToolAnswered)
         models, calls = (sum(isinstance(fact, kind) for fact in before) for kind in kinds)
-        return UserReply(turn.message, models, calls)
+        return FollowUpMessage(turn.message, models, calls)
 
     def _agents(self) -> Iterable[RecordedAgentRun]:
         """Yield the calls of agent tools whose agents ran, each with how many calls were answered by then."""
@@ -325,7 +325,7 @@ def _texts(said: JsonObject) -> list[Any]:
 # Reads the questions that graphs and agents ask the user (`RequestInput`), and what was answered to them, out of events and recordings. Pure.
 
 
-class UserReply(NamedTuple):
+class FollowUpMessage(NamedTuple):
     """A message of the user after the query, and how many models and calls had been answered by then."""
 
     message: JsonObject
@@ -333,7 +333,9 @@ class UserReply(NamedTuple):
     calls_before: int = 0
 
 
-def recorded_inputs(events: Iterable[JsonObject], replies: Iterable[UserReply]) -> Iterator[RecordedInput]:
+def recorded_inputs(
+    events: Iterable[JsonObject], replies: Iterable[FollowUpMessage]
+) -> Iterator[RecordedInput]:
     """Record the questions of a turn that the user answered, in the order of the answers.
 
     Args:

@@ -61,14 +61,14 @@ class Ignore(_Tolerance):
     kind: Literal["ignore"] = "ignore"
 
 
-class OneOf(_Tolerance):
+class OneOfTolerance(_Tolerance):
     """The value is one of these, or the recorded one."""
 
     kind: Literal["one_of"] = "one_of"
     values: tuple[Json, ...] = Field(min_length=1)
 
 
-class Pattern(_Tolerance):
+class PatternTolerance(_Tolerance):
     """The value is a text that the regular expression matches as a whole."""
 
     kind: Literal["regex"] = "regex"
@@ -110,7 +110,8 @@ class CaseInsensitive(_Tolerance):
 
 
 Tolerance: TypeAlias = Annotated[
-    Exact | Ignore | OneOf | Pattern | Range | Unordered | CaseInsensitive, Field(discriminator="kind")
+    Exact | Ignore | OneOfTolerance | PatternTolerance | Range | Unordered | CaseInsensitive,
+    Field(discriminator="kind"),
 ]
 
 
@@ -258,7 +259,7 @@ class _Comparison:
 
 def _is_allowed(tolerance: Tolerance, recorded: Any, asked: Any) -> bool:
     match tolerance:
-        case OneOf(values=values):
+        case OneOfTolerance(values=values):
             return any(same(value, asked) for value in values)
         case Range():
             return _is_in(tolerance, recorded, asked)

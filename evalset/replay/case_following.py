@@ -19,7 +19,7 @@ from evalset.recorded.recording import (
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.recordings.nearest_calls import nearest
-from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.session.adk_event_fields import content_text, parts_of
 from simulator.session.model import REQUEST_INPUT
 
@@ -27,7 +27,7 @@ _BEFORE = -1
 Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
 
 
-class Asked(NamedTuple):
+class IncomingCall(NamedTuple):
     """A call as it comes: the tool, its arguments in JSON, and the agent tools it happens inside of, by name."""
 
     tool: str
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     within: tuple[str, ...] = ()
 
 
-class Question(NamedTuple):
+class InputQuestion(NamedTuple):
     """A question to the user as it comes: its id, the node that asks, and what is asked, as `question_of` gives it."""
 
     id: str
@@ -43,7 +43,7 @@ class Question(NamedTuple):
     arguments: JsonObject
 
 
-class Reply(NamedTuple):
+class InputReply(NamedTuple):
     """What was recorded for a question, and its place among the answers of the turn."""
 
     place: int
@@ -99,7 +99,7 @@ class CaseFollowed:
         """Return whether an answer of an agent tool is recorded that its agent did not give: a rule's, or a player's."""
         return any(call.tool == tool for turn in self.case.turns for call in turn.calls)
 
-    def agent_runs(self, asked: Asked) -> RecordedAgentRun | None:
+    def agent_runs(self, asked: IncomingCall) -> RecordedAgentRun | None:
         """Use up the recorded run of an agent tool's agent that is the next for a call; None where the call was answered in its place.
 
         A call that was never asked runs its agent too, unless answers alone are known of the tool.
@@ -133,18 +133,18 @@ class CaseFollowed:
         """The turn that is replayed."""
         return self.case.turns[self.turn] if 0 <= self.turn < len(self.case.turns) else None
 
-    def finds(self, asked: Asked) -> RecordedCall | None:
+    def finds(self, asked: IncomingCall) -> RecordedCall | None:
         """Return the recorded call that is the next for what is asked, without using it up; None where none is left."""
         place = self._place(asked)
         return None if place is None else self.case.turns[self.turn].calls[place]
 
-    def uses(self, asked: Asked) -> None:
+    def uses(self, asked: IncomingCall) -> None:
         """Use up the recorded call that `finds` gives."""
         place = self._place(asked)
         if place is not None:
             self._used.add((self.turn, place))
 
-    def _place(self, asked: Asked) -> int | None:
+    def _place(self, asked: IncomingCall) -> int | None:
         calls = self.now.calls if self.now else ()
         agents = {run.id for run in self.now.agents} if self.now else set()
         left = [
@@ -158,11 +158,11 @@ class CaseFollowed:
         as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
         return next(as_recorded, left[0] if left else None)
 
-    def _fits(self, call: RecordedCall | RejectedCall, asked: Asked) -> bool:
+    def _fits(self, call: RecordedCall | RejectedCall, asked: IncomingCall) -> bool:
         """Return whether a recorded call is the one that is asked, or differs only in what it may."""
         return is_same_call(call, asked, self.case.tolerances)
 
-    def confirmation(self, asked: Asked) -> JsonObject | None:
+    def confirmation(self, asked: IncomingCall) -> JsonObject | None:
         """Return what a person had answered when the tool asked for a confirmation of this call; None where it asked none."""
         if self.now is None:
             return None
@@ -207,29 +207,29 @@ class CaseFollowed:
             f"{self._where()} has no recorded result for this code of {agent}: {code.strip()}"
         )
 
-    def finds_input(self, question: Question) -> Reply | None:
+    def finds_input(self, question: InputQuestion) -> InputReply | None:
         """Return what was answered to a question, without using it up; None where nothing is left for it.
 
         Of several that fit, the one of the same id counts first, then one of the same node, then one with the same words.
         """
         left = [
-            Reply(place, recorded)
+            InputReply(place, recorded)
             for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
             if (self.turn, place) not in self._inputs_used and self._fits_input(recorded, question)
         ]
         return min(left, key=lambda reply: _distance(reply.recorded, question), default=None)
 
-    def uses_input(self, question: Question) -> None:
+    def uses_input(self, question: InputQuestion) -> None:
         """Use up the answer that `finds_input` gives."""
         if (reply := self.finds_input(question)) is not None:
             self._inputs_used.add((self.turn, reply.place))
 
-    def _fits_input(self, recorded: RecordedInput, question: Question) -> bool:
+    def _fits_input(self, recorded: RecordedInput, question: InputQuestion) -> bool:
         return recorded.arguments is None or tolerated(
             REQUEST_INPUT, recorded.arguments, question.arguments, self.case.tolerances
         )
 
-    def nearest_input(self, question: Question) -> RecordedInput | None:
+    def nearest_input(self, question: InputQuestion) -> RecordedInput | None:
         """Return the recorded question of this turn that comes nearest to one that was not recorded."""
         left = [
             recorded
@@ -238,7 +238,7 @@ class CaseFollowed:
         ]
         return min(left, key=lambda recorded: _distance(recorded, question), default=None)
 
-    def why_no_input(self, question: Question) -> str:
+    def why_no_input(self, question: InputQuestion) -> str:
         """Say that nothing was recorded for a question: what is nearest, and what differs."""
         asked = question.arguments.get("message")
         head = (
@@ -252,20 +252,20 @@ class CaseFollowed:
         if any(self._fits_input(each, question) for each in recorded):
             return f"{head}: the agent asks once more than recorded"
         plain = [
-            PlainCall(tool_name=REQUEST_INPUT, arguments=each.arguments or {}, response=None, place="")
+            ObservedCall(tool_name=REQUEST_INPUT, arguments=each.arguments or {}, response=None, place="")
             for each in recorded
         ]
         (near,) = nearest(plain, REQUEST_INPUT, question.arguments, n=1)
         return f"{head}: the recorded question is different: {'; '.join(near.differs)}"
 
-    def why_not(self, asked: Asked) -> str:
+    def why_not(self, asked: IncomingCall) -> str:
         """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
         return f"{self._where()} has no recorded response for {_written(asked)}: {self._nearest(asked)}"
 
     def _where(self) -> str:
         return f"case {self.eval_id!r}, turn {self.turn + 1}"
 
-    def _nearest(self, asked: Asked) -> str:
+    def _nearest(self, asked: IncomingCall) -> str:
         calls = self.now.calls if self.now else ()
         same_calls = [
             place
@@ -285,15 +285,15 @@ class CaseFollowed:
         return _nearest_words(calls, asked)
 
 
-def _distance(recorded: RecordedInput, question: Question) -> tuple[bool, bool, bool]:
+def _distance(recorded: RecordedInput, question: InputQuestion) -> tuple[bool, bool, bool]:
     """Return how far a recorded question is from one that is asked."""
     has_words = recorded.arguments is not None and same(recorded.arguments, question.arguments)
     return recorded.id != question.id, recorded.path != question.path, not has_words
 
 
-def _nearest_words(calls: Sequence[RecordedCall], asked: Asked) -> str:
+def _nearest_words(calls: Sequence[RecordedCall], asked: IncomingCall) -> str:
     plain = [
-        PlainCall(tool_name=call.tool, arguments=call.arguments, response=None, place="") for call in calls
+        ObservedCall(tool_name=call.tool, arguments=call.arguments, response=None, place="") for call in calls
     ]
     found = nearest(plain, asked.tool, asked.arguments, n=1)
     if not found:
@@ -303,10 +303,10 @@ def _nearest_words(calls: Sequence[RecordedCall], asked: Asked) -> str:
     if not near.differs:
         inside = " in ".join(reversed(calls[near.index].within)) or "the agent itself"
         return f"the same call was made by {inside}"
-    return f"the closest recorded call is {_written(Asked(asked.tool, near.call.arguments))}; {'; '.join(near.differs)}"
+    return f"the closest recorded call is {_written(IncomingCall(asked.tool, near.call.arguments))}; {'; '.join(near.differs)}"
 
 
-def _written(asked: Asked) -> str:
+def _written(asked: IncomingCall) -> str:
     arguments = ", ".join(f"{name}={canonical(value)}" for name, value in asked.arguments.items())
     inside = "".join(f" inside {name}" for name in asked.within)
     return f"{asked.tool}({arguments}){inside}"
@@ -314,7 +314,7 @@ def _written(asked: Asked) -> str:
 
 def is_same_call(
     call: RecordedCall | RejectedCall | RecordedAgentRun,
-    asked: Asked,
+    asked: IncomingCall,
     tolerances: Sequence[Tolerance] = (),
 ) -> bool:
     """Return whether a recorded call is the one that is asked: the tool, where it is asked, and the arguments as far as they count."""
@@ -373,7 +373,7 @@ class SessionFollowed:
         fitting = [case for case in self._fitting if case.hears(message)]
         self._last, self._fitting = self._fitting or self._last, fitting
 
-    def call(self, asked: Asked) -> RecordedCall:
+    def call(self, asked: IncomingCall) -> RecordedCall:
         """Return the recorded call for what is asked, and use it up.
 
         Raises:
@@ -396,7 +396,7 @@ class SessionFollowed:
             case.uses(asked)
         return first
 
-    def agent_runs(self, asked: Asked, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
+    def agent_runs(self, asked: IncomingCall, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
         """Return whether the agent of an agent tool runs for a call, and what rules then made of its answer.
 
         One that does not run `by_itself`, as other code runs with it, runs where it was recorded that it did.
@@ -406,12 +406,12 @@ class SessionFollowed:
         first = runs[0][1] if runs else None
         return first is not None and (by_itself or first.id != ""), next(filter(None, told), None)
 
-    def confirmation(self, asked: Asked) -> JsonObject | None:
+    def confirmation(self, asked: IncomingCall) -> JsonObject | None:
         """Return what a person had answered to the confirmation of a call; None where none was asked for."""
         answers = (case.confirmation(asked) for case in self._fitting)
         return next((answer for answer in answers if answer is not None), None)
 
-    def input(self, question: Question) -> Reply:
+    def input(self, question: InputQuestion) -> InputReply:
         """Return what a person answered to a question, and use it up.
 
         Raises:

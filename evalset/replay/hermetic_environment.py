@@ -36,21 +36,27 @@ from google.genai import types
 
 from evalset.recorded.recording import RecordedCall, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
-from evalset.replay.case_following import AmbiguousError, Asked, Reply, SessionFollowed, UnrecordedError
-from evalset.replay.case_following import Question as InputQuestion
+from evalset.replay.case_following import (
+    AmbiguousError,
+    IncomingCall,
+    InputQuestion,
+    InputReply,
+    SessionFollowed,
+    UnrecordedError,
+)
 from evalset.replay.improvised_answers import Improvised, words_of
-from evalset.replay.recorded_inputs import Conversation
+from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.runtime.adk.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
-from simulator.runtime.adk.allowed_hosts import Connections
+from simulator.runtime.adk.allowed_hosts import AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent
 from simulator.runtime.adk.codec import jsonable, made_error
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
 from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
-from simulator.runtime.plugin.session_play import Question
+from simulator.runtime.plugin.session_play import EnvironmentCall
 from simulator.runtime.plugin.watched_run import failed_unseen, watched
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.runtime.turns.tool_effects import repeated
@@ -69,7 +75,7 @@ class UnrecordedCallError(RuntimeError):
     """The agent asked for what was not recorded; the text names the case, what is nearest, and what differs."""
 
 
-class Replayed:
+class SessionReplay:
     """How far one session has gone. Threads may use it at once."""
 
     def __init__(self) -> None:
@@ -88,7 +94,7 @@ class Replayed:
             raise UnrecordedError("this session has no user message yet")
         return self.followed
 
-    def reply_to(self, question: InputQuestion) -> Reply:
+    def reply_to(self, question: InputQuestion) -> InputReply:
         """Return what a person answered to a question of the agent, and use it up.
 
         Raises:
@@ -105,11 +111,11 @@ class Replayed:
         return found.id if found else ""
 
 
-class _Answers(Claiming[Replayed]):
+class _Answers(Claiming[SessionReplay]):
     """Answers calls from the recording."""
 
     def __init__(self, plugin: HermeticEnvironment) -> None:
-        super().__init__(Sessions(Replayed, MOST_SESSIONS))
+        super().__init__(Sessions(SessionReplay, MOST_SESSIONS))
         self._plugin = plugin
 
     def lists(self, tool_name: str) -> bool:  # noqa: ARG002 - what runs agents runs them, and those are replayed
@@ -122,7 +128,7 @@ class _Answers(Claiming[Replayed]):
         return True
 
     async def answered(self, call: ToolBoundaryCall) -> Any:
-        question = Question(call.tool, call.arguments, call.context)
+        question = EnvironmentCall(call.tool, call.arguments, call.context)
         replayed = self.session(call.context)
         if runs_agents(call.tool):
             runs, told = self._plugin.runs_agent(replayed, question)
@@ -140,7 +146,9 @@ class _Answers(Claiming[Replayed]):
         self._plugin.missed.append(text)
 
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
-        given = _given(await self._plugin.recorded(self.session(context), Question(tool, arguments, context)))
+        given = _given(
+            await self._plugin.recorded(self.session(context), EnvironmentCall(tool, arguments, context))
+        )
         return given if isinstance(given, dict) else {"result": given}
 
 
@@ -199,7 +207,7 @@ class HermeticEnvironment(BasePlugin):
         self.made: list[MadeAnswer] = []
         self._answers = _Answers(self)
         if models == "recorded":
-            self._answers.connections = Connections(allow_hosts)
+            self._answers.connections = AllowedHosts(allow_hosts)
         let_plugins_go_on()
 
     def latency_of(self, call: RecordedCall) -> float:
@@ -213,18 +221,18 @@ class HermeticEnvironment(BasePlugin):
             raise UnrecordedCallError(f"no recording of the case {eval_id!r}; recorded: {known}")
 
     @staticmethod
-    def answers_agent_tool(replayed: Replayed, tool_name: str) -> bool:
+    def answers_agent_tool(replayed: SessionReplay, tool_name: str) -> bool:
         """Return whether answers of a tool that is an agent are recorded: what was imported, or what a rule or a player said in its place."""
         with replayed.lock:
             followed = replayed.followed.nearest if replayed.followed else None
         return followed is not None and followed.answers_agent(tool_name)
 
     @staticmethod
-    def runs_agent(replayed: Replayed, question: Question) -> tuple[bool, RecordedCall | None]:
+    def runs_agent(replayed: SessionReplay, question: EnvironmentCall) -> tuple[bool, RecordedCall | None]:
         """Return whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
         with replayed.lock:
             followed = replayed.followed
-            asked = Asked(question.name, question.arguments, within())
+            asked = IncomingCall(question.name, question.arguments, within())
             by_itself = not has_own_code(question.tool)
             return followed.agent_runs(asked, by_itself=by_itself) if followed else (by_itself, None)
 
@@ -270,7 +278,7 @@ class HermeticEnvironment(BasePlugin):
         name = SessionName(runner.app_name, str(given.get("user_id")), str(given.get("session_id")))
         replayed = self._answers.sessions.kept(runner.session_service, name)
         try:
-            async with aclosing(Conversation(replayed).events(run, given)) as events:
+            async with aclosing(RecordedConversation(replayed).events(run, given)) as events:
                 async for event in events:
                     yield event
         except UnrecordedError as error:
@@ -290,7 +298,7 @@ class HermeticEnvironment(BasePlugin):
         if context.tool_confirmation is not None:
             return
         replayed = self._answers.session(context)
-        asked = Asked(tool.name, jsonable(arguments), within())
+        asked = IncomingCall(tool.name, jsonable(arguments), within())
         with replayed.lock:
             said = replayed.followed.confirmation(asked) if replayed.followed else None
         if said is not None:
@@ -298,13 +306,13 @@ class HermeticEnvironment(BasePlugin):
                 confirmed=bool(said.get("confirmed")), payload=copied(said.get("payload"))
             )
 
-    async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
+    async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Return a call as it was recorded, or as the policy has it answered.
 
         Raises:
             UnrecordedCallError: There is no answer.
         """
-        asked = Asked(question.name, question.arguments, within())
+        asked = IncomingCall(question.name, question.arguments, within())
         try:
             with replayed.lock:
                 call = replayed.case.call(asked)
@@ -317,7 +325,11 @@ class HermeticEnvironment(BasePlugin):
         return call
 
     async def _made_up(
-        self, replayed: Replayed, followed: SessionFollowed, question: Question, missing: UnrecordedError
+        self,
+        replayed: SessionReplay,
+        followed: SessionFollowed,
+        question: EnvironmentCall,
+        missing: UnrecordedError,
     ) -> RecordedCall:
         """Have a call answered that was not recorded.
 
@@ -363,7 +375,7 @@ class HermeticEnvironment(BasePlugin):
         MODEL_STAND_IN.set(_RecordedModel(self, replayed, callback_context, llm_request))
         return None
 
-    def model_turn(self, replayed: Replayed, agent: str) -> list[LlmResponse] | None:
+    def model_turn(self, replayed: SessionReplay, agent: str) -> list[LlmResponse] | None:
         """Return what was recorded for the model of an agent, or raise its error; None where the model itself answers.
 
         Raises:
@@ -380,7 +392,7 @@ class HermeticEnvironment(BasePlugin):
             raise made_error(turn.error)
         return [LlmResponse.model_validate(copied(response)) for response in turn.responses]
 
-    def printed(self, replayed: Replayed, agent: str, code: str) -> JsonObject:
+    def printed(self, replayed: SessionReplay, agent: str, code: str) -> JsonObject:
         """Return what was recorded for a block of an agent's code, as the fields of ADK's `CodeExecutionResult`, or raise its error.
 
         Raises:
@@ -411,7 +423,11 @@ class _RecordedModel:
     """Answers one request of one model, and runs the code that comes of it."""
 
     def __init__(
-        self, plugin: HermeticEnvironment, replayed: Replayed, context: CallbackContext, request: LlmRequest
+        self,
+        plugin: HermeticEnvironment,
+        replayed: SessionReplay,
+        context: CallbackContext,
+        request: LlmRequest,
     ) -> None:
         self._plugin, self._replayed, self._request = plugin, replayed, request
         self._agent, self._invocation_id = context.agent_name, context.invocation_id

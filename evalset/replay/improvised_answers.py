@@ -11,10 +11,10 @@ from evalset.recorded.recording import Author, RecordedCall, RecordedCase
 from evalset.replay.unrecorded_calls import Policy
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Provenance
 from simulator.runtime.plugin.plugin_dispatcher import PluginAnswering
-from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
 from simulator.runtime.turns.outcomes import as_response
 from simulator.session.environment_state import SessionEnvironment
 
@@ -29,10 +29,10 @@ class Improvised:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._heard: list[tuple[Question, RecordedCall]] = []
+        self._heard: list[tuple[EnvironmentCall, RecordedCall]] = []
         self._plays: dict[str, SessionPlay] = {}
 
-    def hear(self, question: Question, call: RecordedCall) -> None:
+    def hear(self, question: EnvironmentCall, call: RecordedCall) -> None:
         """Take in a call that was answered as recorded."""
         with self._lock:
             self._heard.append((question, call))
@@ -43,7 +43,7 @@ class Improvised:
         self,
         eval_id: str,
         case: RecordedCase | None,
-        question: Question,
+        question: EnvironmentCall,
         within: tuple[str, ...],
         policy: Policy,
     ) -> RecordedCall | None:
@@ -89,13 +89,15 @@ def _play_of(eval_id: str, case: RecordedCase | None) -> SessionPlay:
     return SessionPlay(SessionEnvironment(recordings=recordings), rules, case.seed)
 
 
-def _plain(eval_id: str, case: RecordedCase) -> Iterator[PlainCall]:
+def _plain(eval_id: str, case: RecordedCase) -> Iterator[ObservedCall]:
     for number, turn in enumerate(case.turns, start=1):
         for place, call in enumerate(turn.calls, start=1):
             if call.outcome.kind in {"returned", "failed"}:
                 where = f"case {eval_id!r}, turn {number}, call {place}"
                 response = as_response(call.beneath or call.outcome)
-                yield PlainCall(tool_name=call.tool, arguments=call.arguments, response=response, place=where)
+                yield ObservedCall(
+                    tool_name=call.tool, arguments=call.arguments, response=response, place=where
+                )
 
 
 def _without_waiting(rule: InjectionRule) -> InjectionRule:
@@ -106,7 +108,7 @@ def _without_waiting(rule: InjectionRule) -> InjectionRule:
     return rule.model_copy(update={"effect": effect, "latency_seconds": 0.0, "latency": None})
 
 
-def _learn(play: SessionPlay, question: Question, call: RecordedCall) -> None:
+def _learn(play: SessionPlay, question: EnvironmentCall, call: RecordedCall) -> None:
     play.judge(question)
     by = Provenance(source="recorded")
     play.take(lambda number: question.answered(number, call.outcome, by, at=0.0, beneath=call.beneath))

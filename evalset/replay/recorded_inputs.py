@@ -16,7 +16,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from evalset.recorded.recorded_turns import question_of
-from evalset.replay.case_following import Question, Reply, UnrecordedError
+from evalset.replay.case_following import InputQuestion, InputReply, UnrecordedError
 from simulator.base.json_values import copied
 from simulator.runtime.adk.adk_private import Run
 from simulator.runtime.adk.codec import jsonable
@@ -27,26 +27,26 @@ from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 class Answers(Protocol):
     """Gives what was recorded for the questions of one session."""
 
-    def reply_to(self, question: Question) -> Reply:
+    def reply_to(self, question: InputQuestion) -> InputReply:
         """Return what a person answered to a question, and use it up.
 
         Raises:
             UnrecordedError: Nothing was recorded for it.
         """
 
-    def id_like(self, question: Question) -> str:
+    def id_like(self, question: InputQuestion) -> str:
         """Return the id of the recorded question that comes nearest; empty where there is none."""
 
 
 class _Open(NamedTuple):
     """A question that waits for its answer, the event that asked it, and the answer."""
 
-    question: Question
+    question: InputQuestion
     event: Event
-    reply: Reply
+    reply: InputReply
 
 
-class Conversation:
+class RecordedConversation:
     """One query, and the questions of the agent that came of it.
 
     Args:
@@ -102,7 +102,7 @@ class Conversation:
     def _asked(self, call: types.FunctionCall, event: Event) -> str:
         """Take in a question; return the id that it has in the recording, or its own where there is none."""
         path = event.node_info.path if event.node_info else ""
-        question = Question(str(call.id), path, question_of(jsonable(call.args or {})))
+        question = InputQuestion(str(call.id), path, question_of(jsonable(call.args or {})))
         if question.id in self._open:  # it is asked again, as others of the run were answered
             return self._open[question.id].reply.recorded.id or question.id
         try:

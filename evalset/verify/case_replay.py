@@ -30,7 +30,7 @@ from evalset.recorded.recording import (
     RecordedEnvironment,
     RecordedModelTurn,
 )
-from evalset.replay.hermetic_environment import HermeticEnvironment, Replayed
+from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.results import Players
@@ -40,7 +40,7 @@ from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable, written_error
 from simulator.runtime.adk.watched_services import WatchedSessions
 from simulator.runtime.plugin.call_claims import within
-from simulator.runtime.plugin.session_play import Question
+from simulator.runtime.plugin.session_play import EnvironmentCall
 
 _USER = "user"
 _QUIET = RunConfig(
@@ -51,7 +51,7 @@ _QUIET = RunConfig(
 """Writing down each request for telemetry takes a third of a replay, and says nothing of the agent."""
 
 
-class Replay(NamedTuple):
+class CaseReplay(NamedTuple):
     """What a replay gave: an invocation for each turn that was begun, and what its models answered; `error` where it ended early."""
 
     turns: list[Invocation]
@@ -66,7 +66,7 @@ class Replay(NamedTuple):
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments."""
 
 
-class Ways(NamedTuple):
+class ReplayOptions(NamedTuple):
     """How a case is replayed: who answers for the agents' models, and calls that were not recorded; how long it may take, and whether tools take their time."""
 
     models: Players = "real"
@@ -76,8 +76,8 @@ class Ways(NamedTuple):
 
 
 async def replayed(
-    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: Ways
-) -> Replay:
+    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: ReplayOptions
+) -> CaseReplay:
     """Replay a case in a session of its own; whatever the agent raises ends it, and is told as its error.
 
     Args:
@@ -93,7 +93,7 @@ async def replayed(
             error = await replay.run()
     except TimeoutError:
         error = f"the run took longer than {ways.seconds:g} s"
-    return Replay(
+    return CaseReplay(
         turns=replay.turns,
         models=replay.models,
         final_state=await replay.final_state(),
@@ -108,7 +108,7 @@ async def replayed(
 
 class _Replay:
     def __init__(
-        self, case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: Ways
+        self, case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: ReplayOptions
     ) -> None:
         self._case, self._recorded = case, recorded
         cases = RecordedEnvironment(cases={case.eval_id: recorded})
@@ -231,7 +231,7 @@ class _Listening(HermeticEnvironment):
             told: JsonObject = {"type": written.short_type, "message": written.message}
             self.raised[tool_context.function_call_id] = {"error": told}
 
-    async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
+    async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Answer a call as it was recorded, and keep what was asked."""
         self.asked.append((self._turn, question.name, question.arguments))
         return await super().recorded(replayed, question)

@@ -35,7 +35,7 @@ from simulator.agents import (
 )
 
 
-class Ready(NamedTuple):
+class ReadyCase(NamedTuple):
     """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now."""
 
     case: EvalCase
@@ -71,18 +71,18 @@ class CasesToVerify:
         eval_set: Path,
         environment: Path,
         chosen: Collection[str],
-        agents: Agents,
+        agents: AgentFinder,
         renamed: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._held = chosen_cases(eval_set, chosen)
         self._recorded = read_recorded(environment)
         self._environment, self._agents, self._renamed = environment, agents, renamed
-        self._prepared: dict[int, Ready | Unready] = {}
+        self._prepared: dict[int, ReadyCase | Unready] = {}
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def __getitem__(self, place: int) -> Ready | Unready:
+    def __getitem__(self, place: int) -> ReadyCase | Unready:
         """Return the case at a place, from 0.
 
         Raises:
@@ -94,7 +94,7 @@ class CasesToVerify:
             )
         return self._prepared[place]
 
-    def __iter__(self) -> Iterator[Ready | Unready]:
+    def __iter__(self) -> Iterator[ReadyCase | Unready]:
         return map(self.__getitem__, range(len(self)))
 
 
@@ -111,9 +111,9 @@ def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
     return [case for case in cases if not chosen or case.eval_id in chosen]
 
 
-def config_of_each(cases: Sequence[Ready | Unready]) -> list[SimulatedAgentConfig]:
+def config_of_each(cases: Sequence[ReadyCase | Unready]) -> list[SimulatedAgentConfig]:
     """Return the agents of the cases that have one."""
-    return [each.config for each in cases if isinstance(each, Ready)]
+    return [each.config for each in cases if isinstance(each, ReadyCase)]
 
 
 def read_eval_set(path: Path) -> list[EvalCase]:
@@ -172,9 +172,9 @@ def _prepared(
     held: EvalCase,
     environment: Path,
     recorded: RecordedEnvironment,
-    agents: Agents,
+    agents: AgentFinder,
     renamed: Mapping[str, str],
-) -> Ready | Unready:
+) -> ReadyCase | Unready:
     case = without_confirmations(held)  # a replay answers them by itself
     if not case.conversation:
         return Unready(case, "a scenario case has no golden conversation to compare with")
@@ -190,9 +190,9 @@ def _prepared(
     except AgentLoadError as error:
         return Unready(case, str(error))
     if renamed:
-        return Ready(*_renamed(case, found, config, renamed), config)
+        return ReadyCase(*_renamed(case, found, config, renamed), config)
     is_called_otherwise = config.app_name not in names and found.agent not in known_agent(config).agents
-    return Ready(case, found, config, _fitting(found, [config]) if is_called_otherwise else {})
+    return ReadyCase(case, found, config, _fitting(found, [config]) if is_called_otherwise else {})
 
 
 def _fitting(recorded: RecordedCase, configs: Sequence[SimulatedAgentConfig]) -> dict[str, str]:
@@ -225,14 +225,14 @@ def _app_names(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
 
 def agents_for(
     eval_set: Path, agent: SimulatedAgentConfig | str | None, agents_dir: Path | str | None
-) -> Agents:
+) -> AgentFinder:
     """Return what finds the agents of an eval set's cases.
 
     Raises:
         VerifyError: The agent that was named is not there, or cannot be loaded.
     """
     try:
-        return Agents(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
+        return AgentFinder(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
     except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
         raise VerifyError(str(error)) from error
 
@@ -255,7 +255,7 @@ def agent_of(
         raise VerifyError(str(error)) from error
 
 
-class Agents:
+class AgentFinder:
     """Finds the agent of a case.
 
     Args:

@@ -208,7 +208,7 @@ Alike: TypeAlias = Callable[[int, int], bool]
 """Tells whether the golden call of a place and the actual one of a place are the same."""
 
 
-class Beside(NamedTuple):
+class CallPair(NamedTuple):
     """The places of a golden and of an actual call that stand side by side; None where there is none."""
 
     golden: int | None
@@ -216,7 +216,7 @@ class Beside(NamedTuple):
     alike: bool
 
 
-def aligned(golden: int, actual: int, alike: Alike, match: Match) -> list[Beside]:
+def aligned(golden: int, actual: int, alike: Alike, match: Match) -> list[CallPair]:
     """Set calls side by side.
 
     Args:
@@ -236,14 +236,14 @@ def aligned(golden: int, actual: int, alike: Alike, match: Match) -> list[Beside
     return [row._replace(alike=row.alike or row.golden is None) for row in rows]
 
 
-def _in_order(golden: int, actual: int, alike: Alike) -> list[Beside]:
-    rows: list[Beside] = []
+def _in_order(golden: int, actual: int, alike: Alike) -> list[CallPair]:
+    rows: list[CallPair] = []
     g = a = 0
     for next_g, next_a in [*_longest(golden, actual, alike), (golden, actual)]:
         gap = zip_longest(range(g, next_g), range(a, next_a))
-        rows += [Beside(left, right, alike=False) for left, right in gap]
+        rows += [CallPair(left, right, alike=False) for left, right in gap]
         if next_g < golden and next_a < actual:
-            rows.append(Beside(next_g, next_a, alike=True))
+            rows.append(CallPair(next_g, next_a, alike=True))
         g, a = next_g + 1, next_a + 1
     return rows
 
@@ -284,16 +284,16 @@ def _middle(golden: range, actual: range, alike: Alike) -> list[tuple[int, int]]
     return found
 
 
-def _in_any_order(golden: int, actual: int, alike: Alike) -> list[Beside]:
+def _in_any_order(golden: int, actual: int, alike: Alike) -> list[CallPair]:
     partners = matched(golden, actual, alike)
     free = [place for place in range(actual) if place not in partners.values()]
-    rows: list[Beside] = []
+    rows: list[CallPair] = []
     for place in range(golden):
         if place in partners:
-            rows.append(Beside(place, partners[place], alike=True))
+            rows.append(CallPair(place, partners[place], alike=True))
         else:
-            rows.append(Beside(place, free.pop(0) if free else None, alike=False))
-    return [*rows, *(Beside(None, place, alike=True) for place in free)]
+            rows.append(CallPair(place, free.pop(0) if free else None, alike=False))
+    return [*rows, *(CallPair(None, place, alike=True) for place in free)]
 
 
 def matched(golden: int, actual: int, alike: Alike) -> dict[int, int]:

@@ -15,7 +15,7 @@ from evalset.editing.case_parts import Case, EditError, field, put
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import Saved, save
-from evalset.editing.set_work import Held, SetWork
+from evalset.editing.set_work import EditedCase, SetWork
 from evalset.errors import EvalSetError
 from evalset.golden_trace.golden_steps import arguments_of
 from evalset.recorded.golden_digests import state_digest, with_golden
@@ -27,7 +27,7 @@ from evalset.recorded.recording import (
     without_golden,
 )
 from evalset.recorded.tolerances import tolerated
-from evalset.verify.case_replay import Ways, replayed
+from evalset.verify.case_replay import ReplayOptions, replayed
 from evalset.verify.cases_to_verify import agent_of
 from evalset.verify.coroutines import run
 from evalset.verify.divergence import aligned, matched
@@ -59,7 +59,7 @@ def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
     return _saved(work)
 
 
-def accepting(held: Held, key: str, result: RunResult) -> ReplaceCase:
+def accepting(held: EditedCase, key: str, result: RunResult) -> ReplaceCase:
     """Return the edit that accepts a run, for a page that shows what it changes before it is saved.
 
     Args:
@@ -111,7 +111,7 @@ def repair(
     return _saved(work)
 
 
-def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase:
+def repairing(held: EditedCase, key: str, config: SimulatedAgentConfig) -> ReplaceCase:
     """Return the edit that repairs a case, for a page that shows what it changes before it is saved.
 
     Args:
@@ -132,7 +132,7 @@ def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase
         )
     if gone := gone_tools(recorded, config.root_agent):
         raise VerifyError(f"the recording cannot be replayed: the agent no longer has {', '.join(gone)}")
-    replay = run(replayed(_as_recorded(key, recorded), recorded, config, Ways(models="recorded")))
+    replay = run(replayed(_as_recorded(key, recorded), recorded, config, ReplayOptions(models="recorded")))
     if replay.error or replay.unrecorded:
         why = replay.error or replay.unrecorded[-1]
         raise VerifyError(f"the recording cannot be replayed: {why}")
@@ -163,7 +163,7 @@ def _opened(path: Path | str) -> SetWork:
     return SetWork(opened, beside)
 
 
-def _held(work: SetWork, eval_id: str) -> Held:
+def _held(work: SetWork, eval_id: str) -> EditedCase:
     try:
         return work.held(eval_id)
     except EditError as error:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files
 from evalset.recorded.recording_files import sidecar_of
-from evalset.verify.case_replay import Ways, replayed
-from evalset.verify.cases_to_verify import CasesToVerify, Ready, Unready, agents_for, config_of_each
+from evalset.verify.case_replay import ReplayOptions, replayed
+from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, Unready, agents_for, config_of_each
 from evalset.verify.coroutines import run
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
 from evalset.verify.scoring import golden_steps
-from evalset.verify.varying_values import Asked, judged_again, scored_as
-from evalset.verify.verify_request import Models, Part, Stop, VerifyRequest
+from evalset.verify.varying_values import RunSettings, judged_again, scored_as
+from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import missing_a2a_known
@@ -40,7 +40,7 @@ def verify_here(
     """
     began = time.perf_counter()
     read = _read(request, agent)
-    ready = sum(isinstance(each, Ready) for each in read.cases)
+    ready = sum(isinstance(each, ReadyCase) for each in read.cases)
     tell = _counted(ready * request.runs, on_progress)
     found = _verified(request, read, [*read.cases], tell=tell, stop=stop)
     return found.model_copy(update={"seconds": time.perf_counter() - began})
@@ -60,7 +60,7 @@ class PartsOf:
     def __init__(self, request: VerifyRequest, agent: SimulatedAgentConfig | None) -> None:
         self._request, self._read = request, _read(request, agent)
 
-    def done(self, part: Part) -> Verification:
+    def done(self, part: WorkPart) -> Verification:
         """Replay the part's runs of its cases."""
         cases = [self._read.cases[place] for place in part.places]
         request = self._request.model_copy(update={"runs": part.runs})
@@ -85,7 +85,7 @@ def _read(request: VerifyRequest, agent: SimulatedAgentConfig | None) -> _Read:
 def _verified(
     request: VerifyRequest,
     read: _Read,
-    wanted: Sequence[Ready | Unready],
+    wanted: Sequence[ReadyCase | Unready],
     *,
     first: int = 1,
     tell: Callable[[_Done], None] = lambda _: None,
@@ -110,7 +110,7 @@ def _verified(
 class _Job(NamedTuple):
     """A case that is replayed, and who answers for its models."""
 
-    ready: Ready
+    ready: ReadyCase
     models: Players
 
 
@@ -132,7 +132,7 @@ def _counted(total: int, on_progress: Callable[[VerifyProgress], None]) -> Calla
 
 
 def _jobs(
-    cases: Sequence[Ready | Unready], criteria: Criteria, models: Models
+    cases: Sequence[ReadyCase | Unready], criteria: Criteria, models: Models
 ) -> tuple[list[_Job], tuple[str, ...]]:
     """Decide for each case that is ready who answers for its models, and tell why."""
     reasons: dict[int, str | None] = {}
@@ -149,7 +149,7 @@ def _jobs(
     return jobs, tuple(dict.fromkeys(told))
 
 
-def _players(each: Ready, models: Models, reason: str | None) -> tuple[Players, str]:
+def _players(each: ReadyCase, models: Models, reason: str | None) -> tuple[Players, str]:
     if models != "auto":
         return models, "as requested"
     if not reason:
@@ -180,18 +180,18 @@ async def _replayed_all(
 
 async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
     case, recorded, config, _ = job.ready
-    ways = Ways(job.models, request.unrecorded, request.timeout, request.latencies)
+    ways = ReplayOptions(job.models, request.unrecorded, request.timeout, request.latencies)
     replay = await replayed(case, recorded, config, ways)
-    asked = Asked(request.criteria, number, ways)
+    asked = RunSettings(request.criteria, number, ways)
     return await judged_again(job.ready, replay, await scored_as(job.ready, replay, asked), asked)
 
 
-def _not_run(each: Ready | Unready) -> CaseResult:
+def _not_run(each: ReadyCase | Unready) -> CaseResult:
     error = each.error if isinstance(each, Unready) else ""
     return CaseResult(eval_id=each.case.eval_id, status="error", error=error, golden=golden_steps(each))
 
 
-def _result(each: Ready, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
+def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
     status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
     return CaseResult(
         eval_id=each.case.eval_id,

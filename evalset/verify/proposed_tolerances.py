@@ -23,8 +23,8 @@ from evalset.recorded.tolerances import (
     EVERY_TOOL,
     CaseInsensitive,
     Ignore,
-    OneOf,
-    Pattern,
+    OneOfTolerance,
+    PatternTolerance,
     Range,
     Tolerance,
     Unordered,
@@ -175,7 +175,7 @@ def _of_texts(tool: str, path: str, seen: Sequence[_Seen], values: Sequence[str]
     if all(len({value.casefold() for value in each.values}) == 1 for each in seen):
         return CaseInsensitive(tool=tool, path=path)
     if (pattern := _form(values)) is not None:
-        return Pattern(tool=tool, path=path, pattern=pattern)
+        return PatternTolerance(tool=tool, path=path, pattern=pattern)
     return _few(tool, path, values) or Ignore(tool=tool, path=path)
 
 
@@ -195,14 +195,14 @@ def _is_digits(piece: str) -> bool:
     return piece.isascii() and piece.isdigit()
 
 
-def _few(tool: str, path: str, values: Sequence[Any]) -> OneOf | None:
+def _few(tool: str, path: str, values: Sequence[Any]) -> OneOfTolerance | None:
     """Return the values, where there are few and most of them came more than once."""
     if any(value is _MISSING for value in values):
         return None
     distinct = {canonical(value): value for value in values}
     if len(distinct) > _MOST_VALUES or len(values) < 2 * len(distinct):
         return None
-    return OneOf(tool=tool, path=path, values=tuple(distinct.values()))
+    return OneOfTolerance(tool=tool, path=path, values=tuple(distinct.values()))
 
 
 # ---------------------------------------------------------------- keeping them

@@ -11,20 +11,29 @@ from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
-from evalset.verify.case_replay import Replay
-from evalset.verify.cases_to_verify import Ready, Unready
+from evalset.verify.case_replay import CaseReplay
+from evalset.verify.cases_to_verify import ReadyCase, Unready
 from evalset.verify.config_criteria import asked_metric
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
 from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
-from evalset.verify.verdicts import Again, Blame, Failed, blamed, edits_since, golden_of, judged, told_edits
+from evalset.verify.verdicts import (
+    Again,
+    Blame,
+    FailedRun,
+    blamed,
+    edits_since,
+    golden_of,
+    judged,
+    told_edits,
+)
 from simulator.base.json_values import JsonObject
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
 
 
-def golden_steps(each: Ready | Unready) -> tuple[tuple[Step, ...], ...]:
+def golden_steps(each: ReadyCase | Unready) -> tuple[tuple[Step, ...], ...]:
     """Return the steps of a case's golden, turn by turn; behind the last, the final state where it is known."""
     turns = [steps_of(invocation) for invocation in each.case.conversation or ()]
     state = expected_state(each)
@@ -37,12 +46,12 @@ def _with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> 
     return (*turns[:-1], (*turns[-1], Step(kind="state", value=state)))
 
 
-def expected_state(each: Ready | Unready) -> JsonObject | None:
+def expected_state(each: ReadyCase | Unready) -> JsonObject | None:
     """Return the final state that a case wants: the eval set's, where it holds one, or else the recorded one.
 
     ADK writes an empty one for each case, so that an empty one says nothing.
     """
-    recorded = each.recorded.final_state if isinstance(each, Ready) else None
+    recorded = each.recorded.final_state if isinstance(each, ReadyCase) else None
     state = each.case.final_session_state or recorded
     if state is None:
         return None
@@ -51,8 +60,8 @@ def expected_state(each: Ready | Unready) -> JsonObject | None:
 
 
 async def scored(
-    each: Ready,
-    replay: Replay,
+    each: ReadyCase,
+    replay: CaseReplay,
     criteria: Criteria,
     *,
     number: int,
@@ -89,14 +98,14 @@ async def scored(
 
 
 async def _verdict(
-    each: Ready, replay: Replay, compared: Compared, again: Again
+    each: ReadyCase, replay: CaseReplay, compared: Compared, again: Again
 ) -> tuple[Divergence | None, tuple[str, ...]]:
     """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
     golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
     is_cut = len(ours) < len(each.case.conversation or ()) or bool(replay.error)
     with_state = ours if is_cut else _with_state(ours, replay.final_state)
     blame = await _blame(
-        Failed(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again
+        FailedRun(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again
     )
     divergence = first_divergence(golden, with_state, compared)
     if divergence is None:
@@ -108,7 +117,7 @@ async def _verdict(
     return judgement, told_edits(blame)
 
 
-async def _blame(failed: Failed, again: Again) -> Blame | None:
+async def _blame(failed: FailedRun, again: Again) -> Blame | None:
     """Find out who is to blame; None where the recording does not say what its golden was."""
     edits = edits_since(failed.golden, failed.recorded)
     return None if edits is None else await blamed(failed, edits, again)
@@ -119,8 +128,8 @@ def _json(invocation: Invocation) -> JsonObject:
 
 
 def _checks(
-    each: Ready,
-    replay: Replay,
+    each: ReadyCase,
+    replay: CaseReplay,
     actual: list[Invocation],
     expected: list[Invocation],
     criteria: Criteria,
@@ -145,7 +154,7 @@ def _checks(
     return found
 
 
-def _compared(found: Sequence[Check], criteria: Criteria, each: Ready) -> Compared:
+def _compared(found: Sequence[Check], criteria: Criteria, each: ReadyCase) -> Compared:
     texts = next((check for check in found if check.name in {RESPONSE, OVERLAP}), None)
     state = next((check for check in found if check.name == STATE), None)
     wrong = (

@@ -17,9 +17,9 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import spoken, steps_of
 from evalset.recorded.recording import RecordedCase
-from evalset.recorded.tolerances import EVERY_TOOL, Ignore, Of, Pattern, Tolerance
-from evalset.verify.case_replay import Replay, Ways, replayed
-from evalset.verify.cases_to_verify import Ready
+from evalset.recorded.tolerances import EVERY_TOOL, Ignore, Of, PatternTolerance, Tolerance
+from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
+from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import Divergence, RunResult, Varying
 from evalset.verify.scoring import expected_state, scored
@@ -35,7 +35,9 @@ the most, where something still differs from the recording and not between repla
 _BUDGET_SECONDS = 2.0
 
 
-async def find_varying(each: Ready, ways: Ways, replay: Replay | None = None) -> tuple[Varying, ...]:
+async def find_varying(
+    each: ReadyCase, ways: ReplayOptions, replay: CaseReplay | None = None
+) -> tuple[Varying, ...]:
     """Return what differs between replays of a case though all answers, the models' too, are as recorded.
 
     Each replay runs with the real clock and with fresh chance. A case whose agents spoke and whose models' turns are not recorded is not
@@ -68,12 +70,12 @@ async def find_varying(each: Ready, ways: Ways, replay: Replay | None = None) ->
     return found
 
 
-def _has_unrecorded_models(recorded: RecordedCase, replay: Replay) -> bool:
+def _has_unrecorded_models(recorded: RecordedCase, replay: CaseReplay) -> bool:
     spoke = any(replay.models)
     return spoke and not any(turn.models for turn in recorded.turns)
 
 
-def _sample(replay: Replay) -> Sample:
+def _sample(replay: CaseReplay) -> Sample:
     return sample_of(
         replay.turns,
         replay.final_state,
@@ -83,7 +85,7 @@ def _sample(replay: Replay) -> Sample:
     )
 
 
-def golden_sample(each: Ready) -> Sample:
+def golden_sample(each: ReadyCase) -> Sample:
     """Return what the eval set and the recording hold of a case."""
     asked = [
         (number, call.tool, call.arguments)
@@ -101,7 +103,7 @@ def golden_sample(each: Ready) -> Sample:
     )
 
 
-def _longest_session(each: Ready) -> float:
+def _longest_session(each: ReadyCase) -> float:
     """Return how long the session may have lasted: until its last turn began, and a while for that."""
     last = max((turn.creation_timestamp for turn in each.case.conversation or ()), default=0.0)
     return max(0.0, last - each.recorded.recorded_at) + 24 * 3600.0
@@ -127,15 +129,15 @@ def _inputs(recorded: RecordedCase) -> Iterator[str]:
 # ---------------------------------------------------------------- what a run is judged by then
 
 
-class Asked(NamedTuple):
+class RunSettings(NamedTuple):
     """What a run is held to, which of the runs it is, and how it is replayed."""
 
     criteria: Criteria
     number: int
-    ways: Ways
+    ways: ReplayOptions
 
 
-async def scored_as(each: Ready, replay: Replay, asked: Asked) -> RunResult:
+async def scored_as(each: ReadyCase, replay: CaseReplay, asked: RunSettings) -> RunResult:
     """Look at a replay of a case; where that is needed it is replayed again in the same way."""
     return await scored(
         each,
@@ -147,7 +149,9 @@ async def scored_as(each: Ready, replay: Replay, asked: Asked) -> RunResult:
     )
 
 
-async def judged_again(each: Ready, replay: Replay, result: RunResult, asked: Asked) -> RunResult:
+async def judged_again(
+    each: ReadyCase, replay: CaseReplay, result: RunResult, asked: RunSettings
+) -> RunResult:
     """Look again at a run that failed, where its first divergence may be one that no answer determines.
 
     The run stays failed. Where it passes but for what varies, that is its verdict; otherwise its divergence is the first one that does not vary.
@@ -167,7 +171,7 @@ async def judged_again(each: Ready, replay: Replay, result: RunResult, asked: As
     return result.model_copy(update={"divergence": divergence, "varying": found})
 
 
-def allowing(each: Ready, found: Sequence[Varying]) -> Ready:
+def allowing(each: ReadyCase, found: Sequence[Varying]) -> ReadyCase:
     """Return a case whose tolerances let differ what varies."""
     kept = (*each.recorded.tolerances, *(one.tolerance for one in found))
     return each._replace(recorded=each.recorded.model_copy(update={"tolerances": kept}))
@@ -233,7 +237,7 @@ class Sample(NamedTuple):
     ended: float
 
 
-class Place(NamedTuple):
+class VaryingPlace(NamedTuple):
     """A place that differs, with its value in each sample; a final response that is text has the whole of it."""
 
     of: Of
@@ -334,7 +338,7 @@ def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> 
 # ---------------------------------------------------------------- the places
 
 
-def _places(samples: Sequence[Sample]) -> Iterator[Place]:
+def _places(samples: Sequence[Sample]) -> Iterator[VaryingPlace]:
     """Yield every place, with its values."""
     for key in samples[0].values:
         values = [sample.values.get(key, _MISSING) for sample in samples]
@@ -343,7 +347,7 @@ def _places(samples: Sequence[Sample]) -> Iterator[Place]:
         of, tool, _, _ = key
         read = _as_json(values) if of == "final_response" else None
         if of == "final_response" and read is None:
-            yield Place(of, tool, "", tuple(values))
+            yield VaryingPlace(of, tool, "", tuple(values))
             continue
         yield from _within(of, tool, "", read or values)
 
@@ -357,7 +361,7 @@ def _as_json(texts: Sequence[str]) -> list[Any] | None:
     return read if all(isinstance(each, (dict, list)) for each in read) else None
 
 
-def _within(of: Of, tool: str, path: str, values: Sequence[Any]) -> Iterator[Place]:
+def _within(of: Of, tool: str, path: str, values: Sequence[Any]) -> Iterator[VaryingPlace]:
     there = [value for value in values if value is not _MISSING]
     whole = len(there) == len(values)
     if whole and all(isinstance(value, dict) for value in values):
@@ -368,7 +372,7 @@ def _within(of: Of, tool: str, path: str, values: Sequence[Any]) -> Iterator[Pla
         for items in zip(*values, strict=True):
             yield from _within(of, tool, f"{path}[*]", items)
     else:
-        yield Place(of, tool, path, tuple(values))
+        yield VaryingPlace(of, tool, path, tuple(values))
 
 
 def _outermost(found: Sequence[Varying]) -> Iterator[Varying]:
@@ -402,7 +406,7 @@ def _varying(
     tolerance: Tolerance = (
         Ignore(of=of, tool=tool, path=path)
         if pattern is None
-        else Pattern(of=of, tool=tool, path=path, pattern=pattern)
+        else PatternTolerance(of=of, tool=tool, path=path, pattern=pattern)
     )
     return Varying(tolerance=tolerance, holds=holds)
 

@@ -21,7 +21,7 @@ from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest, value_digest
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, without_edits
-from evalset.verify.case_replay import Replay
+from evalset.verify.case_replay import CaseReplay
 from evalset.verify.divergence import Compared, aligned, first_divergence
 from evalset.verify.results import Action, Divergence, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
@@ -551,7 +551,7 @@ def _turn_as_recorded(
 # edits: the agent that then does as it did has not changed.
 
 
-Again: TypeAlias = Callable[[EvalCase, RecordedCase], Awaitable[Replay]]
+Again: TypeAlias = Callable[[EvalCase, RecordedCase], Awaitable[CaseReplay]]
 """Replays a case once more, in the way that it was replayed."""
 
 AgentIs: TypeAlias = Literal["as it was", "changed", "unknown"]
@@ -578,17 +578,17 @@ class Blame(NamedTuple):
     known: Known = Known()
 
 
-class Failed(NamedTuple):
+class FailedRun(NamedTuple):
     """A run that failed: its case, what was recorded, the golden, what happened, and how both were compared."""
 
     case: EvalCase
     recorded: RecordedCase
     golden: Golden
-    replay: Replay
+    replay: CaseReplay
     compared: Compared
 
 
-async def blamed(failed: Failed, edits: Sequence[Edit], again: Again) -> Blame:
+async def blamed(failed: FailedRun, edits: Sequence[Edit], again: Again) -> Blame:
     """Find out whether the agent has changed, where something was edited."""
     ours = [steps_of(invocation) for invocation in failed.replay.turns]
     known = Known(failed.golden.turns, _recorded(failed.recorded), ours)
@@ -603,7 +603,7 @@ async def blamed(failed: Failed, edits: Sequence[Edit], again: Again) -> Blame:
     return await _without_the_edits(failed, found, again) if before else found
 
 
-async def _without_the_edits(failed: Failed, found: Blame, again: Again) -> Blame:
+async def _without_the_edits(failed: FailedRun, found: Blame, again: Again) -> Blame:
     """Replay what was recorded, without the edits, and look whether the agent does as it did."""
     first = _first_case(failed)
     if first is None:
@@ -621,7 +621,7 @@ async def _without_the_edits(failed: Failed, found: Blame, again: Again) -> Blam
     )
 
 
-def _first_case(failed: Failed) -> tuple[EvalCase, RecordedCase] | None:
+def _first_case(failed: FailedRun) -> tuple[EvalCase, RecordedCase] | None:
     """Return the case and its recording as they were at first; None where something of them is not known any more."""
     recorded = without_edits(failed.recorded)
     turns = [turn for turn in recorded.turns if turn.golden is not None]
@@ -643,7 +643,7 @@ def _first_case(failed: Failed) -> tuple[EvalCase, RecordedCase] | None:
     return case, recorded.model_copy(update={"turns": tuple(turns), "state": start})
 
 
-def _first_state(failed: Failed) -> JsonObject | None:
+def _first_state(failed: FailedRun) -> JsonObject | None:
     """Return the state that the case began with at first; None where it is not known any more."""
     wanted = failed.recorded.golden_start
     states = (failed.golden.start, failed.recorded.state)
@@ -668,7 +668,7 @@ def _recorded(recorded: RecordedCase) -> list[list[Step]]:
     ]
 
 
-def _was_given(edit: Edit, failed: Failed, ours: Sequence[Sequence[Step]]) -> bool:
+def _was_given(edit: Edit, failed: FailedRun, ours: Sequence[Sequence[Step]]) -> bool:
     """Return whether the agent of a run has met what was edited."""
     steps = ours[edit.turn] if 0 <= edit.turn < len(ours) else ()
     match edit.part:
@@ -688,7 +688,7 @@ def _was_given(edit: Edit, failed: Failed, ours: Sequence[Sequence[Step]]) -> bo
 
 
 def _unlike(
-    failed: Failed, replay: Replay, golden: Sequence[tuple[Step, ...]], *, is_first: bool
+    failed: FailedRun, replay: CaseReplay, golden: Sequence[tuple[Step, ...]], *, is_first: bool
 ) -> Divergence | None:
     """Find where a run goes another way than what was recorded; of the first run it is known which texts are good enough."""
     ours = [steps_of(invocation) for invocation in replay.turns]
@@ -709,7 +709,7 @@ def _unlike(
     return first_divergence(wanted, came, compared)
 
 
-def _good_texts(failed: Failed, golden: Sequence[tuple[Step, ...]]) -> frozenset[int]:
+def _good_texts(failed: FailedRun, golden: Sequence[tuple[Step, ...]]) -> frozenset[int]:
     """Return the turns whose final response nobody edited, and whose check passed."""
     unedited = {
         number
@@ -719,7 +719,7 @@ def _good_texts(failed: Failed, golden: Sequence[tuple[Step, ...]]) -> frozenset
     return frozenset(unedited - failed.compared.wrong_texts) if not failed.replay.error else frozenset()
 
 
-def _is_another_text(golden: str, actual: str, failed: Failed) -> bool:
+def _is_another_text(golden: str, actual: str, failed: FailedRun) -> bool:
     if failed.compared.criteria.response is None and actual:
         return False
     return text_digest(golden) != text_digest(actual) and word_overlap(golden, actual) < (

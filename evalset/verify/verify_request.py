@@ -29,7 +29,7 @@ class Stop(Protocol):
         ...
 
 
-class Part(Value):
+class WorkPart(Value):
     """What one worker does at a time.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evalset.measured import Measured
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import CaseResult, CaseStatus, Verification, VerifyProgress
-from evalset.verify.verify_request import Part, Stop, VerifyRequest
+from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
 
@@ -55,7 +55,7 @@ def verify_by(
     # A kernel puts the agent that it has loaded before what it is given.
     agent = () if isinstance(executor, KernelExecutor) else (None,)
 
-    def submit(part: Part) -> Future[Any]:
+    def submit(part: WorkPart) -> Future[Any]:
         return executor.submit(verify_part, *agent, **given, part=part.model_dump(mode="json"))
 
     base = Verification(
@@ -96,7 +96,7 @@ def verify_part(config: SimulatedAgentConfig | None, /, *, verification: str, re
         config: The agent of all cases; None where they are found by the request.
         verification: The name of the verification.
         request: A `VerifyRequest` in JSON.
-        part: A `Part` in JSON.
+        part: A `WorkPart` in JSON.
 
     Returns:
         A `Verification` of the part's cases and runs, in JSON.
@@ -106,10 +106,10 @@ def verify_part(config: SimulatedAgentConfig | None, /, *, verification: str, re
     if verification not in _parts:
         _parts.clear()
         _parts[verification] = PartsOf(VerifyRequest.model_validate(request), config)
-    return _parts[verification].done(Part.model_validate(part)).model_dump(mode="json")
+    return _parts[verification].done(WorkPart.model_validate(part)).model_dump(mode="json")
 
 
-def parts_of(cases: int, runs: int, workers: int) -> Iterator[Part]:
+def parts_of(cases: int, runs: int, workers: int) -> Iterator[WorkPart]:
     """Cut the runs of cases into parts: some cases with all their runs, or some runs of one case where there are many."""
     size = max(1, min(_MOST_IN_A_PART, cases * runs // (max(1, workers) * _PARTS_FOR_EACH)))
     at_once = max(1, size // runs)
@@ -117,7 +117,7 @@ def parts_of(cases: int, runs: int, workers: int) -> Iterator[Part]:
         places = tuple(range(start, min(cases, start + at_once)))
         for first in range(1, runs + 1, size if at_once == 1 else runs):
             count = min(runs - first + 1, size if at_once == 1 else runs)
-            yield Part(places=places, first=first, runs=count)
+            yield WorkPart(places=places, first=first, runs=count)
 
 
 class Sharing:
@@ -132,13 +132,13 @@ class Sharing:
 
     def __init__(
         self,
-        submit: Callable[[Part], Future[Any]],
+        submit: Callable[[WorkPart], Future[Any]],
         eval_ids: Sequence[str],
         runs: int,
         tell: Callable[[VerifyProgress], None],
     ) -> None:
         self._begin, self._ids, self._runs, self._tell = submit, eval_ids, runs, tell
-        self._waiting: dict[Future[Any], Part] = {}
+        self._waiting: dict[Future[Any], WorkPart] = {}
         self._ready: SimpleQueue[Future[Any]] = SimpleQueue()
         self._found: list[list[tuple[int, CaseResult]]] = [[] for _ in eval_ids]
         self._verifications: list[Verification] = []
@@ -169,7 +169,7 @@ class Sharing:
                 future.cancel()
         return self._put_together(base, time.perf_counter() - began)
 
-    def _submit(self, part: Part) -> None:
+    def _submit(self, part: WorkPart) -> None:
         future = self._begin(part)
         self._waiting[future] = part
         future.add_done_callback(self._ready.put)
@@ -185,7 +185,7 @@ class Sharing:
         for place, case in zip(part.places, verification.cases, strict=True):
             self._hold(place, part, case)
 
-    def _try_again(self, part: Part, error: BrokenExecutor) -> None:
+    def _try_again(self, part: WorkPart, error: BrokenExecutor) -> None:
         """Have each case of a part done once more by itself; the one that ends a worker again is the one that does it."""
         for place in part.places:
             if not part.again:
@@ -197,7 +197,7 @@ class Sharing:
             words = f"the process that replayed it ended, also on a second try: {error}"
             self._hold(place, part, CaseResult(eval_id=self._ids[place], status="error", error=words))
 
-    def _hold(self, place: int, part: Part, case: CaseResult) -> None:
+    def _hold(self, place: int, part: WorkPart, case: CaseResult) -> None:
         self._found[place].append((part.first, case))
         passed = [run.passed for run in case.runs] or [False] * part.runs
         for each in passed:

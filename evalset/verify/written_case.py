@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from evalset.recorded.tolerances import Tolerance
-from evalset.verify.case_replay import Replay, Ways, replayed
-from evalset.verify.cases_to_verify import CasesToVerify, Ready, agents_for, recorded_beside
+from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
+from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, agents_for, recorded_beside
 from evalset.verify.coroutines import PATIENCE, run
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
 from evalset.verify.proposed_tolerances import add_tolerances
 from evalset.verify.results import Players, RunResult, Varying
-from evalset.verify.varying_values import Asked, allowing, find_varying, scored_as
+from evalset.verify.varying_values import RunSettings, allowing, find_varying, scored_as
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
@@ -22,7 +22,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import missing_a2a_known
 
 
-class WrittenCase(Value):
+class WrittenCaseReplay(Value):
     """What the replay of a written case showed.
 
     Attributes:
@@ -62,7 +62,7 @@ def replay_written(  # long: what it takes is most of it
     environment: Path | str | None = None,
     keep: bool = False,
     timeout: float = PATIENCE,
-) -> WrittenCase:
+) -> WrittenCaseReplay:
     """Replay a case against its recording, several times where that is quick, and propose tolerances for what differs by itself.
 
     The recording answers for the tools, for the models where their turns are recorded, and for the user, so all replays get the same
@@ -94,22 +94,22 @@ def replay_written(  # long: what it takes is most of it
     eval_set = Path(path)
     sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
     (each,) = CasesToVerify(eval_set, sidecar, [eval_id], agents_for(eval_set, agent, agents_dir))
-    if not isinstance(each, Ready):
+    if not isinstance(each, ReadyCase):
         raise VerifyError(f"{eval_set}: {each.error}")
     players: Players = "recorded" if any(turn.models for turn in each.recorded.turns) else "real"
     with missing_a2a_known():
-        found = run(_replayed(each, Ways(models=players, seconds=timeout)))
+        found = run(_replayed(each, ReplayOptions(models=players, seconds=timeout)))
     if keep and found.varying:
         add_tolerances(eval_set, eval_id, found.tolerances, sidecar)
     return found.model_copy(update={"kept": keep and bool(found.varying)})
 
 
-def _replayed_in_kernel(config: KernelAgentConfig, arguments: JsonObject) -> WrittenCase:
+def _replayed_in_kernel(config: KernelAgentConfig, arguments: JsonObject) -> WrittenCaseReplay:
     try:
         found = config.kernels.run("replay_written_here", arguments)
     except (KernelError, RefusedError) as error:
         raise VerifyError(str(error)) from error
-    return WrittenCase.model_validate(found)
+    return WrittenCaseReplay.model_validate(found)
 
 
 def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
@@ -117,12 +117,12 @@ def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
     return replay_written(**arguments, agent=config).model_dump(mode="json")
 
 
-async def _replayed(each: Ready, ways: Ways) -> WrittenCase:
+async def _replayed(each: ReadyCase, ways: ReplayOptions) -> WrittenCaseReplay:
     first = await replayed(each.case, each.recorded, each.config, ways)
     found = await find_varying(each, ways, first)
     tolerant = allowing(each, found)
-    again: Replay = (
+    again: CaseReplay = (
         await replayed(tolerant.case, tolerant.recorded, tolerant.config, ways) if found else first
     )
-    result = await scored_as(tolerant, again, Asked(Criteria(), 1, ways))
-    return WrittenCase(eval_id=each.case.eval_id, run=result, varying=found)
+    result = await scored_as(tolerant, again, RunSettings(Criteria(), 1, ways))
+    return WrittenCaseReplay(eval_id=each.case.eval_id, run=result, varying=found)

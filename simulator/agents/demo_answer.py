@@ -20,7 +20,7 @@ _QUOTE_LENGTH = 160
 
 
 @dataclass(frozen=True)
-class Failure:
+class ToolFailure:
     """Why a tool gave no answer: a code where there is one, and its words."""
 
     code: int | str | None
@@ -61,7 +61,7 @@ class Answer:
         return self.response["result"] if self.response.keys() == {"result"} else dict(self.response)
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> ToolFailure | None:
         """The error that the answer reports, in one of the forms that tools use."""
         return _failure(self.value)
 
@@ -144,18 +144,18 @@ def listed(items: Iterable[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
-def _failure(value: object) -> Failure | None:
+def _failure(value: object) -> ToolFailure | None:
     if not isinstance(value, dict):
         return None
     error = value.get("error")
     if isinstance(error, dict):
         code = error.get("code", error.get("status"))
-        return Failure(_code(code), pick_text(error, "message", "details", default=quoted(error)))
+        return ToolFailure(_code(code), pick_text(error, "message", "details", default=quoted(error)))
     words = pick_text(value, "error_message", "error", "message", "detail")
     if value.get("error_code") is not None or value.get("error_message") or error:
-        return Failure(_code(value.get("error_code")), words or quoted(value))
+        return ToolFailure(_code(value.get("error_code")), words or quoted(value))
     if str(value.get("status")).lower() in _ERROR_STATUSES:
-        return Failure(_code(value.get("code")), words or quoted(value))
+        return ToolFailure(_code(value.get("code")), words or quoted(value))
     return None
 
 

@@ -17,7 +17,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from simulator.agents.demo_answer import Answer
-from simulator.agents.demo_request import Answered, Call, Talk
+from simulator.agents.demo_request import AnsweredDemoCall, DemoCall, Talk
 
 MAX_STEPS = 12
 """A turn with more steps than this ends with an apology, whatever the answers were."""
@@ -30,7 +30,7 @@ _NO_TOKENS = types.GenerateContentResponseUsageMetadata(
 )
 
 Outcome = TypeVar("Outcome")
-Steps: TypeAlias = Generator[Sequence[Call], Sequence[Answer], Outcome]
+Steps: TypeAlias = Generator[Sequence[DemoCall], Sequence[Answer], Outcome]
 """A thought, or a part of one: yields calls to be made at once, is sent their answers in the same order."""
 
 
@@ -69,14 +69,14 @@ class DemoModel(BaseLlm):
         )
 
 
-def _parts(calls: Sequence[Call]) -> Iterator[types.Part]:
+def _parts(calls: Sequence[DemoCall]) -> Iterator[types.Part]:
     spoken = " ".join(filter(None, (call.spoken for call in calls)))
     if spoken:
         yield types.Part(text=spoken)
     yield from (call.part() for call in calls)
 
 
-def next_step(thought: Steps[str], talk: Talk) -> Sequence[Call] | str:
+def next_step(thought: Steps[str], talk: Talk) -> Sequence[DemoCall] | str:
     """Run a thought as far as the answers of this turn reach: to the calls it waits for, or to its end."""
     known = list(talk.turn.answered)
     try:
@@ -91,7 +91,7 @@ def next_step(thought: Steps[str], talk: Talk) -> Sequence[Call] | str:
         return str(end.value)
 
 
-def asked(call: Call) -> Steps[Answer]:
+def asked(call: DemoCall) -> Steps[Answer]:
     """Make one call, and once more where the first answer says that the service is busy."""
     (answer,) = yield [call]
     if answer.failure and answer.failure.is_busy:
@@ -103,7 +103,7 @@ def together(thoughts: Iterable[Steps[Outcome]]) -> Steps[list[Outcome]]:
     """Run thoughts side by side, so that the calls they wait for at the same time are made at once."""
     running = dict(enumerate(thoughts))
     outcomes: dict[int, Outcome] = {}
-    wanted: dict[int, Sequence[Call]] = {}
+    wanted: dict[int, Sequence[DemoCall]] = {}
     answers: dict[int, Sequence[Answer]] = {}
     while running:
         for place in list(running):
@@ -128,7 +128,7 @@ def _shared_out(
         start += count
 
 
-def _take(wanted: Sequence[Call], known: list[Answered]) -> list[Answer | None]:
+def _take(wanted: Sequence[DemoCall], known: list[AnsweredDemoCall]) -> list[Answer | None]:
     """Take the answers to these calls out of what is known, exact ones first.
 
     Whoever sits in the agent's seat may change a call before it is made. Where that was done twice, the answer
@@ -145,7 +145,7 @@ def _take(wanted: Sequence[Call], known: list[Answered]) -> list[Answer | None]:
     return answers
 
 
-def _take_one(known: list[Answered], fits: Any) -> Answer | None:
+def _take_one(known: list[AnsweredDemoCall], fits: Any) -> Answer | None:
     for place, done in enumerate(known):
         if fits(done):
             return known.pop(place).answer

@@ -19,7 +19,7 @@ _OTHER_CALLED = re.compile(r"^\[(?P<agent>[^\]]+)\] called tool `(?P<tool>[^`]+)
 
 
 @dataclass(frozen=True)
-class Call:
+class DemoCall:
     """A tool call: what the model wants to know or to do, and what it says along with it."""
 
     tool: str
@@ -31,21 +31,21 @@ class Call:
         return types.Part(function_call=types.FunctionCall(name=self.tool, args=dict(self.arguments)))
 
 
-def call(tool: str, **arguments: Any) -> Call:
+def call(tool: str, **arguments: Any) -> DemoCall:
     """Write a call as it reads in Python: `call("find_order", order_id="A-1001")`."""
-    return Call(tool, arguments)
+    return DemoCall(tool, arguments)
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredDemoCall:
     """A call of this agent, and its answer."""
 
-    call: Call
+    call: DemoCall
     answer: Answer
 
 
 @dataclass
-class Turn:
+class DemoTurn:
     """One message of the user, and what came after it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Turn:
     """
 
     said: str
-    answered: list[Answered] = field(default_factory=list)
+    answered: list[AnsweredDemoCall] = field(default_factory=list)
     replied: list[str] = field(default_factory=list)
     others_called: list[str] = field(default_factory=list)
     steps: int = 0
@@ -67,17 +67,17 @@ class Turn:
 class Talk:
     """The conversation so far, as one agent sees it; the last turn is the one to go on with."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[DemoTurn, ...]
     tools: frozenset[str]
 
     @classmethod
     def read(cls, request: LlmRequest) -> Talk:
         """Read what ADK put into a request; a request with no words of a user is one empty turn."""
         turns = _read_turns(request.contents)
-        return cls(turns=tuple(turns) or (Turn(said=""),), tools=frozenset(request.tools_dict))
+        return cls(turns=tuple(turns) or (DemoTurn(said=""),), tools=frozenset(request.tools_dict))
 
     @property
-    def turn(self) -> Turn:
+    def turn(self) -> DemoTurn:
         """The turn in progress."""
         return self.turns[-1]
 
@@ -97,15 +97,15 @@ class Talk:
         return next((turn.replied[-1] for turn in reversed(self.turns[:-1]) if turn.replied), "")
 
 
-def _read_turns(contents: Iterable[types.Content]) -> list[Turn]:
-    turns: list[Turn] = []
+def _read_turns(contents: Iterable[types.Content]) -> list[DemoTurn]:
+    turns: list[DemoTurn] = []
     waiting: list[types.FunctionCall] = []
     for content in contents:
         parts = content.parts or []
         if content.role == "user" and (words := _words_of_user(parts)):
-            turns.append(Turn(said=words))
+            turns.append(DemoTurn(said=words))
         if not turns:
-            turns.append(Turn(said=""))
+            turns.append(DemoTurn(said=""))
         turn = turns[-1]
         turn.others_called.extend(_called_by_others(parts))
         turn.steps += content.role == "model"
@@ -132,10 +132,10 @@ def _called_by_others(parts: list[types.Part]) -> Iterator[str]:
         yield from (match["tool"] for match in found if match)
 
 
-def _answered(response: types.FunctionResponse, waiting: list[types.FunctionCall]) -> Answered:
+def _answered(response: types.FunctionResponse, waiting: list[types.FunctionCall]) -> AnsweredDemoCall:
     """Pair a response with its call: by id where ADK left the ids in, else the oldest of the same name."""
     fitting = [one for one in waiting if one.id == response.id and one.name == response.name]
     origin = fitting[0] if fitting else types.FunctionCall(name=response.name)
     if fitting:
         waiting.remove(origin)
-    return Answered(Call(origin.name or "", origin.args or {}), Answer(response.response or {}))
+    return AnsweredDemoCall(DemoCall(origin.name or "", origin.args or {}), Answer(response.response or {}))

@@ -15,7 +15,16 @@ from pydantic import JsonValue
 from simulator.base.json_places import JsonPlaces
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import NotJsonError, taken
-from simulator.base.yaml_text import BOOLEAN, FLOAT, INTEGER, NULL, Node, YamlTextError, located, read_yaml
+from simulator.base.yaml_text import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    NULL,
+    YamlPosition,
+    YamlTextError,
+    located,
+    read_yaml,
+)
 
 _MOST_CHARACTERS = 20_000_000
 _CORE = "tag:yaml.org,2002:"
@@ -79,7 +88,7 @@ class Located:
         return node.line
 
     @cached_property
-    def _root(self) -> Node | None:
+    def _root(self) -> YamlPosition | None:
         try:
             return located(self._text)
         except YamlTextError:

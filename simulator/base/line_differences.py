@@ -13,7 +13,7 @@ _WINDOWS = (16, 256, 4096)
 _SHORT = 300
 
 
-class Block(NamedTuple):
+class LineChange(NamedTuple):
     """Lines `[a, a_end)` of the old text that became lines `[b, b_end)` of the new one."""
 
     a: int
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 class Hunk(NamedTuple):
     """Changes that stand near each other, with some lines around: `[start, stop)` of the old text, `[new_start, new_stop)` of the new one."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[LineChange, ...]
     start: int
     stop: int
     new_start: int
@@ -34,7 +34,7 @@ class Hunk(NamedTuple):
 
 def hunks(old: Sequence[str], new: Sequence[str], around: int) -> Iterator[Hunk]:
     """Yield what differs, with so many lines around; changes whose surroundings touch stand together."""
-    group: list[Block] = []
+    group: list[LineChange] = []
     for block in _blocks(old, new):
         if group and block.a - group[-1].a_end > 2 * around:
             yield _hunk(old, new, group, around)
@@ -44,7 +44,7 @@ def hunks(old: Sequence[str], new: Sequence[str], around: int) -> Iterator[Hunk]
         yield _hunk(old, new, group, around)
 
 
-def _hunk(old: Sequence[str], new: Sequence[str], group: list[Block], around: int) -> Hunk:
+def _hunk(old: Sequence[str], new: Sequence[str], group: list[LineChange], around: int) -> Hunk:
     first, last = group[0], group[-1]
     lead = min(around, first.a)
     stop = min(len(old), last.a_end + around)
@@ -52,7 +52,7 @@ def _hunk(old: Sequence[str], new: Sequence[str], group: list[Block], around: in
     return Hunk(tuple(group), first.a - lead, stop, first.b - lead, new_stop)
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
+def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
     """Find what differs: behind each difference the texts are brought together where they agree again."""
     a = b = 0
     while a < len(old) or b < len(new):
@@ -60,11 +60,11 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
             a, b = a + 1, b + 1
             continue
         more_a, more_b = _until_they_agree(old[a : a + _WINDOWS[-1]], new[b : b + _WINDOWS[-1]])
-        yield from _smaller(old, new, Block(a, a + more_a, b, b + more_b))
+        yield from _smaller(old, new, LineChange(a, a + more_a, b, b + more_b))
         a, b = a + more_a, b + more_b
 
 
-def _smaller(old: Sequence[str], new: Sequence[str], block: Block) -> Iterator[Block]:
+def _smaller(old: Sequence[str], new: Sequence[str], block: LineChange) -> Iterator[LineChange]:
     """Leave out of a block, where it is short, the lines that stayed."""
     gone, come = old[block.a : block.a_end], new[block.b : block.b_end]
     if max(len(gone), len(come)) > _SHORT:
@@ -72,7 +72,7 @@ def _smaller(old: Sequence[str], new: Sequence[str], block: Block) -> Iterator[B
         return
     for tag, a, a_end, b, b_end in SequenceMatcher(None, gone, come, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield Block(block.a + a, block.a + a_end, block.b + b, block.b + b_end)
+            yield LineChange(block.a + a, block.a + a_end, block.b + b, block.b + b_end)
 
 
 def _until_they_agree(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:

@@ -41,13 +41,13 @@ class YamlTextError(ValueError):
         self.reason, self.line, self.column = reason, line, column
 
 
-class Node(NamedTuple):
+class YamlPosition(NamedTuple):
     """Where a value stands, counted from 1, and where what is in it does; a member's line is that of its name."""
 
     line: int
-    inside: list[Node] | Mapping[str, Node] | None = None
+    inside: list[YamlPosition] | Mapping[str, YamlPosition] | None = None
 
-    def at(self, step: str | int) -> Node | None:
+    def at(self, step: str | int) -> YamlPosition | None:
         """Return where an entry or a member stands; None where there is none."""
         if isinstance(self.inside, list):
             return self.inside[step] if isinstance(step, int) and 0 <= step < len(self.inside) else None
@@ -63,7 +63,7 @@ def read_yaml(text: str) -> Any:
     return _Reader(text).read()
 
 
-def located(text: str) -> Node:
+def located(text: str) -> YamlPosition:
     """Return where the values of a text stand.
 
     Raises:
@@ -91,7 +91,7 @@ class _Reader:
             pass
         return value
 
-    def places(self) -> Node:
+    def places(self) -> YamlPosition:
         """Build the places alone."""
         events = self._events()
         return self._place(next(events), events, 1)
@@ -141,21 +141,21 @@ class _Reader:
             made[name] = self._value(next(events), events, depth + 1)
         return made
 
-    def _place(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Node:
+    def _place(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> YamlPosition:
         line, _ = _place_of(event)
         if isinstance(event, yaml.ScalarEvent):
-            return Node(line)
+            return YamlPosition(line)
         _check(event, depth)
         if isinstance(event, yaml.SequenceStartEvent):
-            items: list[Node] = []
+            items: list[YamlPosition] = []
             while not isinstance(inner := next(events), yaml.SequenceEndEvent):
                 items.append(self._place(inner, events, depth + 1))
-            return Node(line, items)
-        made: dict[str, Node] = {}
+            return YamlPosition(line, items)
+        made: dict[str, YamlPosition] = {}
         while not isinstance(key := next(events), yaml.MappingEndEvent):
             name, value = _name(key), self._place(next(events), events, depth + 1)
-            made.setdefault(name, Node(_place_of(key)[0], value.inside))
-        return Node(line, made)
+            made.setdefault(name, YamlPosition(_place_of(key)[0], value.inside))
+        return YamlPosition(line, made)
 
 
 _AROUND = frozenset({yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent})

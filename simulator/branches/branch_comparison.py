@@ -38,20 +38,20 @@ MOST_ALIGNED = 600
 _Key: TypeAlias = tuple[str, ...]
 
 
-class Missing(Value):
+class MissingValue(Value):
     """Stands for a value that one side does not have."""
 
     kind: Literal["missing"] = "missing"
 
 
-class Held(Value):
+class PresentValue(Value):
     """A value that one side has."""
 
     kind: Literal["held"] = "held"
     value: Json
 
 
-Side: TypeAlias = Held | Missing
+Side: TypeAlias = PresentValue | MissingValue
 
 
 class PlaceDiffers(Value):
@@ -172,7 +172,7 @@ def differing(left: Any, right: Any, place: str = "") -> Iterator[PlaceDiffers]:
 
 
 def _side(value: Any) -> Side:
-    return Missing() if value is ABSENT else Held(value=value)
+    return MissingValue() if value is ABSENT else PresentValue(value=value)
 
 
 def _tools(history: Sequence[HistoryEntry]) -> dict[str, str]:

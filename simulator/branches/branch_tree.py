@@ -70,7 +70,7 @@ class TreeEdge(Value):
     is_taken: bool
 
 
-class Tree(Value):
+class BranchTree(Value):
     """The tree of the branches, as it is drawn: the start, where it forks, where it ends, and where the head is."""
 
     nodes: tuple[TreeNode, ...]
@@ -85,7 +85,7 @@ def branches(journal: Journal) -> tuple[Branch, ...]:
     return _Grown(journal).branches() if len(journal) else ()
 
 
-def tree(journal: Journal) -> Tree:
+def tree(journal: Journal) -> BranchTree:
     """Return the tree of the branches; each edge leads from a node that was listed before."""
     return _Grown(journal).tree()
 
@@ -220,7 +220,7 @@ class _Grown:
         """Return the leaf of the way on which the newest fact below the head lies."""
         return self.newest[self.here]
 
-    def tree(self) -> Tree:
+    def tree(self) -> BranchTree:
         numbers = self._numbers()
         marked = [
             self.kept[number] and (number in {ROOT, self.here} or len(self.children[number]) != 1)
@@ -236,7 +236,7 @@ class _Grown:
             )
             for number, name in names.items()
         )
-        return Tree(nodes=nodes, edges=tuple(self._edges(marked, names)))
+        return BranchTree(nodes=nodes, edges=tuple(self._edges(marked, names)))
 
     def _all(self, marked: list[bool]) -> list[int]:
         return [number for number in range(ROOT, self.count) if marked[number]]

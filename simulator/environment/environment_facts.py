@@ -8,7 +8,7 @@ from pydantic import Field
 
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_value import FiniteValue
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings
@@ -51,7 +51,7 @@ class RecordingGiven(_Fact):
 
     kind: Literal["recording_given"] = "recording_given"
     name: str = Field(min_length=1)
-    calls: tuple[RecordedCall, ...] = ()
+    calls: tuple[ObservedCall, ...] = ()
 
 
 class ConnectionsAnalysed(_Fact):

@@ -27,7 +27,7 @@ from simulator.environment.injection.rule_sets import (
     read_rule_set,
     write_rule_set,
 )
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.invariants import InvariantError, check_invariant
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.tool_settings import EnvironmentSettings
@@ -76,7 +76,7 @@ class SimulatedEnvironmentConfig(FiniteValue):
     settings: EnvironmentSettings = EnvironmentSettings()
     environment_data: str = ""
     tracing: str = ""
-    recordings: dict[str, tuple[RecordedCall, ...]] = Field(default_factory=dict)
+    recordings: dict[str, tuple[ObservedCall, ...]] = Field(default_factory=dict)
     players: dict[str, StandInPlayer] = Field(default_factory=dict)
     listed: StandInPlayer = "refuse"
     unlisted: StandInPlayer = "refuse"

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from simulator.environment.environment_value import FiniteValue
 
 
-class Named(FiniteValue):
+class LibraryEntry(FiniteValue):
     """A thing of a library; `name` is its own alone."""
 
     name: str
@@ -21,7 +21,7 @@ class LibraryError(ValueError):
     """A library's file cannot be read; says where."""
 
 
-_Thing = TypeVar("_Thing", bound=Named)
+_Thing = TypeVar("_Thing", bound=LibraryEntry)
 
 
 def read_library(kind: type[_Thing], what: str, text: str) -> tuple[_Thing, ...]:

@@ -39,16 +39,16 @@ from simulator.kernel.kernel_templates import TEMPLATES, ForkedKernel
 from simulator.kernel.messages import (
     VERSION,
     Appended,
-    Call,
     Channel,
     HeadMoved,
     Keep,
-    Kept,
+    KeepReply,
+    KernelCall,
+    KernelReady,
+    KernelReply,
     Message,
     ProtocolError,
-    Ready,
-    Reply,
-    Shown,
+    SessionDisplay,
 )
 
 START_SECONDS = 60.0
@@ -84,7 +84,7 @@ class RefusedError(ValueError):
 class Listener(Protocol):
     """Who is told what happens in a session."""
 
-    def heard(self, message: Appended | HeadMoved | Shown) -> None:
+    def heard(self, message: Appended | HeadMoved | SessionDisplay) -> None:
         """Take in what happened; it must not wait."""
         ...
 
@@ -129,7 +129,7 @@ class Kernel:
         self._numbers = iter(range(1, 1 << 62))
         self._lock = threading.Lock()
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
-        self._ready: Future[Ready] = Future()
+        self._ready: Future[KernelReady] = Future()
         self._ending = threading.Lock()
         self._is_over = self._rests = self._ends_when_left = False
         self.last_used = time.monotonic()
@@ -170,7 +170,7 @@ class Kernel:
         finally:
             os.close(life)
 
-    def _begun(self) -> Ready:
+    def _begun(self) -> KernelReady:
         try:
             ready = self._ready.result(START_SECONDS)
         except FutureTimeoutError as error:
@@ -217,7 +217,7 @@ class Kernel:
             self.last_used = time.monotonic()
             self._waiting[number] = answer
         try:
-            self._channel.send(Call(number=number, session=session, name=name, arguments=arguments))
+            self._channel.send(KernelCall(number=number, session=session, name=name, arguments=arguments))
         except OSError:  # it is about to be heard that it has ended
             _LOG.debug("A kernel could not be asked", exc_info=True)
         return answer
@@ -287,9 +287,9 @@ class Kernel:
     def _take(self, message: Message) -> None:
         self.last_used = self.last_heard = time.monotonic()
         match message:
-            case Ready():
+            case KernelReady():
                 self._ready.set_result(message)
-            case Reply():
+            case KernelReply():
                 answer = self._waiting.pop(message.number, None)
                 if answer is None:
                     return
@@ -297,7 +297,7 @@ class Kernel:
                     answer.set_result(message.value)
                 else:
                     answer.set_exception(RefusedError(message.error))
-            case Appended() | HeadMoved() | Shown():
+            case Appended() | HeadMoved() | SessionDisplay():
                 listener = self._listeners.get(message.session)
                 if listener is not None:
                     listener.heard(message)
@@ -315,7 +315,7 @@ class Kernel:
                 listener.keep()
         except ValueError as error:
             problem = str(error) or type(error).__name__
-        self._channel.send(Kept(number=message.number, problem=problem))
+        self._channel.send(KeepReply(number=message.number, problem=problem))
 
     def _over(self, why: str) -> None:
         self._end_process()

@@ -28,14 +28,14 @@ from simulator.kernel.agent_requests import listed, loaded
 from simulator.kernel.messages import (
     VERSION,
     Appended,
-    Call,
     Channel,
     HeadMoved,
     Keep,
-    Kept,
-    Ready,
-    Reply,
-    Shown,
+    KeepReply,
+    KernelCall,
+    KernelReady,
+    KernelReply,
+    SessionDisplay,
 )
 from simulator.kernel.process_priority import come_behind_the_page
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
@@ -124,7 +124,7 @@ class SetClock:
 
 
 @dataclass
-class Played:
+class KernelSession:
     """A session that is played here, and what the studio was last shown of it."""
 
     simulation: Simulation
@@ -142,7 +142,7 @@ class Server:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._config: SimulatedAgentConfig | None = None
-        self._sessions: dict[str, Played] = {}
+        self._sessions: dict[str, KernelSession] = {}
         self._kept: dict[int, tuple[threading.Event, list[str]]] = {}
         self._numbers = iter(range(1, 1 << 62))
         self._changed = threading.Event()
@@ -153,28 +153,30 @@ class Server:
         """Answer until the studio has ended."""
         threading.Thread(target=self._tell_changes, name="kernel-changes", daemon=True).start()
         self._channel.send(
-            Ready(version=VERSION, process=os.getpid(), python=platform.python_version(), adk=adk_version())
+            KernelReady(
+                version=VERSION, process=os.getpid(), python=platform.python_version(), adk=adk_version()
+            )
         )
         while (message := self._channel.receive()) is not None:
             match message:
-                case Call():
+                case KernelCall():
                     self._workers.submit(self._answer, message)
-                case Kept():
+                case KeepReply():
                     self._is_kept(message)
                 case _:
                     continue
 
     # ------------------------------------------------------------ calls
 
-    def _answer(self, call: Call) -> None:
+    def _answer(self, call: KernelCall) -> None:
         try:
             value = self._done(call)
-            reply = Reply(number=call.number, value=value)
+            reply = KernelReply(number=call.number, value=value)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent's code raises, the studio is told
-            reply = Reply(number=call.number, error=_refusal(error))
+            reply = KernelReply(number=call.number, error=_refusal(error))
         self._channel.send(reply)
 
-    def _done(self, call: Call) -> Any:
+    def _done(self, call: KernelCall) -> Any:
         given = call.arguments
         match call.name:
             case "check":
@@ -187,7 +189,7 @@ class Server:
                 return self._run(str(given["function"]), given["arguments"])
         return self._of_session(call)
 
-    def _of_session(self, call: Call) -> Any:
+    def _of_session(self, call: KernelCall) -> Any:
         """Do what is asked of one session."""
         match call.name:
             case "open" | "resume":
@@ -200,7 +202,7 @@ class Server:
                 return self._commanded(call)
         raise SimulationError(f"no kernel knows {call.name!r}")
 
-    def _prepared(self, call: Call) -> JsonObject | None:
+    def _prepared(self, call: KernelCall) -> JsonObject | None:
         given: dict[str, Any] = dict(call.arguments)
         match call.name:
             case "warm":
@@ -235,7 +237,7 @@ class Server:
             raise SimulationError("the agent has not been loaded")
         return self._config
 
-    def _begun(self, call: Call) -> None:
+    def _begun(self, call: KernelCall) -> None:
         given: dict[str, Any] = dict(call.arguments)
         config, clock = called(self._agent(), **given.pop("called")), SetClock(given.pop("at"))
         reported = ReportedJournal(self._channel, call.session, self._keep)
@@ -247,7 +249,7 @@ class Server:
             simulation = Simulation.open(
                 config, **given, clock=clock, keep=lambda journal: reported.begin(journal, told=True)
             )
-        played = self._sessions[call.session] = Played(simulation, clock)
+        played = self._sessions[call.session] = KernelSession(simulation, clock)
         simulation.when_changed(lambda: self._note(call.session))
         self._show(call.session, played)
 
@@ -259,7 +261,7 @@ class Server:
             played.simulation.journal.leave()
         played.simulation.close()
 
-    def _commanded(self, call: Call) -> Any:
+    def _commanded(self, call: KernelCall) -> Any:
         played = self._sessions.get(call.session)
         if played is None:
             raise SimulationError("this kernel does not play the session")
@@ -279,7 +281,7 @@ class Server:
             self._show(call.session, played)
         return remote.gives.dump_python(value, mode="json")
 
-    def _fields(self, call: Call) -> JsonObject:
+    def _fields(self, call: KernelCall) -> JsonObject:
         """Make fields of a request that the studio was shown without them."""
         played, key = self._sessions[call.session], str(call.arguments["key"])
         request = played.shown.get(key)
@@ -306,7 +308,7 @@ class Server:
                 if played is not None:
                     self._show(session, played)
 
-    def _show(self, session: str, played: Played) -> None:
+    def _show(self, session: str, played: KernelSession) -> None:
         """Send the studio what has changed, in the order of the session's own versions, as one thread does it at a time."""
         with played.told:
             view, (turn, first, events) = played.simulation.read(
@@ -335,7 +337,7 @@ class Server:
         if problem[0]:
             raise SimulationError(problem[0])
 
-    def _is_kept(self, message: Kept) -> None:
+    def _is_kept(self, message: KeepReply) -> None:
         event, problem = self._kept.get(message.number, (threading.Event(), [""]))
         problem[0] = message.problem
         event.set()
@@ -375,7 +377,7 @@ def _refusal(error: BaseException) -> JsonObject:
     return {"kind": "failed", "text": f"{type(error).__name__}: {error}"}
 
 
-def _new_events(engine: Any, played: Played) -> tuple[int, int, tuple[JsonObject, ...]]:
+def _new_events(engine: Any, played: KernelSession) -> tuple[int, int, tuple[JsonObject, ...]]:
     """Return the turn in progress, and its events that the studio was not told yet with the place of the first."""
     if engine.run is None:
         return -1, 0, ()
@@ -384,10 +386,10 @@ def _new_events(engine: Any, played: Played) -> tuple[int, int, tuple[JsonObject
     return engine.run.number, first, tuple(engine.run.events[first:])
 
 
-def _shown(session: str, view: SimulationView, before: Mapping[str, Request]) -> Shown:
+def _shown(session: str, view: SimulationView, before: Mapping[str, Request]) -> SessionDisplay:
     """Write a view down but for its events; of the requests those that were not shown before, or have changed."""
     new = [request for request in view.pending if before.get(request.key) is not request]
-    return Shown(
+    return SessionDisplay(
         session=session,
         version=view.version,
         order=tuple(request.key for request in view.pending),

@@ -26,7 +26,7 @@ class ProtocolError(ValueError):
     """What came is none of these messages; the text says why."""
 
 
-class Ready(Value):
+class KernelReady(Value):
     """A kernel has begun: the version of the messages, its process, its Python and its ADK (empty where there is none)."""
 
     kind: Literal["ready"] = "ready"
@@ -36,7 +36,7 @@ class Ready(Value):
     adk: str
 
 
-class Call(Value):
+class KernelCall(Value):
     """The studio asks for something: the name of what is asked for, and its arguments by name."""
 
     kind: Literal["call"] = "call"
@@ -46,7 +46,7 @@ class Call(Value):
     arguments: JsonObject = Field(default_factory=dict)
 
 
-class Reply(Value):
+class KernelReply(Value):
     """The answer to the call with this number: what it gives, or why it could not be done."""
 
     kind: Literal["reply"] = "reply"
@@ -80,7 +80,7 @@ class Keep(Value):
     number: int
 
 
-class Kept(Value):
+class KeepReply(Value):
     """The studio's word on that; `problem` says why it is not durable."""
 
     kind: Literal["kept"] = "kept"
@@ -88,7 +88,7 @@ class Kept(Value):
     problem: str = ""
 
 
-class Shown(Value):
+class SessionDisplay(Value):
     """What there is to see of a session beside its facts, as far as it has changed.
 
     Attributes:
@@ -124,7 +124,8 @@ class Shown(Value):
 
 
 Message: TypeAlias = Annotated[
-    Ready | Call | Reply | Appended | HeadMoved | Keep | Kept | Shown, Field(discriminator="kind")
+    KernelReady | KernelCall | KernelReply | Appended | HeadMoved | Keep | KeepReply | SessionDisplay,
+    Field(discriminator="kind"),
 ]
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
 

@@ -12,9 +12,9 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import Contradiction, EntityChange
-from simulator.environment.world.invariants import Standing
+from simulator.environment.world.invariants import InvariantStatus
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
 from simulator.runtime.errors import ContradictionError, SimulationError
@@ -83,9 +83,9 @@ CALLS: Mapping[str, RemoteCall] = {
     f"{ENVIRONMENT}change": RemoteCall({"settings": TypeAdapter(EnvironmentSettings | None)}),
     f"{ENVIRONMENT}edit": RemoteCall({"changes": TypeAdapter(tuple[EntityChange, ...])}, several="changes"),
     f"{ENVIRONMENT}declare": RemoteCall({"tools": TypeAdapter(tuple[DeclaredTool, ...])}, several="tools"),
-    f"{ENVIRONMENT}give_recording": RemoteCall({"recorded": TypeAdapter(tuple[RecordedCall, ...])}),
+    f"{ENVIRONMENT}give_recording": RemoteCall({"recorded": TypeAdapter(tuple[ObservedCall, ...])}),
     f"{ENVIRONMENT}world": RemoteCall(gives=TypeAdapter(WorldView)),
-    f"{ENVIRONMENT}judge": RemoteCall(gives=TypeAdapter(Standing)),
+    f"{ENVIRONMENT}judge": RemoteCall(gives=TypeAdapter(InvariantStatus)),
     f"{ENVIRONMENT}try_rules": RemoteCall(_RULES.takes, gives=TypeAdapter(tuple[Trial, ...])),
     f"{ENVIRONMENT}against": RemoteCall(
         {"outcome": TypeAdapter(Outcome)}, gives=TypeAdapter(tuple[Contradiction, ...])

@@ -18,18 +18,18 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall, read_recording
+from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
 from simulator.environment.world.entities import Contradiction, EntityChange
-from simulator.environment.world.invariants import Standing, check_invariant
+from simulator.environment.world.invariants import InvariantStatus, check_invariant
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, ToolPlayer, TurnEnded, TurnStarted, UserPlayer
 from simulator.journal import Journal
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.messages import Appended, HeadMoved, Shown
+from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, read_error
 from simulator.runtime.environment_changes import declared_from, settings_with
-from simulator.runtime.errors import Divergence, SimulationError
+from simulator.runtime.errors import ReplayDivergence, SimulationError
 from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.simulated_environment import SimulatedEnvironment
@@ -77,7 +77,7 @@ class _Ear:
     def __init__(self, simulation: RemoteSimulation, kernel: Kernel) -> None:
         self._simulation, self._kernel = simulation, kernel
 
-    def heard(self, message: Appended | HeadMoved | Shown) -> None:
+    def heard(self, message: Appended | HeadMoved | SessionDisplay) -> None:
         """Take in what happened."""
         with self._simulation.at_rest():
             if self._simulation.plays_in(self._kernel):
@@ -119,7 +119,7 @@ class RemoteSimulation:
         self._opening: list[Fact] = []
         self._journal_or_none = journal
         self._kernel: Kernel | None = None
-        self._shown = Shown(session=self._id, version=0)
+        self._shown = SessionDisplay(session=self._id, version=0)
         self._requests: dict[str, Request] = {}
         self._events: list[JsonObject] = []
         self._version = 0
@@ -272,7 +272,7 @@ class RemoteSimulation:
                 busy=shown.busy,
                 version=self._version,
                 problems=(*self._words, *shown.problems),
-                divergence=Divergence.model_validate(shown.divergence) if shown.divergence else None,
+                divergence=ReplayDivergence.model_validate(shown.divergence) if shown.divergence else None,
                 head=self.journal.head,
                 user=UserView.model_validate(shown.user),
                 undoes=undone(self.journal),
@@ -289,7 +289,7 @@ class RemoteSimulation:
 
     # ------------------------------------------------------------ what the kernel says
 
-    def heard(self, message: Appended | HeadMoved | Shown) -> None:
+    def heard(self, message: Appended | HeadMoved | SessionDisplay) -> None:
         """Take in what happened in the session."""
         with self._lock:
             match message:
@@ -298,7 +298,7 @@ class RemoteSimulation:
                 case HeadMoved():
                     self.journal.move_head(message.head)
                     self._events = []
-                case Shown():
+                case SessionDisplay():
                     self._show(message)
 
     def _append(self, fact: Fact, parent: int) -> None:
@@ -311,7 +311,7 @@ class RemoteSimulation:
             self.journal.move_head(parent)
         self.journal.append(fact)
 
-    def _show(self, shown: Shown) -> None:
+    def _show(self, shown: SessionDisplay) -> None:
         for fields in shown.requests:
             request = self._request(fields, shown.later.get(str(fields["key"]), ()))
             self._requests[request.key] = request
@@ -351,7 +351,7 @@ class RemoteSimulation:
                 return
             self._kernel = None
             again = time.monotonic() - self._came_back < _TWICE_SECONDS and not self._stopped_hard
-            self._shown = Shown(session=self._id, version=0, busy=not (again or self._closed))
+            self._shown = SessionDisplay(session=self._id, version=0, busy=not (again or self._closed))
             self._requests = {}
             self._words = (f"{why[:1].upper()}{why[1:]}. {_RESTS if again else _GOES_ON}",)
             self._version += 1
@@ -723,10 +723,10 @@ class RemoteEnvironment(SimulatedEnvironment):
         found: dict[str, str] = self._seen("sources_for_model")
         return found
 
-    def judge(self, line: str) -> Standing:
+    def judge(self, line: str) -> InvariantStatus:
         """Say how an invariant stands in the world as it is now."""
         check_invariant(line)
-        found: Standing = self._seen("judge", line=line)
+        found: InvariantStatus = self._seen("judge", line=line)
         return found
 
     def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
@@ -760,7 +760,7 @@ class RemoteEnvironment(SimulatedEnvironment):
         """Forget what is remembered under a state key."""
         self._done("clear_state", state_key=state_key)
 
-    def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
+    def give_recording(self, name: str, recorded: str | Iterable[ObservedCall]) -> tuple[str, ...]:
         """Return recorded calls to answer from, and return what of a text could not be read."""
         problems: tuple[str, ...] = ()
         calls = () if isinstance(recorded, str) else tuple(recorded)

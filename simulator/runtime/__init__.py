@@ -4,14 +4,14 @@
 `models`, `answering`, `plugin`. What ADK does not promise is touched in `adk.adk_private` alone.
 """
 
-from simulator.runtime.errors import ContradictionError, Diverged, Divergence, SimulationError
+from simulator.runtime.errors import ContradictionError, Diverged, ReplayDivergence, SimulationError
 from simulator.runtime.models.reachability import default_seats, model_reachability
 from simulator.runtime.simulation import Simulation, SimulationView
 
 __all__ = [
     "ContradictionError",
     "Diverged",
-    "Divergence",
+    "ReplayDivergence",
     "Simulation",
     "SimulationError",
     "SimulationView",

@@ -16,7 +16,7 @@ from simulator.runtime.models.environment_model import words_of
 from simulator.runtime.models.model_generator import Generation
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 
 
 def ask_for_draft(engine: Engine, key: str) -> None:
@@ -63,7 +63,7 @@ def draw_again(engine: Engine, key: str) -> None:
     engine.changed()
 
 
-def _for_person(engine: Engine, key: str) -> tuple[TurnRun, Waiting[ToolBoundaryCall]]:
+def _for_person(engine: Engine, key: str) -> tuple[TurnRun, WaitingRequest[ToolBoundaryCall]]:
     run = engine.run
     waiting = run.unanswered(key) if run else None
     if (
@@ -76,7 +76,7 @@ def _for_person(engine: Engine, key: str) -> tuple[TurnRun, Waiting[ToolBoundary
     return run, waiting
 
 
-async def _draft(engine: Engine, waiting: Waiting[ToolBoundaryCall]) -> None:
+async def _draft(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]) -> None:
     said = Generation(model="the model", reason="it was stopped")
     try:
         if engine.drafting.is_about_nothing(waiting):
@@ -94,12 +94,12 @@ async def _draft(engine: Engine, waiting: Waiting[ToolBoundaryCall]) -> None:
         _say(engine, waiting, "")
 
 
-def _say(engine: Engine, waiting: Waiting[Any], text: str) -> None:
+def _say(engine: Engine, waiting: WaitingRequest[Any], text: str) -> None:
     waiting.progress, waiting.shown = text, None
     engine.changed()
 
 
-def _propose(engine: Engine, waiting: Waiting[Any], said: Generation) -> None:
+def _propose(engine: Engine, waiting: WaitingRequest[Any], said: Generation) -> None:
     run = engine.run
     if run is None or run.unanswered(waiting.key) is not waiting:
         return  # somebody has answered, or the turn is over

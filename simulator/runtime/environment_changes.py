@@ -21,7 +21,7 @@ from simulator.environment.environment_facts import (
 from simulator.environment.injection.rule_call import CallContext, Tally
 from simulator.environment.injection.rule_trials import Trial, explain
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.invariants import InvariantError, check_invariant
 from simulator.environment.world.seed_tables import TablesError, read_tables
@@ -118,7 +118,7 @@ def clear_state(engine: Engine, state_key: str) -> None:
     _take(engine, StateCleared(at=engine.now(), state_key=state_key))
 
 
-def give_recording(engine: Engine, name: str, calls: Iterable[RecordedCall]) -> None:
+def give_recording(engine: Engine, name: str, calls: Iterable[ObservedCall]) -> None:
     """Give recorded calls to answer from, under a name; none takes away what the name stood for.
 
     Raises:

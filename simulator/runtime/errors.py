@@ -33,7 +33,7 @@ def ends_the_work(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
-class Divergence(Value):
+class ReplayDivergence(Value):
     """Where a re-execution left the recorded way.
 
     `fact` is the number of the recorded answer that no longer fits, `what` the parts of the request that differ.
@@ -55,5 +55,5 @@ class Diverged(Exception):  # noqa: N818 - a finding about the agent, not a faul
     """The agent asks for something else than it did when the journal was written."""
 
     def __init__(self, fact: int, key: str, what: Sequence[str], waiting: Sequence[str] = ()) -> None:
-        self.divergence = Divergence(fact=fact, key=key, what=tuple(what), waiting=tuple(waiting))
+        self.divergence = ReplayDivergence(fact=fact, key=key, what=tuple(what), waiting=tuple(waiting))
         super().__init__(self.divergence.sentence())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.world.connections import ToolShape
 from simulator.journal import Journal
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
@@ -53,4 +53,4 @@ class _Known:
     journal: Journal
     knowledge: LiveKnowledge
     modelling: _Modelling
-    tool_codes: Callable[[], Mapping[str, Code]]
+    tool_codes: Callable[[], Mapping[str, FunctionSource]]

@@ -63,7 +63,7 @@ from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
 from simulator.runtime.answering.dispatcher import SessionAnswering
 from simulator.runtime.answering.live_pipeline import LiveDrafting, LivePipeline, LiveRules
-from simulator.runtime.errors import Diverged, Divergence, SimulationError
+from simulator.runtime.errors import Diverged, ReplayDivergence, SimulationError
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.models.environment_model import Modelling
@@ -80,7 +80,7 @@ from simulator.runtime.turns.turn_setup import (
     turn_in_progress,
 )
 from simulator.runtime.turns.undo_targets import may_have_run
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.runtime.user_player import UserAtWork, let_speak, look, still
 from simulator.session import Seats
 from simulator.session.call_counts import Counts
@@ -106,7 +106,7 @@ class Engine:
         self.drafting = LiveDrafting(self.seed, self.knowledge, self.tool_codes)
         self.user = UserAtWork()
         self.problems: list[str] = []
-        self.divergence: Divergence | None = None
+        self.divergence: ReplayDivergence | None = None
         self.version = 0
         self.notify: Callable[[], None] = lambda: None
         self.run: TurnRun | None = None
@@ -167,7 +167,7 @@ class Engine:
             shown.request.tools_dict if shown else {}, self.journal.fold.environment.declared
         )
 
-    def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+    def offer(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
         """Hand a request to whoever shall answer it; return the work of one who answers it where it is asked."""
         if self.answering is None or self.run is None:
             raise SimulationError("no turn is running")

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall, read_recording
+from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
 from simulator.environment.world.entities import Contradiction, EntityChange
-from simulator.environment.world.invariants import Standing, check_invariant, standing
+from simulator.environment.world.invariants import InvariantStatus, check_invariant, standing
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
 from simulator.runtime import draft_requests, environment_changes, tool_requests
@@ -88,17 +88,17 @@ class SimulatedEnvironment:
 
         A tool without source that can be read is not in it.
         """
-        codes: Mapping[str, Code] = self._commands.read(lambda engine: engine.tool_codes())
+        codes: Mapping[str, FunctionSource] = self._commands.read(lambda engine: engine.tool_codes())
         return {name: source for name, code in codes.items() if (source := source_for_model(code))}
 
-    def judge(self, line: str) -> Standing:
+    def judge(self, line: str) -> InvariantStatus:
         """Say how an invariant stands in the world as it is now; it need not be in force.
 
         Raises:
             InvariantError: The line is no invariant; the text says what is wrong.
         """
         check_invariant(line)
-        judged: Standing = self._commands.read(
+        judged: InvariantStatus = self._commands.read(
             lambda engine: standing(engine.knowledge.up_to_date().world, (line,))[0]
         )
         return judged
@@ -152,7 +152,7 @@ class SimulatedEnvironment:
         """Forget what is remembered under a state key: its beginning, and its calls so far."""
         self._commands.command(lambda engine: environment_changes.clear_state(engine, state_key))
 
-    def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
+    def give_recording(self, name: str, recorded: str | Iterable[ObservedCall]) -> tuple[str, ...]:
         """Return recorded calls to answer from: the text of a trace, eval set, session or journal, or calls.
 
         Returns:

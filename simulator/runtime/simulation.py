@@ -17,7 +17,7 @@ from simulator.facts import EVERY, AgentPlayer, Fact, RulesChanged, ToolPlayer, 
 from simulator.journal import Journal
 from simulator.runtime import simulation_commands
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.errors import Divergence, SimulationError
+from simulator.runtime.errors import ReplayDivergence, SimulationError
 from simulator.runtime.opening_facts import opening_facts
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.simulated_environment import SimulatedEnvironment
@@ -43,7 +43,7 @@ class SimulationView(Value):
     busy: bool = False
     version: int = 0
     problems: tuple[str, ...] = ()
-    divergence: Divergence | None = None
+    divergence: ReplayDivergence | None = None
     head: int = -1
     user: UserView = UserView()
     undoes: Fact | None = None

@@ -13,12 +13,12 @@ from simulator.runtime.adk.codec import whole
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.session_engine import Engine
-from simulator.runtime.tool_requests import Moment, refuse_contradictions, tool_request, up_to_date
+from simulator.runtime.tool_requests import KnowledgeSnapshot, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
 from simulator.runtime.turns.answer_facts import provenance_of
 from simulator.runtime.turns.outcomes import outcome_of
 from simulator.runtime.turns.request_views import model_request
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import OpenCall, SimulationSession
@@ -39,7 +39,7 @@ def pending_of(engine: Engine) -> tuple[Request, ...]:
     if run is None:
         return ()
     waiting = [w for w in run.waiting.values() if w.for_person and not w.future.done()]
-    moment = Moment(engine)
+    moment = KnowledgeSnapshot(engine)
     return tuple(_shown(moment, each) for each in waiting)
 
 
@@ -70,13 +70,13 @@ def last_model_request(engine: Engine) -> ModelRequest | None:
     return None if call is None else model_request(call, key="", turn=-1)
 
 
-def _kind(waiting: Waiting[Any]) -> Any:
+def _kind(waiting: WaitingRequest[Any]) -> Any:
     if isinstance(waiting.call, ModelCall):
         return "model"
     return "code" if isinstance(waiting.call, CodeCall) else "tool"
 
 
-def _shown(moment: Moment, waiting: Waiting[Any]) -> Request:
+def _shown(moment: KnowledgeSnapshot, waiting: WaitingRequest[Any]) -> Request:
     if waiting.shown is None:
         waiting.shown = _described(moment, waiting)
     elif isinstance(waiting.shown, ToolRequest):
@@ -85,7 +85,7 @@ def _shown(moment: Moment, waiting: Waiting[Any]) -> Request:
     return waiting.shown
 
 
-def _described(moment: Moment, waiting: Waiting[Any]) -> Request:
+def _described(moment: KnowledgeSnapshot, waiting: WaitingRequest[Any]) -> Request:
     turn = moment.engine.run.number if moment.engine.run else 0
     call = waiting.call
     if isinstance(call, ModelCall):
@@ -110,7 +110,7 @@ def _described(moment: Moment, waiting: Waiting[Any]) -> Request:
 # ---------------------------------------------------------------- what a person can do
 
 
-def _open_request(engine: Engine, key: str) -> Waiting[Any]:
+def _open_request(engine: Engine, key: str) -> WaitingRequest[Any]:
     run = engine.run
     if run is None:
         raise SimulationError(f"no turn is running, so {key} cannot be answered")
@@ -148,7 +148,7 @@ async def answer(engine: Engine, key: str, given: Answer | Any) -> None:
         raise SimulationError(f"{waiting.name} has been answered in the meantime")
 
 
-async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given: Any) -> bool:
+async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], given: Any) -> bool:
     answering = engine.answering
     if isinstance(given, (ModelAnswer, CodeAnswer)) or answering is None:
         raise SimulationError(f"{waiting.name} is a tool; a {given.kind} answer does not fit")
@@ -168,15 +168,15 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
     return await answering.release_tool(waiting, outcome, effects, provenance)
 
 
-def _plain_answer(engine: Engine, waiting: Waiting[ToolBoundaryCall], value: Any) -> ToolAnswer:
+def _plain_answer(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], value: Any) -> ToolAnswer:
     """Take a plain value as what the tool returns; the draft itself is known again as what was generated."""
-    shown = _shown(Moment(engine), waiting)
+    shown = _shown(KnowledgeSnapshot(engine), waiting)
     if not isinstance(shown, ToolRequest) or not same(value, shown.draft):
         return returned(value)
     return ToolAnswer(outcome=outcome_of(value), source="generated", notes=shown.draft_from)
 
 
-async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any) -> bool:
+async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], given: Any) -> bool:
     answering = engine.answering
     if isinstance(given, str):
         given = said(given)
@@ -192,7 +192,7 @@ async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any)
     return await answering.release_model(waiting, (response,), provenance)
 
 
-def _is_proposal(waiting: Waiting[ModelCall], parts: list[Any]) -> bool:
+def _is_proposal(waiting: WaitingRequest[ModelCall], parts: list[Any]) -> bool:
     """Return whether a turn is what the agent's own model proposed: that may break the output schema as it pleases."""
     contents: Any = [
         response.get("content") for response in waiting.proposal or () if not response.get("partial")
@@ -200,7 +200,7 @@ def _is_proposal(waiting: Waiting[ModelCall], parts: list[Any]) -> bool:
     return any(content and same(content.get("parts") or [], parts) for content in contents)
 
 
-async def _answer_code(engine: Engine, waiting: Waiting[CodeCall], given: Any) -> bool:
+async def _answer_code(engine: Engine, waiting: WaitingRequest[CodeCall], given: Any) -> bool:
     answering = engine.answering
     if isinstance(given, str):
         given = CodeAnswer(stdout=given)

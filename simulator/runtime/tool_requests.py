@@ -14,11 +14,13 @@ from simulator.runtime.answering.live_pipeline import LiveDrafting
 from simulator.runtime.errors import ContradictionError
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.outcomes import as_response, breach_of
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.requests import Makers, ToolRequest
 
 
-def tool_request(moment: Moment, waiting: Waiting[ToolBoundaryCall], turn: int) -> ToolRequest:
+def tool_request(
+    moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall], turn: int
+) -> ToolRequest:
     """Describe a call as a person reads it.
 
     Its draft and its other ready answers are made when they are first looked at, out of what is known now.
@@ -47,14 +49,16 @@ def tool_request(moment: Moment, waiting: Waiting[ToolBoundaryCall], turn: int) 
     )
 
 
-def up_to_date(moment: Moment, waiting: Waiting[ToolBoundaryCall], shown: ToolRequest) -> ToolRequest:
+def up_to_date(
+    moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall], shown: ToolRequest
+) -> ToolRequest:
     """Return the same request with drafts that know of the latest answer: what is shown follows from the journal alone."""
     if waiting.drafted_at == moment.learned:
         return shown
     return shown.drafted_anew(_makers(moment, waiting))
 
 
-def _makers(moment: Moment, waiting: Waiting[ToolBoundaryCall]) -> Makers:
+def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]) -> Makers:
     """Return what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
     on_loop = LoopThread.shared().reached
     held = (waiting.held, waiting.held_by, waiting.held_from)
@@ -87,7 +91,7 @@ def _makers(moment: Moment, waiting: Waiting[ToolBoundaryCall]) -> Makers:
     }
 
 
-class Moment:
+class KnowledgeSnapshot:
     """What a session knew when requests were shown: a draft that is made later still follows from that."""
 
     def __init__(self, engine: Engine) -> None:
@@ -120,7 +124,7 @@ def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, 
 
 
 def _contradicted(
-    engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome
+    engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], outcome: Outcome
 ) -> tuple[Contradiction, ...]:
     if outcome.kind not in {"returned", "failed"}:
         return ()
@@ -129,7 +133,9 @@ def _contradicted(
     return (*found, Contradiction(what=f"the answer {broken}")) if broken else found
 
 
-def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:
+def refuse_contradictions(
+    engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], outcome: Outcome
+) -> None:
     """Hold an answer against the world, and against the output schema that a person has set.
 
     Raises:

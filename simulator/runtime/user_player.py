@@ -27,9 +27,9 @@ from simulator.runtime.adk.codec import whole, whole_text
 from simulator.runtime.adk.task_cancellation import cancelled
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.abandonable_task import TimeIsUpError, apart
-from simulator.runtime.models.json_client import Patience
+from simulator.runtime.models.json_client import Timeouts
 from simulator.runtime.models.model_requests import ModelUnavailableError, own_model
-from simulator.runtime.models.model_responses import Failure, failure_of
+from simulator.runtime.models.model_responses import ModelFailure, failure_of
 from simulator.session import IllegalFactError
 from simulator.session.user_fold import UserSeat
 
@@ -200,7 +200,7 @@ async def _made(engine: Engine) -> UserProposed:
     )
 
 
-def _conversation(engine: Engine) -> Conversation:
+def _conversation(engine: Engine) -> UserMessageContext:
     path = engine.journal.path()
     events = [
         event
@@ -208,7 +208,7 @@ def _conversation(engine: Engine) -> Conversation:
         if fact.kind == "turn_ended"
         for event in engine.events_of(number, fact)
     ]
-    return Conversation(
+    return UserMessageContext(
         seat=engine.journal.fold.user, events=tuple(events), models=engine.user.models, own=engine.user.own
     )
 
@@ -272,7 +272,7 @@ async def still(engine: Engine) -> bool:
 # Makes the user's next message: the next one of a script, or what ADK's user simulator says, with visible retries.
 
 
-PATIENCE = Patience()
+PATIENCE = Timeouts()
 """How long a model in the user's seat is waited for, and how often it is asked again."""
 
 _DEFAULT_MODEL = "gemini-2.5-flash"
@@ -282,7 +282,7 @@ _DONE = "The plan is done: the model gave its stop signal."
 _DROPPED = "ADK drops what it said beside the signal; send it to keep it."
 
 
-class Conversation(NamedTuple):
+class UserMessageContext(NamedTuple):
     """What the next message depends on: who sits there, what ADK recorded so far, and models by their names; `own` holds a simulator of one's own."""
 
     seat: UserSeat
@@ -291,7 +291,7 @@ class Conversation(NamedTuple):
     own: dict[str, Any] | None = None
 
 
-class Made(NamedTuple):
+class UserMessageResult(NamedTuple):
     """What became of the next message. `by` names who made it: a model, or `script`, `recording` or `scenario`.
 
     With another status than `success` the message is what was said beside the end, if anything.
@@ -304,11 +304,11 @@ class Made(NamedTuple):
 
 
 async def next_message(
-    conversation: Conversation,
+    conversation: UserMessageContext,
     told: Callable[[str], None],
     clock: Callable[[], float],
-    patience: Patience | None = None,
-) -> Made:
+    patience: Timeouts | None = None,
+) -> UserMessageResult:
     """Make the next message, or say why there is none; raises nothing of its own but a cancellation.
 
     Args:
@@ -319,30 +319,34 @@ async def next_message(
     """
     seat = conversation.seat
     if seat.is_over:
-        return Made("stop_signal_detected", seat.player, reason="The message before was the last one.")
+        return UserMessageResult(
+            "stop_signal_detected", seat.player, reason="The message before was the last one."
+        )
     if seat.player != "scenario":
         return _of_script(seat)
     if seat.left == 0:
-        return Made(
+        return UserMessageResult(
             "turn_limit_reached", "scenario", reason=f"All {seat.limit} messages of the limit were said."
         )
     if seat.own_simulator:
         return await _of_own_simulator(conversation, told, patience or PATIENCE)
     if seat.said == 0:
         prompt = str((seat.scenario or {}).get("starting_prompt") or "")
-        return Made("success", "scenario", {"role": "user", "parts": [{"text": prompt}]})
+        return UserMessageResult("success", "scenario", {"role": "user", "parts": [{"text": prompt}]})
     return await _Asking(conversation, told, clock, patience or PATIENCE).whole()
 
 
-def _of_script(seat: UserSeat) -> Made:
+def _of_script(seat: UserSeat) -> UserMessageResult:
     if seat.said >= len(seat.script):
-        return Made("stop_signal_detected", seat.player, reason=f"All {len(seat.script)} messages were said.")
-    return Made("success", seat.player, copied(seat.script[seat.said]))
+        return UserMessageResult(
+            "stop_signal_detected", seat.player, reason=f"All {len(seat.script)} messages were said."
+        )
+    return UserMessageResult("success", seat.player, copied(seat.script[seat.said]))
 
 
 async def _of_own_simulator(
-    conversation: Conversation, told: Callable[[str], None], patience: Patience
-) -> Made:
+    conversation: UserMessageContext, told: Callable[[str], None], patience: Timeouts
+) -> UserMessageResult:
     """Ask a user simulator of one's own; an error is told in words."""
     seat = conversation.seat
     name = seat.own_simulator.replace(":", ".").rpartition(".")[2]
@@ -357,11 +361,13 @@ async def _of_own_simulator(
             context=contextvars.Context(),
         )
     except Exception as error:  # noqa: BLE001 - somebody's simulator may raise anything; what it was is told
-        return Made("failed", name, reason=redacted(f"{type(error).__name__}: {error}", secrets_of()))
+        return UserMessageResult(
+            "failed", name, reason=redacted(f"{type(error).__name__}: {error}", secrets_of())
+        )
     if said.user_message is None:
-        return Made(said.status.value, name, reason=f"{name} says no more: {said.status.value}.")
+        return UserMessageResult(said.status.value, name, reason=f"{name} says no more: {said.status.value}.")
     content: JsonObject = said.user_message.model_dump(mode="json", exclude_none=True)
-    return Made("success", name, {"role": "user", **content})
+    return UserMessageResult("success", name, {"role": "user", **content})
 
 
 class _Asking:
@@ -369,17 +375,17 @@ class _Asking:
 
     def __init__(
         self,
-        conversation: Conversation,
+        conversation: UserMessageContext,
         told: Callable[[str], None],
         clock: Callable[[], float],
-        patience: Patience,
+        patience: Timeouts,
     ) -> None:
         self._conversation, self._told, self._clock, self._patience = conversation, told, clock, patience
         named = conversation.seat.config.get("model", _DEFAULT_MODEL)
         self._name = str(named or "")
         self._secrets: tuple[str, ...] = secrets_of()
 
-    async def whole(self) -> Made:
+    async def whole(self) -> UserMessageResult:
         if not self._name:
             return self._failed("No model is set for the scenario, so a person says what comes next.")
         self._told(f"asking {self._name}")
@@ -395,7 +401,7 @@ class _Asking:
         words = ""
         for number in range(self._patience.retries + 1):
             said = await self._try(adk, model)
-            if isinstance(said, Made):
+            if isinstance(said, UserMessageResult):
                 return said
             words = said.words
             if not said.again:
@@ -411,7 +417,7 @@ class _Asking:
                 await asyncio.sleep(waits)
         return self._failed(f"{words}, {self._patience.retries + 1} times")
 
-    async def _try(self, adk: Any, model: BaseLlm) -> Made | Failure:
+    async def _try(self, adk: Any, model: BaseLlm) -> UserMessageResult | ModelFailure:
         seat, events = self._conversation.seat, list(self._conversation.events)
         try:
             said = await apart(
@@ -420,14 +426,14 @@ class _Asking:
                 context=contextvars.Context(),
             )
         except TimeIsUpError as error:
-            return Failure(str(error), again=True)
+            return ModelFailure(str(error), again=True)
         except Exception as error:  # noqa: BLE001 - a client may raise anything; what it was is told
             failure = failure_of(error, now=self._clock(), secrets=self._secrets)
             return failure._replace(again=failure.again or adk.is_empty(error))
         text = said.beside
         content: JsonObject | None = {"role": "user", "parts": [{"text": text}]} if text else None
         reason = "" if said.status == "success" else _DONE if content is None else f"{_DONE} {_DROPPED}"
-        return Made(said.status, self._name, content, reason)
+        return UserMessageResult(said.status, self._name, content, reason)
 
-    def _failed(self, reason: str) -> Made:
-        return Made("failed", self._name or "scenario", reason=reason)
+    def _failed(self, reason: str) -> UserMessageResult:
+        return UserMessageResult("failed", self._name or "scenario", reason=reason)

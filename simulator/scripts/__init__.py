@@ -9,10 +9,13 @@ played.session, played.waits, played.leftovers       # what came of it, and what
 from simulator.scripts.line_matching import Leftover
 from simulator.scripts.script import Script, ScriptTurn
 from simulator.scripts.script_at_work import ScriptAtWork, ScriptProgress
-from simulator.scripts.script_player import Asks, Played, ScriptPlay, Step
+from simulator.scripts.script_player import Asks, Played, ScriptPlay, ScriptStep
 from simulator.scripts.script_text import ScriptError, ScriptText, Waits, read_script, words_of, write_script
 from simulator.scripts.scripted_session import ScriptedSession, of_now, open_for_script, play_script
 from simulator.scripts.session_script import move_of, script_of
+
+Step = ScriptStep
+"""The name under which a script of one's own may import it."""
 
 __all__ = [
     "Asks",
@@ -23,6 +26,7 @@ __all__ = [
     "ScriptError",
     "ScriptPlay",
     "ScriptProgress",
+    "ScriptStep",
     "ScriptText",
     "ScriptTurn",
     "ScriptedSession",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from simulator.base.frozen_value import Value
 from simulator.runtime import Simulation
 from simulator.scripts.script import Script
-from simulator.scripts.script_player import Played, ScriptPlay, Step
+from simulator.scripts.script_player import Played, ScriptPlay, ScriptStep
 from simulator.scripts.script_text import Waits
 
 _LOOK = 0.1
@@ -24,7 +24,7 @@ class ScriptProgress(Value):
     while it plays. `failure` is what went wrong in a way that nobody has foreseen.
     """
 
-    step: Step
+    step: ScriptStep
     asks: tuple[Waits, ...] = ()
     played: Played | None = None
     failure: str = ""
@@ -47,7 +47,7 @@ class ScriptAtWork:
     def __init__(self, simulation: Simulation, script: Script, *, resumes: bool = False) -> None:
         self._simulation = simulation
         self._play = ScriptPlay(simulation, script, asks=self._asks, resumes=resumes)
-        first = Step(turn=1, turns=len(script.turns), words="the script begins")
+        first = ScriptStep(turn=1, turns=len(script.turns), words="the script begins")
         self._progress = ScriptProgress(step=first)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="script", daemon=True)
@@ -83,7 +83,7 @@ class ScriptAtWork:
         else:
             self._progress = self._progress.model_copy(update={"played": played, "asks": ()})
 
-    def _told(self, step: Step) -> None:
+    def _told(self, step: ScriptStep) -> None:
         self._progress = ScriptProgress(step=step)
 
     def _asks(self, waits: tuple[Waits, ...]) -> bool:

@@ -54,7 +54,7 @@ def by_shape(**kinds: Any) -> Discriminator:
     return Discriminator(shape, custom_error_type="shape", custom_error_message=f"Input should be {words}")
 
 
-class Call(Value):
+class ScriptCall(Value):
     """One tool that the agent calls; without an `id` it gets one."""
 
     name: str = Field(min_length=1)
@@ -71,7 +71,7 @@ class AgentMove(Value):
 
     agent: str = ""
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ScriptCall, ...] = ()
     transfer: str = ""
     parts: tuple[JsonObject, ...] = ()
     model: Literal[True] | None = None
@@ -103,7 +103,7 @@ class AgentMove(Value):
         return ModelAnswer(parts=(*text, *(_call_part(call) for call in self.calls)))
 
 
-def _call_part(call: Call) -> JsonObject:
+def _call_part(call: ScriptCall) -> JsonObject:
     own: JsonObject = {"id": call.id} if call.id else {}
     return {"function_call": {**own, "name": call.name, "args": call.args}}
 

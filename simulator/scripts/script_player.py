@@ -33,7 +33,7 @@ MOVED = "Somebody went to another place in the session."
 STOPPED = "Somebody stopped the turn."
 
 
-class Step(Value):
+class ScriptStep(Value):
     """One step of a script that is played: which of the turns it is in (counted from 1), and what happens, in words."""
 
     turn: int
@@ -104,7 +104,7 @@ class ScriptPlay:
         self._surprises: list[Leftover] = []
         self._problems: dict[str, None] = {}
         self._handed_over: set[str] = set()
-        self._watch: Callable[[Step], None] = lambda _: None
+        self._watch: Callable[[ScriptStep], None] = lambda _: None
         self._turn = 0
         self._head = -1
         self._ended = threading.Event()
@@ -115,7 +115,7 @@ class ScriptPlay:
 
     # ------------------------------------------------------------ the whole script
 
-    def play(self, watch: Callable[[Step], None] | None = None) -> Played:
+    def play(self, watch: Callable[[ScriptStep], None] | None = None) -> Played:
         """Play the script from its first turn to its last, or to where it cannot go on; `watch` is told of each step."""
         self._watch = watch or self._watch
         how: dict[str, Any] = {}
@@ -360,7 +360,7 @@ class ScriptPlay:
 
     def _tell(self, words: str) -> None:
         turns = len(self.script.turns)
-        self._watch(Step(turn=min(self._turn + 1, turns), turns=turns, words=words))
+        self._watch(ScriptStep(turn=min(self._turn + 1, turns), turns=turns, words=words))
 
 
 def _leads_to(journal: Journal, number: int) -> bool:

@@ -10,7 +10,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.scripts.script import Script
-from simulator.scripts.script_player import Asks, Played, ScriptPlay, Step
+from simulator.scripts.script_player import Asks, Played, ScriptPlay, ScriptStep
 from simulator.scripts.script_seats import seats_of
 
 
@@ -125,7 +125,7 @@ class ScriptedSession:
             remote: Any = self.simulation
             remote.set_time(at)
 
-    def play(self, watch: Callable[[Step], None] | None = None) -> Played:
+    def play(self, watch: Callable[[ScriptStep], None] | None = None) -> Played:
         """Play the script from its first turn to its last, or to where it cannot go on; `watch` is told of each step."""
         return self._play.play(watch)
 
@@ -133,7 +133,7 @@ class ScriptedSession:
 def play_script(
     config: SimulatedAgentConfig,
     script: Script,
-    watch: Callable[[Step], None] | None = None,
+    watch: Callable[[ScriptStep], None] | None = None,
 ) -> Played:
     """Play a script with an agent, from beginning to end.
 

@@ -18,7 +18,7 @@ from simulator.environment.environment_facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections
 from simulator.environment.world.tool_settings import EnvironmentSettings
 
@@ -33,7 +33,7 @@ class SessionEnvironment(Value):
     settings: EnvironmentSettings = EnvironmentSettings()
     data: str = ""
     is_data_brought: bool = False
-    recordings: dict[str, tuple[RecordedCall, ...]] = Field(default_factory=dict)
+    recordings: dict[str, tuple[ObservedCall, ...]] = Field(default_factory=dict)
     by_model: Connections | None = None
     analysed_by: str = ""
     not_analysed: str = ""

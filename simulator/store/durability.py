@@ -20,7 +20,7 @@ from simulator.store.postgresql import WRITER_SECONDS
 from simulator.store.session_records import plain, words
 
 
-class Content(NamedTuple):
+class JournalTail(NamedTuple):
     """A journal from one fact on, and what the library shows of it."""
 
     facts: list[Fact]
@@ -63,9 +63,9 @@ class DurablePart(Unwritten):
         self.query: str | None = None
         self.token: str | None = None
         """Of the lease under which the journal is appended to."""
-        self.content: Callable[[int], Content]
+        self.content: Callable[[int], JournalTail]
         self._changes_stored = 0
-        self._attempts: list[Attempt] = []
+        self._attempts: list[CommitAttempt] = []
         self._clock = clock
 
     @property
@@ -118,7 +118,7 @@ class DurablePart(Unwritten):
 
 
 @dataclass(frozen=True)
-class Attempt:
+class CommitAttempt:
     """What a transaction would have left that failed: the numbers of the first facts of the batch, the head, and whose it is.
 
     Where the database was lost in the middle of a commit, nobody knows whether it was done.
@@ -162,13 +162,13 @@ class Batch:
     head: int
     follows: Place
     superseded: bool
-    attempts: Sequence[Attempt]
+    attempts: Sequence[CommitAttempt]
     summary: Summary
     token: str | None = None
 
 
 @dataclass(frozen=True)
-class Written:
+class CommitResult:
     """What a batch came to: the numbers of its facts in the store, where the session is now, and whose head it is."""
 
     numbers: tuple[int, ...]
@@ -176,12 +176,12 @@ class Written:
     superseded: bool
 
     @property
-    def attempt(self) -> Attempt:
+    def attempt(self) -> CommitAttempt:
         """What is to be looked for, should it not be known whether this was done."""
-        return Attempt(self.numbers, self.place.head, self.superseded)
+        return CommitAttempt(self.numbers, self.place.head, self.superseded)
 
 
-def write_batch(connection: Connection, batch: Batch, now: float) -> Written:
+def write_batch(connection: Connection, batch: Batch, now: float) -> CommitResult:
     """Store a batch behind what the store holds by now.
 
     Where the head is another one than the journal knows, or somebody else plays the session by now, its facts become a
@@ -208,7 +208,7 @@ def write_batch(connection: Connection, batch: Batch, now: float) -> Written:
     superseded = superseded or _is_taken_over(connection, batch)
     wanted = stored[batch.head] if batch.head != ROOT else ROOT
     after = Place(place.head if superseded else wanted, place.length + len(rows))
-    written = Written(numbers, after, superseded)
+    written = CommitResult(numbers, after, superseded)
     if after != place or not superseded:
         _note(connection, batch, row.changed_at, written, now)
     return written
@@ -234,7 +234,7 @@ def _is_taken_over(connection: Connection, batch: Batch) -> bool:
     return connection.scalar(query) not in {None, batch.token}
 
 
-def _done(connection: Connection, batch: Batch, place: Place) -> Attempt | None:
+def _done(connection: Connection, batch: Batch, place: Place) -> CommitAttempt | None:
     """Find the attempt that was done after all."""
     for attempt in reversed(batch.attempts):
         if not attempt.numbers:
@@ -257,7 +257,7 @@ def _done(connection: Connection, batch: Batch, place: Place) -> Attempt | None:
     return None
 
 
-def _note(connection: Connection, batch: Batch, changed_at: float, written: Written, now: float) -> None:
+def _note(connection: Connection, batch: Batch, changed_at: float, written: CommitResult, now: float) -> None:
     here, summary = SESSIONS.c.session_id == batch.session_id, batch.summary
     # A clock that was set back must not make the newest session look old.
     values: dict[str, Any] = {**written.place._asdict(), "changed_at": max(now, changed_at)}

@@ -92,7 +92,7 @@ def row_of(session_id: str, number: int, parent: int, fact: Fact) -> dict[str, o
 
 
 @dataclass(frozen=True)
-class Tree:
+class FactTree:
     """What a journal holds. `stored` are the numbers of its facts in the store, where what is broken has one too."""
 
     facts: list[Fact]
@@ -103,7 +103,7 @@ class Tree:
     damage: BrokenJournalError | None = None
 
 
-def tree_of(session_id: str, rows: Sequence[FactRow], head: int, length: int) -> Tree:
+def tree_of(session_id: str, rows: Sequence[FactRow], head: int, length: int) -> FactTree:
     """Read the tree of a session; what is broken is left out with all that follows it, and `damage` names the first.
 
     The head is then the last fact on its way that is whole.
@@ -123,7 +123,7 @@ def tree_of(session_id: str, rows: Sequence[FactRow], head: int, length: int) ->
         return tree
     first = min(broken)
     damage = BrokenJournalError(session_id, first, broken[first])
-    return Tree(tree.facts, tree.parents, tree.stored, tree.head, tree.fold, damage)
+    return FactTree(tree.facts, tree.parents, tree.stored, tree.head, tree.fold, damage)
 
 
 def _facts(rows: Sequence[FactRow]) -> tuple[dict[int, Fact], dict[int, str]]:
@@ -163,7 +163,7 @@ def _whole_head(rows: Sequence[FactRow], kept: Mapping[int, FactRow], head: int)
 
 def _folded(
     kept: Mapping[int, FactRow], facts: Mapping[int, Fact], head: int
-) -> tuple[Tree | None, dict[int, str]]:
+) -> tuple[FactTree | None, dict[int, str]]:
     """Return the tree, or what is wrong with facts that cannot follow."""
     here = {ROOT: ROOT} | {number: place for place, number in enumerate(kept)}
     parents = [here[row.parent] for row in kept.values()]
@@ -182,4 +182,4 @@ def _folded(
             lost.add(place)
     if illegal:
         return None, illegal
-    return Tree(ordered, parents, list(kept), here[head], folds.give(here[head])), {}
+    return FactTree(ordered, parents, list(kept), here[head], folds.give(here[head])), {}

@@ -115,7 +115,7 @@ class JournalStore(Library):
         Raises:
             StoreError: There is a session with this id already, the journal opens none, or it cannot be stored.
         """
-        kept = session_files.Kept(
+        kept = session_files.SessionMetadata(
             agent_key=agent_key, agent_digest=agent_digest, created_at=0.0, changed_at=0.0
         )
         now = self._clock()
@@ -227,7 +227,7 @@ class JournalStore(Library):
         self.put_drafts(stored.session_id, drafts)
         return self.record(stored.session_id)
 
-    def _take_in(self, journal: Journal, owner: str, kept: session_files.Kept) -> StoredJournal:
+    def _take_in(self, journal: Journal, owner: str, kept: session_files.SessionMetadata) -> StoredJournal:
         fold, count = journal.fold, len(journal)
         adk = fold.place_in_adk()
         record = SessionRecord(
@@ -254,10 +254,10 @@ class JournalStore(Library):
                 connection.execute(insert(FACTS), news)
         except TakenError as error:
             raise StoreError(f"there is a session {record.session_id!r} already") from error
-        tree = fact_rows.Tree(facts, parents, list(range(count)), journal.head, fold.forked())
+        tree = fact_rows.FactTree(facts, parents, list(range(count)), journal.head, fold.forked())
         return self._journal(record.session_id, tree, Place(journal.head, count))
 
-    def _journal(self, session_id: str, tree: fact_rows.Tree, place: Place) -> StoredJournal:
+    def _journal(self, session_id: str, tree: fact_rows.FactTree, place: Place) -> StoredJournal:
         shelf = DurablePart(
             session_id, self._database, self._writer, self._clock, stored=tree.stored, place=place
         )

@@ -19,7 +19,7 @@ FORMAT = "golden-trace-studio/session"
 VERSION = 1
 
 
-class Kept(Value):
+class SessionMetadata(Value):
     """What a file says of a session beside its journal: what does not follow from the facts, and is nobody's secret."""
 
     agent_key: str
@@ -34,14 +34,14 @@ class Kept(Value):
 class _Document(Value):
     format: Literal["golden-trace-studio/session"]
     version: Literal[1]
-    record: Kept
+    record: SessionMetadata
     journal: WrittenObject
     drafts: dict[str, str] = Field(default_factory=dict)
 
 
 def written(record: SessionRecord, journal: Journal, drafts: dict[str, str]) -> str:
     """Write a session."""
-    kept = Kept.model_validate(record.model_dump(include=set(Kept.model_fields)))
+    kept = SessionMetadata.model_validate(record.model_dump(include=set(SessionMetadata.model_fields)))
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -53,7 +53,7 @@ def written(record: SessionRecord, journal: Journal, drafts: dict[str, str]) -> 
     return json.dumps(document, indent=1)
 
 
-def read(text: str) -> tuple[Kept, Journal, dict[str, str]]:
+def read(text: str) -> tuple[SessionMetadata, Journal, dict[str, str]]:
     """Read what `written` wrote.
 
     Raises:

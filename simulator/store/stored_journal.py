@@ -10,9 +10,9 @@ from simulator.session import SessionFold
 from simulator.session.adk_event_fields import content_text
 from simulator.store import fact_rows
 from simulator.store.database_tables import Place
-from simulator.store.durability import Content, DurablePart
+from simulator.store.durability import DurablePart, JournalTail
 from simulator.store.errors import BrokenJournalError, HeadMovedError
-from simulator.store.fact_rows import Tree
+from simulator.store.fact_rows import FactTree
 
 if TYPE_CHECKING:
     from simulator.store.journal_store import JournalStore
@@ -28,7 +28,7 @@ class StoredJournal(Journal):
     thread that must not wait.
     """
 
-    def __init__(self, store: JournalStore, shelf: DurablePart, tree: Tree) -> None:
+    def __init__(self, store: JournalStore, shelf: DurablePart, tree: FactTree) -> None:
         super().__init__()
         self._store = store  # as long as somebody appends, there has to be somebody who writes
         self._shelf, self._damage = shelf, tree.damage
@@ -143,10 +143,10 @@ class StoredJournal(Journal):
         if self._shelf.token is not None:
             self._store.leases.release(self._shelf.token)
 
-    def _content(self, first: int) -> Content:
+    def _content(self, first: int) -> JournalTail:
         """Return what is to be stored from a fact on; the shelf's lock is held."""
         fold = self._fold
-        return Content(
+        return JournalTail(
             self._facts[first:], self._parents[first:], self._head, fold.state.value, fold.turns_so_far
         )
 
@@ -177,7 +177,7 @@ class StoredJournal(Journal):
             shelf.stored, shelf.place, shelf.superseded = news.stored, place, False
         return True
 
-    def _news(self) -> tuple[Place, Tree | None]:
+    def _news(self) -> tuple[Place, FactTree | None]:
         shelf, have = self._shelf, len(self)
         with shelf.database.reading() as connection:
             place = fact_rows.place_of(connection, self.session_id)
@@ -197,7 +197,7 @@ class StoredJournal(Journal):
             return place, tree
         return place, self._grown(found, place)
 
-    def _grown(self, found: list[fact_rows.FactRow], place: Place) -> Tree:
+    def _grown(self, found: list[fact_rows.FactRow], place: Place) -> FactTree:
         have = len(self)
         facts, parents = list(self._facts), list(self._parents)
         for number, row in enumerate(found, have):
@@ -211,7 +211,7 @@ class StoredJournal(Journal):
         if not ROOT <= place.head < len(facts):
             raise BrokenJournalError(self.session_id, place.head, "it is missing, and the head is there")
         fold = self._fold_at(place.head, facts, parents)
-        return Tree(facts, parents, list(range(len(facts))), place.head, fold)
+        return FactTree(facts, parents, list(range(len(facts))), place.head, fold)
 
     def _fold_at(self, head: int, facts: list[Fact], parents: list[int]) -> SessionFold:
         way: list[int] = []

@@ -13,7 +13,7 @@ import pytest
 
 from evalset import result_table, table_csv
 from evalset.__main__ import main
-from evalset.adk_runs.eval_results import CaseResult, MetricResult, RunResults
+from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults
 from evalset.doctor import examine
 from evalset.verify import verify
 
@@ -75,8 +75,8 @@ def test_results_of_adk_eval_have_a_row_for_each_metric() -> None:
         MetricResult(name="b", status="not evaluated"),
     )
     cases = (
-        CaseResult(eval_id="one", status="failed", metrics=metrics),
-        CaseResult(eval_id="two", status="not evaluated", problem="no key"),
+        AdkCaseResult(eval_id="one", status="failed", metrics=metrics),
+        AdkCaseResult(eval_id="two", status="not evaluated", problem="no key"),
     )
     frame = result_table(RunResults(cases=cases))
     assert list(frame["metric"].fillna("")) == ["a", "b", ""]
@@ -97,7 +97,7 @@ def test_no_cell_is_calculated(text: str) -> None:
     """Names come from models and files; numbers stay numbers."""
     metric = MetricResult(name=text, score=-0.5, status="failed")
     written = table_csv(
-        RunResults(cases=(CaseResult(eval_id=f'a"b,{text}', status="failed", metrics=(metric,)),))
+        RunResults(cases=(AdkCaseResult(eval_id=f'a"b,{text}', status="failed", metrics=(metric,)),))
     )
     (line,) = lines(written)
     assert (line["metric"], line["score"], line["eval_id"]) == (f"'{text}", "-0.5", f'a"b,{text}')

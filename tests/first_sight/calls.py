@@ -19,7 +19,7 @@ from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.runtime.adk.source_text import project_of, source_of_file
 from simulator.runtime.turns.request_views import describe_tool
 from simulator.seats.requests import ToolDeclaration
@@ -70,7 +70,7 @@ def _literal(default: ast.expr) -> ast.expr:
     return default
 
 
-def code_of(checkout: Path, path: str, function: Function) -> Code:
+def code_of(checkout: Path, path: str, function: Function) -> FunctionSource:
     """Return where a tool is written, with the other modules of its project.
 
     The project is imported from the folder from which most of its modules are found, the checkout's own first.
@@ -86,10 +86,10 @@ def code_of(checkout: Path, path: str, function: Function) -> Code:
         ways.append((below[-1], dict(project_of(source, file.parent, below[-1]))))
     name, project = max(ways, key=lambda way: len(way[1]))
     line = min([function.lineno, *(one.lineno for one in function.decorator_list)])
-    return Code(Module(path, source.text, name), function.name, line, project=project)
+    return FunctionSource(Module(path, source.text, name), function.name, line, project=project)
 
 
-def constants(code: Code) -> Sequence[Any]:
+def constants(code: FunctionSource) -> Sequence[Any]:
     """Return the constants that are written in the code of a tool and of its project."""
     found: list[Any] = []
     for module in (code.module, *code.project.values()):

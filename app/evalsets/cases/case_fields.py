@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
+from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from evalset.editing.case_edits import (
     AddCall,
     Edit,
@@ -31,7 +31,7 @@ PartKind: TypeAlias = Literal["text", "call", "response", "json", "note", "renam
 _STATES: tuple[Where, ...] = (("session_input", "state"), ("final_session_state",))
 
 
-class Part(Value):
+class CasePart(Value):
     """A part of a case that is being edited.
 
     Attributes:
@@ -58,24 +58,26 @@ def name_of(where: Where) -> str:
     return json.dumps(where)
 
 
-def part_of(work: SetWork, key: str, name: str) -> Part | None:
+def part_of(work: SetWork, key: str, name: str) -> CasePart | None:
     """Return the part with this name; None where the case has none any more."""
     case = work.case(key)
     if name == NOTE:
         note = work.note(key)
         shown = {"text": note.text, "tags": ", ".join(note.tags)}
-        return Part(name=name, kind="note", title="Note", about=json.dumps(shown), shown=shown)
+        return CasePart(name=name, kind="note", title="Note", about=json.dumps(shown), shown=shown)
     if name == RENAME:
         eval_id = str(field(case, "eval_id", ""))
-        return Part(name=name, kind="rename", title="Eval id", about=eval_id, shown={"name": eval_id})
+        return CasePart(name=name, kind="rename", title="Eval id", about=eval_id, shown={"name": eval_id})
     if name.startswith(ADD):
         shown = {"name": "", "json": "{}", "response": "{}"}
         turn = int(name.removeprefix(ADD))
-        return Part(name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown=shown)
+        return CasePart(
+            name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown=shown
+        )
     return _at(case, name)
 
 
-def _at(case: Case, name: str) -> Part | None:
+def _at(case: Case, name: str) -> CasePart | None:
     where: Where = tuple(json.loads(name))
     value = at(case, where)
     if value is ABSENT or value is None:
@@ -93,7 +95,7 @@ def _at(case: Case, name: str) -> Part | None:
         kind, shown = "response", {"json": write_json(field(value, "response", {}))}
     elif where and _is_said(where) and is_plain_text(value):
         kind, shown = "text", {"text": text_of(value)}
-    return Part(name=name, kind=kind, where=where, title=_title(where), about=about, shown=shown)
+    return CasePart(name=name, kind=kind, where=where, title=_title(where), about=about, shown=shown)
 
 
 def _is_said(where: Where) -> bool:
@@ -124,7 +126,7 @@ def _title(where: Where) -> str:
     return f"{found}, {turn}" if turn else found
 
 
-def edit_of(key: str, part: Part, typed: dict[str, str]) -> Edit:  # noqa: PLR0911 - one line for each kind
+def edit_of(key: str, part: CasePart, typed: dict[str, str]) -> Edit:  # noqa: PLR0911 - one line for each kind
     """Return the edit that what was typed makes of a part.
 
     Raises:
@@ -162,14 +164,14 @@ def _tool(typed: dict[str, str]) -> str:
 def _object(text: str, name: str) -> dict[str, Any]:
     try:
         return parse_object(text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _value(part: Part, text: str) -> Any:
+def _value(part: CasePart, text: str) -> Any:
     try:
         value = parse_json(text)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         raise ValueError(f"{part.title}: {error}") from error
     if part.where[-1:] == ("rubrics",) and not isinstance(value, list):
         raise ValueError("Rubrics: expected a JSON list")

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, Part, edit_of, name_of
+from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, edit_of, name_of
 from app.evalsets.set_context import (
     STEP_ICONS,
     ApplyEdits,
@@ -20,7 +20,7 @@ from app.evalsets.set_context import (
 from app.forms.common_panel import pane, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
-from app.forms.widget_store import Kept, slug
+from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
 from evalset.editing.case_edits import (
     DeleteCase,
@@ -34,7 +34,7 @@ from evalset.editing.case_edits import (
     SplitCase,
 )
 from evalset.editing.case_parts import (
-    Step,
+    CaseStep,
     Where,
     agent_of,
     field,
@@ -48,7 +48,7 @@ from evalset.files.eval_names import unique_eval_id
 COLUMNS = (1.25, 1)
 
 
-def case_page(scene: SetContext, key: str, part: Part | None) -> SetCommand | None:
+def case_page(scene: SetContext, key: str, part: CasePart | None) -> SetCommand | None:
     """Draw the case with this key, and the editor of a part of it; return what was asked for."""
     asked = _head(scene, key)
     left, right = st.columns(COLUMNS, gap="small")
@@ -277,7 +277,7 @@ def _value(name: str, value: Any, where: Where) -> SetCommand | None:
     return EditPart(name=name_of(where)) if edited else None
 
 
-def _body(step: Step) -> None:
+def _body(step: CaseStep) -> None:
     value = step_value(step)
     if step.kind in {"query", "text", "final"} and is_plain_text(value):
         st.text(literal(text_of(value)))
@@ -285,7 +285,7 @@ def _body(step: Step) -> None:
         st.code(show_json(value), language="json", wrap_lines=True)
 
 
-def _buttons(key: str, step: Step, name: str, steps: int, agent: str) -> SetCommand | None:
+def _buttons(key: str, step: CaseStep, name: str, steps: int, agent: str) -> SetCommand | None:
     asked: SetCommand | None = None
     with st.container(horizontal=True, gap="xsmall", key=f"step_buttons_{name}"):
         if st.button("Edit", key=f"edit_{name}", type="tertiary", icon=":material/edit:"):
@@ -304,7 +304,7 @@ def _buttons(key: str, step: Step, name: str, steps: int, agent: str) -> SetComm
     return asked
 
 
-def _call_buttons(key: str, step: Step, name: str) -> SetCommand | None:
+def _call_buttons(key: str, step: CaseStep, name: str) -> SetCommand | None:
     if st.button(
         ":material/arrow_upward:", key=f"up_{name}", type="tertiary", help="Move before the previous call"
     ):
@@ -318,7 +318,7 @@ def _call_buttons(key: str, step: Step, name: str) -> SetCommand | None:
     return None
 
 
-def _label(step: Step) -> str:
+def _label(step: CaseStep) -> str:
     text = safe_label(text_of(step.value), _SHORT) if step.kind in {"query", "text", "final"} else ""
     match step.kind:
         case "query":
@@ -357,9 +357,9 @@ _HEIGHT = 300
 _LOW = 120
 
 
-def part_editor(scene: SetContext, key: str, part: Part, failed: str | None) -> SetCommand | None:
+def part_editor(scene: SetContext, key: str, part: CasePart, failed: str | None) -> SetCommand | None:
     """Draw it; return what was asked for. `failed` says why what was typed was not taken over."""
-    kept = Kept(scene.drafts, f"part {key} {part.name}", part.about)
+    kept = KeptInputs(scene.drafts, f"part {key} {part.name}", part.about)
     with st.container(key="part_head", gap=None):
         st.markdown(f"**{part.title}**")
         if part.where[-1:] == ("rubrics",):
@@ -385,7 +385,7 @@ def part_editor(scene: SetContext, key: str, part: Part, failed: str | None) -> 
     return None
 
 
-def _input(kept: Kept, part: Part, name: str, value: str) -> str:
+def _input(kept: KeptInputs, part: CasePart, name: str, value: str) -> str:
     label = _LABELS[part.kind, name]
     if name in {"name", "tags"}:
         return st.text_input(label, key=kept.widget(name, value)) or ""

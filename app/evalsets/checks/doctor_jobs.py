@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
-from app.live.background_jobs import Job, Progress, Report
+from app.live.background_jobs import Job, JobProgress, Report
 from evalset.doctor import examine, known_agent, mend, migrate, preview, preview_migration
 from evalset.recorded.recording_files import sidecar_of
 from simulator.base.frozen_value import Value
@@ -60,7 +60,7 @@ def examined(ward: Ward) -> Job[Examination]:
     """Begin an examination."""
 
     def work(report: Report, stop: Event) -> Examination:
-        report(Progress(words="Loading the agent" if ward.agent else "Examining"))
+        report(JobProgress(words="Loading the agent" if ward.agent else "Examining"))
         agents = _agents(ward)
         return examine(
             ward.paths,
@@ -73,18 +73,18 @@ def examined(ward: Ward) -> Job[Examination]:
     return Job(work, "examine", may_be_left=True)
 
 
-def _progress(now: ExamineProgress) -> Progress:
+def _progress(now: ExamineProgress) -> JobProgress:
     if not now.total:
-        return Progress(words=f"Reading {now.file.name}")
+        return JobProgress(words=f"Reading {now.file.name}")
     words = f"{now.file.name}: {now.done:,} of {now.total:,} cases"
-    return Progress(done=now.done, total=now.total, words=words)
+    return JobProgress(done=now.done, total=now.total, words=words)
 
 
 def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
     """Begin to look what a mend of these codes, or a migration, would change."""
 
     def work(report: Report, _: Event) -> Changes:
-        report(Progress(words="Checking what would change"))
+        report(JobProgress(words="Checking what would change"))
         agents = _agents(ward)
         if isinstance(what, Sequence):
             return preview(ward.paths, agents=agents, portable=ward.portable, codes=what)
@@ -106,7 +106,7 @@ def written(
     """
 
     def work(report: Report, _: Event) -> Changes:
-        report(Progress(words="Writing"))
+        report(JobProgress(words="Writing"))
         try:
             for change in shown.files:
                 if not change.problem and change.file.read_bytes() != change.before:

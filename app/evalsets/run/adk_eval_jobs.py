@@ -25,7 +25,7 @@ TOLERANT_RESPONSE = "evalset.verify.metric.tolerant_response"
 """The same for the response match."""
 
 
-class Choice(Value):
+class AdkEvalOptions(Value):
     """What was chosen: the agent, the cases (none for all), and who stands for the tools and the models."""
 
     agent: str = ""
@@ -35,7 +35,7 @@ class Choice(Value):
     unrecorded: Policy = "fail"
 
 
-def spec_of(workspace: Workspace, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
+def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue) -> EvalRunSpec:
     """Return what is run.
 
     Raises:

@@ -9,7 +9,7 @@ import streamlit as st
 from app.evalsets.choices_panel import agent_and_cases, keep_option, key_of, option_key, unrecorded_choice
 from app.evalsets.criteria.criteria_panel import criteria_editor
 from app.evalsets.download_panel import csv_button
-from app.evalsets.run.adk_eval_jobs import Choice, spec_of
+from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.eval_tables import (
     MARKS,
     call_lines,
@@ -29,7 +29,7 @@ from app.server.owners import LOCAL
 from app.session.page_fragments import fragment
 from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
-from evalset.adk_runs.eval_results import CaseResult, ResultsError, RunResults, TurnResult, read_results
+from evalset.adk_runs.eval_results import AdkCaseResult, ResultsError, RunResults, TurnResult, read_results
 from evalset.adk_runs.installed import INSTALL, missing
 from evalset.adk_runs.kept_results import kept_results
 from evalset.replay.unrecorded_calls import Policy
@@ -58,7 +58,7 @@ def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False
         _results(workspace, choice, unsaved=unsaved)
 
 
-def _choice(workspace: Workspace, facts: SetFacts) -> Choice:
+def _choice(workspace: Workspace, facts: SetFacts) -> AdkEvalOptions:
     """Draw what is run and how."""
     agent, cases = agent_and_cases(workspace, facts)
     environment = environment_of(workspace.eval_set)
@@ -89,10 +89,12 @@ def _choice(workspace: Workspace, facts: SetFacts) -> Choice:
             "The agent's real tools run for each case. Their side effects are real.",
             icon=":material/warning:",
         )
-    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded)
+    return AdkEvalOptions(
+        agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded
+    )
 
 
-def _run(workspace: Workspace, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
+def _run(workspace: Workspace, choice: AdkEvalOptions, facts: SetFacts, *, may_run: bool) -> None:
     """Draw the buttons, and do what they say."""
     run = workspace.run
     running = run is not None and not run.view().is_over
@@ -122,7 +124,7 @@ def _run(workspace: Workspace, choice: Choice, facts: SetFacts, *, may_run: bool
         _begin(workspace, choice)
 
 
-def _begin(workspace: Workspace, choice: Choice) -> None:
+def _begin(workspace: Workspace, choice: AdkEvalOptions) -> None:
     try:
         with st.spinner("Starting `adk eval`"):
             workspaces().start(workspace, spec_of(workspace, choice, catalogue()))
@@ -133,7 +135,7 @@ def _begin(workspace: Workspace, choice: Choice) -> None:
     st.rerun()
 
 
-def _results(workspace: Workspace, choice: Choice, *, unsaved: bool) -> None:
+def _results(workspace: Workspace, choice: AdkEvalOptions, *, unsaved: bool) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_adk_results"
     ):
@@ -196,7 +198,7 @@ def _words(view: RunView) -> str:
     return f"{view.turns_done}{of} turns done, {seconds}"
 
 
-def _found(workspace: Workspace, run: AdkEvalRun | None, choice: Choice, *, unsaved: bool) -> None:
+def _found(workspace: Workspace, run: AdkEvalRun | None, choice: AdkEvalOptions, *, unsaved: bool) -> None:
     if run is None:
         st.caption("No run yet. Choose an agent and criteria on the left. Results appear here.")
         return
@@ -251,7 +253,7 @@ def _output(run: AdkEvalRun | None) -> None:
         st.code(literal(command), language="bash", wrap_lines=True)
 
 
-def _earlier(workspace: Workspace, choice: Choice) -> None:
+def _earlier(workspace: Workspace, choice: AdkEvalOptions) -> None:
     """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
     if workspace.owner != LOCAL:
         st.caption("Several people use this server, so results are shown only with their run.")
@@ -327,7 +329,7 @@ def adk_results(workspace: Workspace, results: RunResults, name: str) -> None:
     _one(workspace, found, name)
 
 
-def _one(workspace: Workspace, found: list[CaseResult], name: str) -> None:
+def _one(workspace: Workspace, found: list[AdkCaseResult], name: str) -> None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
     first = next((case.eval_id for case in found if case.status != "passed"), ids[0])

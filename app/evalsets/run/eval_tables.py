@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app.forms.safe_labels import literal
-from evalset.adk_runs.eval_results import CallMade, CaseResult, MetricResult, RunResults, Status
+from evalset.adk_runs.eval_results import AdkCaseResult, CallMade, MetricResult, RunResults, Status
 
 MARKS: dict[Status, str] = {
     "passed": "✓ passed",
@@ -17,7 +17,7 @@ MARKS: dict[Status, str] = {
 }
 
 
-def case_rows(cases: Sequence[CaseResult], metric_names: Sequence[str]) -> list[dict[str, str]]:
+def case_rows(cases: Sequence[AdkCaseResult], metric_names: Sequence[str]) -> list[dict[str, str]]:
     """Return a row for each case: its verdict, and each metric's score."""
     return [
         {
@@ -99,7 +99,7 @@ def _arguments(call: CallMade) -> str:
     )
 
 
-def fitting(results: RunResults, text: str, verdict: str) -> list[CaseResult]:
+def fitting(results: RunResults, text: str, verdict: str) -> list[AdkCaseResult]:
     """Return the cases whose id holds a text, and that have a verdict; "all" for any."""
     wanted = text.strip().lower()
     return [

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from app.evalsets.run.verify_tab import Mend, OpenAt
     from app.evalsets.set_context import SetContext
     from evalset.editing.case_edits import Edit
-    from evalset.editing.set_work import Held
+    from evalset.editing.set_work import EditedCase
 
 
-def _held(scene: SetContext, eval_id: str) -> Held:
+def _held(scene: SetContext, eval_id: str) -> EditedCase:
     """Return a case as it is edited; cases keep the key that they had in the file."""
     if eval_id not in scene.work.state.order:
         raise EditError(f"case {eval_id!r} is no longer in the set")

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from evalset.recorded.tolerances import EVERY_TOOL, OneOf, Pattern, Range, Tolerance
+from evalset.recorded.tolerances import EVERY_TOOL, OneOfTolerance, PatternTolerance, Range, Tolerance
 from simulator.base.json_values import canonical
 
 KINDS: Mapping[str, str] = {
@@ -62,9 +62,9 @@ def new_row() -> Row:
 def row_of(tolerance: Tolerance) -> Row:
     """Write a tolerance as a row."""
     match tolerance:
-        case OneOf(values=values):
+        case OneOfTolerance(values=values):
             more = canonical(list(values))
-        case Pattern(pattern=pattern):
+        case PatternTolerance(pattern=pattern):
             more = pattern
         case Range():
             more = _range_text(tolerance)

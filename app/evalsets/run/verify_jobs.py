@@ -15,7 +15,7 @@ from pydantic import Field
 from app.forms.safe_labels import literal
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
-from app.live.background_jobs import Job, Progress, Report
+from app.live.background_jobs import Job, JobProgress, Report
 from evalset.golden_trace.steps import Step
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
@@ -38,7 +38,7 @@ MOST_SHOWN = 4_000
 """Of longer texts only so many letters are shown side by side."""
 
 
-class Asked(Value):
+class VerifyOptions(Value):
     """What is verified.
 
     Attributes:
@@ -62,11 +62,11 @@ class Asked(Value):
     renamed: Mapping[str, str] = Field(default_factory=dict)
 
 
-def verifying(asked: Asked) -> Job[Verification]:
+def verifying(asked: VerifyOptions) -> Job[Verification]:
     """Begin a verification."""
 
     def work(report: Report, stop: Event) -> Verification:
-        report(Progress(words="Loading the agent and the cases"))
+        report(JobProgress(words="Loading the agent and the cases"))
         agents = catalogue()
         executor = None
         if of_server.LOADS_NONE_HERE and not asked.agent:
@@ -97,8 +97,8 @@ def verifying(asked: Asked) -> Job[Verification]:
     return Job(work, "verify")
 
 
-def _progress(now: VerifyProgress) -> Progress:
-    return Progress(done=now.done, total=now.total, words=f"{now.done} of {now.total} runs")
+def _progress(now: VerifyProgress) -> JobProgress:
+    return JobProgress(done=now.done, total=now.total, words=f"{now.done} of {now.total} runs")
 
 
 def steps_before(golden: Sequence[Step], step: int, kinds: Sequence[str]) -> int:

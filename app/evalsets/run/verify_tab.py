@@ -34,7 +34,7 @@ from app.evalsets.run.verify_jobs import (
     MARKS,
     VERDICTS,
     VERIFIED,
-    Asked,
+    VerifyOptions,
     case_rows,
     difference_rows,
     fitting,
@@ -157,7 +157,7 @@ def _mended(workspace: Workspace) -> Edit | None:
     return job.result
 
 
-def _asked(workspace: Workspace, facts: SetFacts) -> Asked:
+def _asked(workspace: Workspace, facts: SetFacts) -> VerifyOptions:
     agent, cases = agent_and_cases(workspace, facts)
     runs, match = _runs_and_match(workspace)
     models = st.selectbox(
@@ -167,7 +167,7 @@ def _asked(workspace: Workspace, facts: SetFacts) -> Asked:
         format_func=lambda each: _MODELS[each],
     )
     keep_option(workspace, "verify_models", models)
-    return Asked.model_validate(
+    return VerifyOptions.model_validate(
         {
             "eval_set": workspace.eval_set,
             "agent": agent,
@@ -227,7 +227,7 @@ def _criteria(workspace: Workspace, match: str) -> Criteria:
     return Criteria.model_validate({"match": match, "response": response, **said})
 
 
-def _run(workspace: Workspace, asked: Asked, facts: SetFacts, job: Job[Verification] | None) -> None:
+def _run(workspace: Workspace, asked: VerifyOptions, facts: SetFacts, job: Job[Verification] | None) -> None:
     recorded = environment_of(workspace.eval_set) is not None
     running = job is not None and job.state == "running"
     if not recorded:
@@ -252,7 +252,7 @@ def _run(workspace: Workspace, asked: Asked, facts: SetFacts, job: Job[Verificat
         waiting(job, "verify")
 
 
-def _begin(workspace: Workspace, asked: Asked) -> None:
+def _begin(workspace: Workspace, asked: VerifyOptions) -> None:
     _forget_notes(workspace)
     begun = workspace.jobs[VERIFIED] = verifying(asked)
     begun.wait(AT_ONCE_SECONDS)
@@ -265,7 +265,7 @@ def _forget_notes(workspace: Workspace) -> None:
 
 
 def _outcome(
-    workspace: Workspace, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
+    workspace: Workspace, asked: VerifyOptions, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
 ) -> OpenAt | None:
     if wrong := workspace.notes.get("verify"):
         problem("The action failed.", wrong)

@@ -11,9 +11,9 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.environment_value import FiniteValue
-from simulator.environment.evidence.sketch import Code, Reading
+from simulator.environment.evidence.sketch import CodeReading, FunctionSource
 from simulator.environment.evidence.tool_returns import read_returns
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import Problem
 from simulator.environment.world.world import World
 
@@ -40,8 +40,8 @@ class DraftCall(BaseModel):
     seed: str = ""
     draw: int = 0
     is_long_running: bool = False
-    code: Code | None = None
-    codes: Mapping[str, Code] = Field(default_factory=dict)
+    code: FunctionSource | None = None
+    codes: Mapping[str, FunctionSource] = Field(default_factory=dict)
     state: JsonObject | None = None
     is_held: bool = False
 
@@ -76,9 +76,9 @@ class Sources:
     """
 
     world: World | None = None
-    recorded: Sequence[RecordedCall] = ()
+    recorded: Sequence[ObservedCall] = ()
     shared: Mapping[str, JsonValue] | None = None
-    read: Callable[..., Reading] = read_returns
+    read: Callable[..., CodeReading] = read_returns
 
 
 NO_SOURCES = Sources()

@@ -11,8 +11,8 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import is_identifier
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_verbs import is_error
-from simulator.environment.drafts.schema_instances import Maker, NoValueError, Scope
-from simulator.environment.schema.schema_plans import Plan, is_error_branch
+from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
+from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch
 
 ADK_FORM = {"error_code", "error_message"}
 """The fields of an error as ADK's environment simulation gives it."""
@@ -41,7 +41,7 @@ def error_answers(
     message: str,
     arguments: Mapping[str, JsonValue],
     *,
-    plan: Plan | None,
+    plan: SchemaPlan | None,
     shapes: Sequence[JsonValue],
 ) -> Iterator[JsonObject]:
     """Yield ways to say an error, the tool's own first; none where its schema has no room for one.
@@ -69,7 +69,9 @@ def _reworded(shape: JsonObject, code: int, message: str, ids: Mapping[str, Json
     return {name: places.get(name, ids.get(name, value)) for name, value in kept.items()}
 
 
-def _of_schema(plan: Plan, code: int, message: str, ids: Mapping[str, JsonValue]) -> Iterator[JsonObject]:
+def _of_schema(
+    plan: SchemaPlan, code: int, message: str, ids: Mapping[str, JsonValue]
+) -> Iterator[JsonObject]:
     """Make errors by the branches of a schema that are for errors, else by a schema that has room for one."""
     known = {**dict.fromkeys(_MESSAGES, message), "status": "error", "success": False, "ok": False, **ids}
     branches = plan.alternatives(plan.schema)
@@ -81,7 +83,7 @@ def _of_schema(plan: Plan, code: int, message: str, ids: Mapping[str, JsonValue]
         for wanted in ([*names, *(required if isinstance(required, list) else ())], required):
             schema = branch if wanted is None else {**branch, "required": wanted}
             for number in (code, HTTPStatus(code).name):
-                scope = Scope(Chance(), {**known, **dict.fromkeys(_CODES, number)}, {}, style="least")
+                scope = ValueContext(Chance(), {**known, **dict.fromkeys(_CODES, number)}, {}, style="least")
                 try:
                     made = Maker(plan).value(schema, "", scope)
                 except NoValueError:

@@ -27,15 +27,15 @@ from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_request import DraftCall, Sources
 from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.schema_instances import Maker, NoValueError, Scope, Style, layers
+from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
 from simulator.environment.drafts.session_knowledge import known_fields, settled
 from simulator.environment.drafts.sketch_filling import Filler, shape_of
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.programs import find, load
-from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, Reading, Sketch
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
-from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for
+from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
 from simulator.environment.world.entities import SEED, WorldCall
 from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
@@ -60,7 +60,7 @@ class Parts:
         self._is_hopeless = False
 
     @cached_property
-    def plan(self) -> Plan | None:
+    def plan(self) -> SchemaPlan | None:
         """The plan of the tool's schema; None where it has none, or one that cannot be read."""
         try:
             return None if self.call.response_schema is None else plan_for(self.call.response_schema)
@@ -87,11 +87,11 @@ class Parts:
         return layers(self.arguments, facts, self._sources.shared or {})
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> CodeReading:
         """What the tool's code says about the call."""
         call = self.call
         if call.code is None:
-            return Reading()
+            return CodeReading()
         earlier = [
             EarlierCall(call.codes[one.tool_name], one.arguments, one.response)
             for one in call.earlier[-_MOST_REPLAYED:]
@@ -109,7 +109,11 @@ class Parts:
             if is_whole or not all(map(_is_bare, ends)):
                 return plain if is_whole else found
             # Nor do the literals count against a thing that calls have changed since.
-            return Reading() if first is not None and _is_failure(first.value) and self._is_changed else plain
+            return (
+                CodeReading()
+                if first is not None and _is_failure(first.value) and self._is_changed
+                else plain
+            )
         return found
 
     @cached_property
@@ -405,9 +409,9 @@ class Parts:
         fitting = self.by_schema(known=value if isinstance(value, dict) else {})
         return made if fitting is None else replace(fitting, why=f"{why}, adapted to the output schema")
 
-    def _scope(self, style: Style) -> Scope:
+    def _scope(self, style: Style) -> ValueContext:
         before = len(self.call.earlier) if self.use == "creates" else 0
-        return Scope(self.chance, self.known, self.arguments, self.rows, style, made=before)
+        return ValueContext(self.chance, self.known, self.arguments, self.rows, style, made=before)
 
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer is about, too."""
@@ -458,12 +462,12 @@ def _asks_for_value(schema: JsonValue) -> bool:
 
 
 def recorded_answer(
-    recorded: Sequence[RecordedCall],
+    recorded: Sequence[ObservedCall],
     tool_name: str,
     arguments: JsonObject,
     earlier: Sequence[EarlierAnswer],
     fits: Callable[[JsonValue], bool],
-) -> tuple[RecordedCall, bool] | None:
+) -> tuple[ObservedCall, bool] | None:
     """Return the call that was recorded with the same arguments, and whether its answer is a new one; None where none was.
 
     The same call asked again gets the next answer that was recorded for it; the last one once all were given.

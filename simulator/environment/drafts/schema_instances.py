@@ -21,7 +21,7 @@ from simulator.environment.evidence.sketch import Kind
 from simulator.environment.schema.numerals import fitted, highest
 from simulator.environment.schema.pattern_texts import LARGEST, matches, matching, pattern_cost
 from simulator.environment.schema.schema_merge import NEVER
-from simulator.environment.schema.schema_plans import Plan, is_error_branch
+from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch
 
 Style: TypeAlias = Literal["usual", "least", "most"]
 """As usual, as empty as the schema allows, or as full."""
@@ -43,7 +43,7 @@ class NoValueError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ValueContext:
     """Where a value stands, and what is known there.
 
     Attributes:
@@ -72,18 +72,18 @@ class Scope:
     lean: bool = False
     made: int = 0
 
-    def again(self, times: int) -> Scope:
+    def again(self, times: int) -> ValueContext:
         """Return the scope for another try."""
         if not times:
             return self
         chance = Chance(str(self.chance.number(f"again:{times}", 2**53)))
         return replace(self, chance=chance, shift=self.shift + times)
 
-    def field(self, name: str) -> Scope:
+    def field(self, name: str) -> ValueContext:
         """Return the scope of a field of the object."""
         return replace(self, path=field_place(self.path, name), depth=self.depth + 1)
 
-    def item(self, name: str, place: int, row: Mapping[str, JsonValue] | None = None) -> Scope:
+    def item(self, name: str, place: int, row: Mapping[str, JsonValue] | None = None) -> ValueContext:
         """Return the scope of an item of the list, and of the record that it is about."""
         kind, key = kind_named(name), getattr(row, "key", "")
         said = {one: value for one, value in self.said.items() if not is_own_key(one, kind)}
@@ -105,13 +105,13 @@ class Maker:
     `drew` says whether another draw may make another value.
     """
 
-    def __init__(self, plan: Plan, *, is_stated: bool = False) -> None:
+    def __init__(self, plan: SchemaPlan, *, is_stated: bool = False) -> None:
         self._plan, self._is_stated = plan, is_stated
         self._left = _MOST_VALUES
         self.blanks: list[Blank] = []
         self.drew = False
 
-    def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+    def value(self, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         """Make a value that fits a part of the schema.
 
         Raises:
@@ -143,7 +143,7 @@ class Maker:
         raise failed or NoValueError(f"{name or 'the response'}: no value found that matches the schema")
 
     def blank(
-        self, kind: Kind, name: str, scope: Scope, value: JsonValue = None, *, drawn: bool = False
+        self, kind: Kind, name: str, scope: ValueContext, value: JsonValue = None, *, drawn: bool = False
     ) -> JsonValue:
         """Mark a place for which nothing is known; return what stands there, such as a value that was `drawn` for it."""
         if scope.style == "usual":
@@ -151,11 +151,11 @@ class Maker:
             self.blanks.append(Blank(path=scope.path, kind=kind, name=name, drawn=drawn))
         return placeholder(kind, name) if value is None else value
 
-    def _drawn(self, name: str, scope: Scope, value: JsonValue) -> JsonValue:
+    def _drawn(self, name: str, scope: ValueContext, value: JsonValue) -> JsonValue:
         """Mark a value that was drawn."""
         return value if value is None else self.blank(kind_of(value), name, scope, value, drawn=True)
 
-    def _known(self, node: JsonObject, name: str, scope: Scope) -> Iterator[JsonValue]:
+    def _known(self, node: JsonObject, name: str, scope: ValueContext) -> Iterator[JsonValue]:
         """Yield what is known of the field, or its default."""
         if scope.shift:
             return
@@ -167,14 +167,14 @@ class Maker:
             if is_whole and self._plan.fits(value, node):
                 yield value
 
-    def _inside(self, node: JsonObject, scope: Scope) -> Scope:
+    def _inside(self, node: JsonObject, scope: ValueContext) -> ValueContext:
         """Note how deep the value stands, and whether it is time to come to an end."""
         nested = scope.nested + self._plan.refers(node)
         lean = scope.depth >= _MOST_DEPTH or nested > _MOST_REFERENCES or self._left < _LEAN_FROM
         is_same = (nested, lean) == (scope.nested, scope.lean)
         return scope if is_same else replace(scope, nested=nested, lean=lean)
 
-    def _ordered(self, node: JsonObject, name: str, scope: Scope) -> Sequence[JsonObject]:
+    def _ordered(self, node: JsonObject, name: str, scope: ValueContext) -> Sequence[JsonObject]:
         """Return the ways to settle a schema's choices: those that report no error first, as little as may be where it is lean."""
         found = self._plan.alternatives(node)
         if len(found) == 1:
@@ -186,7 +186,7 @@ class Maker:
         turned = scope.shift % (len(usual) or 1)
         return [*usual[turned:], *usual[:turned]]
 
-    def _of(self, plain: JsonObject, name: str, scope: Scope) -> JsonValue:
+    def _of(self, plain: JsonObject, name: str, scope: ValueContext) -> JsonValue:
         if plain == NEVER:
             raise NoValueError(f"{name}: no value is allowed here")
         if "const" in plain:
@@ -200,7 +200,7 @@ class Maker:
                 return scope.chance.choice(name, fitting)
         return self._of_type(plain, name, scope)
 
-    def _of_type(self, plain: JsonObject, name: str, scope: Scope) -> JsonValue:  # noqa: PLR0911 - one per type
+    def _of_type(self, plain: JsonObject, name: str, scope: ValueContext) -> JsonValue:  # noqa: PLR0911 - one per type
         match plain.get("type"):
             case "object":
                 return self._object(plain, name, scope)
@@ -222,7 +222,9 @@ class Maker:
             case other:
                 raise NoValueError(f"{name or 'the response'}: unknown type {other!r}")
 
-    def _choice(self, choices: list[JsonValue], plain: JsonObject, name: str, scope: Scope) -> JsonValue:
+    def _choice(
+        self, choices: list[JsonValue], plain: JsonObject, name: str, scope: ValueContext
+    ) -> JsonValue:
         """Draw one of the values that a schema names: none that reports an error where there are others, null last."""
         fine = [one for one in choices if one is not None and not is_error({name: one})]
         start = scope.chance.number(name, len(fine) or 1)
@@ -235,7 +237,7 @@ class Maker:
                 return one if self._is_stated or len(choices) == 1 else self._drawn(name, scope, one)
         raise NoValueError(f"{name}: no enum value matches the schema")
 
-    def _text(self, plain: JsonObject, name: str, scope: Scope) -> str:
+    def _text(self, plain: JsonObject, name: str, scope: ValueContext) -> str:
         least, most = _count(plain, "minLength", 0), _count(plain, "maxLength", 100_000)
         if most < least or least > LARGEST:
             raise NoValueError(f"{name}: no text can have this length")
@@ -259,7 +261,7 @@ class Maker:
         number = f" {nth + 1}" if nth else ""
         return f"{blank[: max(most - len(number), 0)]}{number}"[:most].ljust(least, "x")
 
-    def _number(self, plain: JsonObject, name: str, scope: Scope, kind: Kind) -> JsonValue:
+    def _number(self, plain: JsonObject, name: str, scope: ValueContext, kind: Kind) -> JsonValue:
         low = plain.get("minimum", plain.get("exclusiveMinimum"))
         high = plain.get("maximum", plain.get("exclusiveMaximum"))
         whole, wanted, is_drawn = kind == "integer", 0.0, False
@@ -275,7 +277,7 @@ class Maker:
 
     # ------------------------------------------------------------ objects
 
-    def _object(self, plain: JsonObject, name: str, scope: Scope) -> JsonObject:
+    def _object(self, plain: JsonObject, name: str, scope: ValueContext) -> JsonObject:
         required = dict.fromkeys(_texts(plain.get("required")))
         made: JsonObject = {}
 
@@ -305,7 +307,9 @@ class Maker:
             )
         }
 
-    def _may_have(self, plain: JsonObject, name: str, required: Mapping[str, None], scope: Scope) -> bool:
+    def _may_have(
+        self, plain: JsonObject, name: str, required: Mapping[str, None], scope: ValueContext
+    ) -> bool:
         """Return whether an optional field may be there: none that reports an error; where all are optional, as many as may be."""
         most = plain.get("maxProperties")
         if scope.lean or isinstance(most, int):
@@ -315,7 +319,7 @@ class Maker:
         return scope.style == "most" or not is_error({name: True})
 
     def _complete(
-        self, plain: JsonObject, name: str, made: JsonObject, make: Callable[[str], None], scope: Scope
+        self, plain: JsonObject, name: str, made: JsonObject, make: Callable[[str], None], scope: ValueContext
     ) -> None:
         """Add what the fields ask for that are there, and as many more as an object must have."""
         least = _count(plain, "minProperties", 0)
@@ -336,7 +340,7 @@ class Maker:
             for one in dict.fromkeys(one for each in asked for one in each if one not in made):
                 make(one)
 
-    def _keys(self, plain: JsonObject, name: str, scope: Scope) -> Iterator[str]:
+    def _keys(self, plain: JsonObject, name: str, scope: ValueContext) -> Iterator[str]:
         """Yield names for the fields of an object that its schema does not name."""
         yield from _fields(plain)
         rule, patterns = plain.get("propertyNames", True), plain.get("patternProperties")
@@ -353,7 +357,7 @@ class Maker:
 
     # ------------------------------------------------------------ lists
 
-    def _array(self, plain: JsonObject, name: str, scope: Scope) -> list[JsonValue]:
+    def _array(self, plain: JsonObject, name: str, scope: ValueContext) -> list[JsonValue]:
         first, items = plain.get("prefixItems"), plain.get("items", plain.get("unevaluatedItems", True))
         fixed = first if isinstance(first, list) else []
         least, most = _count(plain, "minItems", 0), _count(plain, "maxItems", 1_000)
@@ -386,7 +390,7 @@ class Maker:
         return made
 
     def _append(
-        self, made: list[JsonValue], node: JsonValue, scope: Scope, name: str, *, unique: bool
+        self, made: list[JsonValue], node: JsonValue, scope: ValueContext, name: str, *, unique: bool
     ) -> None:
         """Make one more item; where all must differ, try until it does."""
         for again in range(4 * _TRIES if unique else 1):
@@ -398,7 +402,9 @@ class Maker:
             del self.blanks[marked:]
         raise NoValueError(f"{name}: there are not enough different items")
 
-    def rows_of(self, name: str, fields: Iterable[str], scope: Scope) -> list[Mapping[str, JsonValue]] | None:
+    def rows_of(
+        self, name: str, fields: Iterable[str], scope: ValueContext
+    ) -> list[Mapping[str, JsonValue]] | None:
         """Return the records that a list is about: those that the call gives or asks for; None where it asks and none fits."""
         own, asked = scope.known.get(name), [*fields]
         if isinstance(own, list) and own and asked:
@@ -408,7 +414,7 @@ class Maker:
         return []
 
 
-def _size(rows: Sequence[object] | None, scope: Scope) -> int:
+def _size(rows: Sequence[object] | None, scope: ValueContext) -> int:
     """Return how many items a list gets where its schema does not say."""
     if rows is None or scope.style == "least" or (scope.lean and not rows):
         return 0

@@ -11,7 +11,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
 from simulator.environment.conventions.tool_verbs import done_state, is_envelope
 from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.table_rows import Record, Rows
+from simulator.environment.drafts.table_rows import Rows, TableRow
 from simulator.environment.world.entities import Entity
 from simulator.environment.world.world import World
 
@@ -32,13 +32,13 @@ def known_fields(
     if use == "reads":
         if rows is not None and len(rows.records) == 1 and rows.used:
             fields = {**fields, **rows.records[0].fields}
-        return Record(fields, kind)
+        return TableRow(fields, kind)
     if use == "creates":
         new = next_id([one for row in world.rows(kind) for one in (_key(row, kind),) if one is not None])
         return {} if new is None else {"id": new, f"{kind}_id": new}
     kept = {name: value for name, value in fields.items() if isinstance(value, str) and name not in _STATES}
     state = done_state(tool_name)
-    return Record({**kept, **(dict.fromkeys(_STATES, state) if state else {})}, kind)
+    return TableRow({**kept, **(dict.fromkeys(_STATES, state) if state else {})}, kind)
 
 
 def _key(row: JsonObject, kind: str) -> str | int | None:

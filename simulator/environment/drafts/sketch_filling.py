@@ -12,9 +12,9 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.conventions.tool_verbs import is_envelope
 from simulator.environment.drafts.blanks import Blank, kind_of
-from simulator.environment.drafts.schema_instances import Maker, NoValueError, Scope
+from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
 from simulator.environment.evidence.sketch import Hole, Sketch
-from simulator.environment.schema.schema_plans import Plan
+from simulator.environment.schema.schema_plans import SchemaPlan
 
 _NOTES = frozenset({"title", "description"})
 _NO_WORD = re.compile(r"\W+")
@@ -27,9 +27,9 @@ class Filler:
         plan: The plan of the tool's declared schema; None where it has none.
     """
 
-    def __init__(self, plan: Plan | None) -> None:
+    def __init__(self, plan: SchemaPlan | None) -> None:
         self._plan, self._schema = plan, True if plan is None else plan.schema
-        self._free = Maker(Plan({}), is_stated=True)  # it makes what no schema but the hole's own types
+        self._free = Maker(SchemaPlan({}), is_stated=True)  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
 
     @property
@@ -43,11 +43,11 @@ class Filler:
         """Whether another draw may fill it otherwise."""
         return self._free.drew or self._typed.drew
 
-    def filled(self, sketch: Sketch, scope: Scope) -> JsonValue:
+    def filled(self, sketch: Sketch, scope: ValueContext) -> JsonValue:
         """Fill a sketch of the whole answer."""
         return self._fill(sketch, self._schema, "", scope)
 
-    def _fill(self, sketch: Sketch, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+    def _fill(self, sketch: Sketch, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         if isinstance(sketch, dict):
             return {
                 key: self._fill(value, self._field(node, key), key, scope.field(key))
@@ -60,7 +60,7 @@ class Filler:
             ]
         return self._hole(sketch, node, name or sketch.name, scope) if isinstance(sketch, Hole) else sketch
 
-    def _hole(self, hole: Hole, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+    def _hole(self, hole: Hole, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         if hole.parts:
             return self._text(hole, name, scope)
         if isinstance(hole.like, dict) and hole.kind != "array":
@@ -79,7 +79,7 @@ class Filler:
         except NoValueError:
             return self._free.blank(hole.kind, name, scope)
 
-    def _text(self, hole: Hole, name: str, scope: Scope) -> str:
+    def _text(self, hole: Hole, name: str, scope: ValueContext) -> str:
         """Join the parts of a text; a part for which nothing is known stands in it by its name."""
         whole, is_blank = "", False
         for part in hole.parts:
@@ -96,7 +96,7 @@ class Filler:
             self._free.blank("string", name, scope)
         return whole
 
-    def _list(self, like: Sketch, node: JsonValue, name: str, scope: Scope) -> list[JsonValue]:
+    def _list(self, like: Sketch, node: JsonValue, name: str, scope: ValueContext) -> list[JsonValue]:
         """Fill a list: an item for each record that it is about, and one item where that is not known."""
         rows = self._free.rows_of(name, like if isinstance(like, dict) else (), scope)
         items, one = self._items(node), kind_named(name)

@@ -35,7 +35,7 @@ _MOST_ROWS = 100
 """How many rows an answer has at most; tools give their results in pages."""
 
 
-class Record(Mapping[str, JsonValue]):
+class TableRow(Mapping[str, JsonValue]):
     """A row of a table, whose fields are found in any spelling, with and without the kind before them.
 
     A row of the kind `product` that has `name` gives it for `product_name` too, and its key for `id` and `product_id`.
@@ -71,7 +71,7 @@ class Rows:
     """
 
     kind: str
-    records: tuple[Record, ...]
+    records: tuple[TableRow, ...]
     columns: frozenset[str]
     used: tuple[str, ...]
     total: int
@@ -80,7 +80,7 @@ class Rows:
         """Return whether a list of this name, whose items have these fields, is the one that the rows are for."""
         if kind_named(name).rpartition("_")[2] == self.kind.rpartition("_")[2]:
             return True
-        sample = self.records[0] if self.records else Record(dict.fromkeys(self.columns), self.kind)
+        sample = self.records[0] if self.records else TableRow(dict.fromkeys(self.columns), self.kind)
         shared = sum(field in sample for field in fields)
         return shared >= (1 if name in _RESULTS else 2) and 2 * shared >= len(fields)
 
@@ -95,7 +95,7 @@ def found_rows(tool_name: str, arguments: Mapping[str, JsonValue], world: World)
     kind = _kind_of(tool_name, arguments, world)
     if kind is None:
         return None
-    table = [Record(row, kind, _key_of(row, world.columns(kind))) for row in world.rows(kind)]
+    table = [TableRow(row, kind, _key_of(row, world.columns(kind))) for row in world.rows(kind)]
     rows, used = table, []
     for name, value in arguments.items():
         if value is None or (isinstance(value, str) and value.strip().lower() in _ANY):
@@ -126,8 +126,8 @@ def _kind_of(tool_name: str, arguments: Mapping[str, JsonValue], world: World) -
 
 
 def _filtered(
-    rows: Sequence[Record], kind: str, name: str, value: JsonValue, world: World
-) -> list[Record] | None:
+    rows: Sequence[TableRow], kind: str, name: str, value: JsonValue, world: World
+) -> list[TableRow] | None:
     """Return the rows that an argument lets through; None where it says nothing of such rows."""
     simple = spelled(name)
     if simple in _LIMITS | _OFFSETS | _PAGES:
@@ -146,7 +146,7 @@ def _filtered(
     return _joined(rows, kind, name, value, world)
 
 
-def _is_key(row: Record, name: str, value: JsonValue) -> bool:
+def _is_key(row: TableRow, name: str, value: JsonValue) -> bool:
     return bool(row.key) and is_own_key(name, row.kind) and _equal(row.key, value)
 
 
@@ -158,8 +158,8 @@ def _within(own: JsonValue, bound: JsonValue, *, least: bool) -> bool:
 
 
 def _joined(
-    rows: Sequence[Record], kind: str, name: str, value: JsonValue, world: World
-) -> list[Record] | None:
+    rows: Sequence[TableRow], kind: str, name: str, value: JsonValue, world: World
+) -> list[TableRow] | None:
     """Return the rows that refer to a row of another table which has the value: the orders of a customer's e-mail."""
     for other in world.kinds():
         reference, others = f"{other}_id", world.rows(other)

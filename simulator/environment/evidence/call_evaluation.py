@@ -29,7 +29,7 @@ from simulator.environment.evidence.expression_evaluation import (
     teach_calls,
     truth_of,
 )
-from simulator.environment.evidence.program_run import Run, look_up, named
+from simulator.environment.evidence.program_run import ProgramRun, look_up, named
 from simulator.environment.evidence.pydantic_values import keeps_limits, validated
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import (
@@ -42,19 +42,19 @@ from simulator.environment.evidence.unknown_values import (
     Bound,
     Cached,
     Class,
+    ClassInstance,
+    CompiledPattern,
     Context,
     Decorated,
+    DefaultFactory,
     External,
     Func,
     Lazy,
-    Made,
     Match,
+    NameScope,
     Node,
     Partial,
-    Pattern,
-    Raised,
-    Record,
-    Scope,
+    ProgramException,
     Super,
     TooMuchError,
     TouchedError,
@@ -78,13 +78,13 @@ _OURS = (
     Unknown,
     Func,
     Match,
-    Pattern,
+    CompiledPattern,
     Super,
     Decorated,
     Class,
     External,
-    Record,
-    Raised,
+    ClassInstance,
+    ProgramException,
     Lazy,
     Bound,
     Context,
@@ -111,7 +111,16 @@ class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no e
         self.value = value
 
 
-def _call(run: Run, node: ast.Call, scope: Scope) -> Any:
+Args = Sequence[Any]
+Keywords = Mapping[str, Any]
+
+
+def _failing(kind: type[Exception] | None, node: ast.AST) -> ProgramException:
+    """Return an exception with a text that is not known."""
+    return ProgramException(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+
+
+def _call(run: ProgramRun, node: ast.Call, scope: NameScope) -> Any:
     if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
         return _super(run, scope)
     callee = evaluate(run, node.func, scope)
@@ -123,23 +132,23 @@ def _call(run: Run, node: ast.Call, scope: Scope) -> Any:
     return call(run, callee, args, keywords, node, scope)
 
 
-def _super(run: Run, scope: Scope) -> Super:
+def _super(run: ProgramRun, scope: NameScope) -> Super:
     """Return what `super()` gives in a method.
 
     Raises:
         TouchedError: It is called elsewhere, or the class has several classes above it.
     """
     cls, receiver = look_up(scope, " class"), look_up(scope, " receiver")
-    if not isinstance(cls, Class) or not isinstance(receiver, (Record, Class)):
+    if not isinstance(cls, Class) or not isinstance(receiver, (ClassInstance, Class)):
         raise TouchedError
-    of = receiver.cls if isinstance(receiver, Record) else receiver
+    of = receiver.cls if isinstance(receiver, ClassInstance) else receiver
     if any(len(one.bases) > 1 for one in family(of)):
         raise TouchedError
     run.budget.spend()
     return Super(cls, receiver)
 
 
-def _arguments(run: Run, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any], bool]:
+def _arguments(run: ProgramRun, node: ast.Call, scope: NameScope) -> tuple[list[Any], dict[str, Any], bool]:
     args: list[Any] = []
     keywords: dict[str, Any] = {}
     whole = True
@@ -166,7 +175,7 @@ def _arguments(run: Run, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[
 
 
 def call(
-    run: Run, callee: Any, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    run: ProgramRun, callee: Any, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a call gives."""
     if isinstance(callee, Func):
@@ -178,7 +187,7 @@ def call(
     if isinstance(callee, External):
         return _external(run, callee.path, args, keywords, node, scope)
     if isinstance(callee, type) and issubclass(callee, BaseException):
-        return Raised(callee, tuple(args), getattr(node, "lineno", 0), written=True)
+        return ProgramException(callee, tuple(args), getattr(node, "lineno", 0), written=True)
     if isinstance(callee, Partial):
         return call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, node, scope)
     if isinstance(callee, Cached):
@@ -186,9 +195,7 @@ def call(
     return _unread(run, callee, args, keywords, node, scope)
 
 
-def _remembered(
-    run: Run, callee: Cached, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def _remembered(run: ProgramRun, callee: Cached, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     if not run.knows(*args, *keywords.values()):
         run.lose_all([callee.function, *args, *keywords.values()])
         run.forget_globals(callee.function.scope)
@@ -201,7 +208,7 @@ def _remembered(
 
 
 def _unread(
-    run: Run, callee: Any, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    run: ProgramRun, callee: Any, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Unknown:
     """Return what code gives that is not read; what it is given may be changed by it."""
     run.may_raise(node)
@@ -238,9 +245,7 @@ _KINDS_OF_METHODS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def call_function(
-    run: Run, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Any:
+def call_function(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a function of the program gives."""
     given = [function.receiver, *args] if function.bound else list(args)
     code = function.node
@@ -265,7 +270,7 @@ def call_function(
     return _body(run, code, scope)
 
 
-def _body(run: Run, code: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Any:
+def _body(run: ProgramRun, code: ast.FunctionDef | ast.AsyncFunctionDef, scope: NameScope) -> Any:
     def work() -> Any:
         try:
             run.execute(run, code.body, scope)
@@ -280,7 +285,7 @@ def _body(run: Run, code: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) 
     return _deeper(run, work)
 
 
-def _deeper(run: Run, work: Callable[[], Any]) -> Any:
+def _deeper(run: ProgramRun, work: Callable[[], Any]) -> Any:
     if run.depth >= MOST_CALLS_DEEP:
         raise TooMuchError
     run.depth += 1
@@ -290,13 +295,11 @@ def _deeper(run: Run, work: Callable[[], Any]) -> Any:
         run.depth -= 1
 
 
-def _frame(
-    run: Run, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-) -> Scope:
+def _frame(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST) -> NameScope:
     """Return the scope of a call, with the parameters in it."""
     code, scope = (
         function.node,
-        Scope({}, function.scope.module, function.scope, names_of(function.node).local),
+        NameScope({}, function.scope.module, function.scope, names_of(function.node).local),
     )
     for name in names_of(code).outer:
         scope.outer[name] = _outer_place(function.scope, name, code)
@@ -311,7 +314,7 @@ def _frame(
     if takes.vararg is not None:
         names[takes.vararg.arg] = tuple(args[len(plain) :])
     elif len(args) > len(plain):
-        raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        raise _failing(TypeError, node)
     rest: dict[str, Any] = {}
     only_placed = {one.arg for one in takes.posonlyargs}
     for name, value in keywords.items():
@@ -320,20 +323,20 @@ def _frame(
         elif takes.kwarg is not None and (name not in names or name in only_placed):
             rest[name] = value
         else:
-            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            raise _failing(TypeError, node)
     if takes.kwarg is not None:
         names[takes.kwarg.arg] = rest
     for one in all_parameters(takes):
         if one.arg not in names and one.arg not in function.defaults:
-            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            raise _failing(TypeError, node)
         names.setdefault(one.arg, function.defaults.get(one.arg))
     return scope
 
 
-def _outer_place(scope: Scope, name: str, code: Node) -> Scope:
+def _outer_place(scope: NameScope, name: str, code: Node) -> NameScope:
     if name in names_of(code).of_module:
         return scope.top
-    place: Scope | None = scope
+    place: NameScope | None = scope
     while place is not None and place.parent is not None:
         if name in place.outer:
             return place.outer[name]
@@ -346,14 +349,14 @@ def _outer_place(scope: Scope, name: str, code: Node) -> Scope:
 # --- classes
 
 
-def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+def _instance(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     if cls.kind == "exception":
         special = any("__init__" in one.scope.names or "__str__" in one.scope.names for one in family(cls))
         given = (Unknown("string", "the error", sure=True),) if special else tuple(args)
         if special:
             run.lose_all([*args, *keywords.values()])
             run.certain = False
-        return Raised(cls, given, getattr(node, "lineno", 0), written=True)
+        return ProgramException(cls, given, getattr(node, "lineno", 0), written=True)
     if cls.kind in {"model", "dataclass", "frozen", "namedtuple"}:
         return _filled(run, cls, args, keywords, node)
     if cls.kind == "typeddict":
@@ -363,12 +366,12 @@ def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, 
     if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
         for name, value in cls.members().items():
             if run.knows(value) and type(value) is type(args[0]) and value == args[0]:
-                return Record(cls, {"name": name, "value": value})
+                return ClassInstance(cls, {"name": name, "value": value})
         if "_missing_" in cls.scope.names or not run.knows(*cls.members().values()):
             return _unread(run, cls, args, keywords, node, cls.scope)
-        raise Raised(ValueError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        raise _failing(ValueError, node)
     if cls.kind == "plain":
-        made = Record(cls, {})
+        made = ClassInstance(cls, {})
         owner = next((one for one in family(cls) if "__init__" in one.scope.names), None)
         begin = None if owner is None else owner.scope.names["__init__"]
         if isinstance(begin, Func):
@@ -380,7 +383,7 @@ def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, 
     return _unread(run, cls, args, keywords, node, cls.scope)
 
 
-def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return an object of a class whose fields are its parameters."""
     names = list(cls.fields)
     given = {**dict(zip(names, args, strict=False)), **keywords}
@@ -389,14 +392,14 @@ def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, An
         or len(args) > len(names)
         or (given.keys() - cls.fields.keys() and cls.kind != "model")
     ):
-        raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        raise _failing(TypeError, node)
     special = _SPECIAL_METHODS & {name for one in family(cls) for name in one.scope.names}
     begins = "__post_init__" in special and cls.kind != "model"
     special = special - {"__post_init__"} if begins else special
     is_limited = any(" limited" in one.scope.names for one in family(cls))
     if special or is_limited or any(not isinstance(base, Class) for one in family(cls) for base in one.bases):
         run.may_raise(node)
-    made = Record(cls, {}, whole=not special)
+    made = ClassInstance(cls, {}, whole=not special)
     for name, (annotation, default) in cls.fields.items():
         if name not in given and default is NO_DEFAULT:
             if cls.kind == "model" and special:
@@ -404,7 +407,7 @@ def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, An
                 made.fields[name] = Unknown(name=name)
                 continue
             kind = None if cls.kind == "model" else TypeError
-            raise Raised(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            raise _failing(kind, node)
         value = given[name] if name in given else made_default(run, default, node)
         if cls.kind == "model" and name in given:
             value = _coerced(run, annotation, value, cls, node)
@@ -420,7 +423,7 @@ def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, An
 _SPECIAL_METHODS = frozenset({"__init__", "__post_init__", "model_post_init", "__new__", " validated"})
 
 
-def _check_limits(run: Run, cls: Class, name: str, value: Any, node: ast.AST) -> None:
+def _check_limits(run: ProgramRun, cls: Class, name: str, value: Any, node: ast.AST) -> None:
     """Raise what pydantic raises where a value does not keep the limits of its field."""
     limits: Mapping[str, Any] = next(
         (
@@ -434,13 +437,13 @@ def _check_limits(run: Run, cls: Class, name: str, value: Any, node: ast.AST) ->
     if keeps is None:
         run.may_raise(node)
     elif not keeps:
-        raise Raised(None, line=getattr(node, "lineno", 0))
+        raise ProgramException(None, line=getattr(node, "lineno", 0))
 
 
-def made_default(run: Run, default: Any, node: ast.AST) -> Any:
-    """Return the value of a field that is not given; a `Made` is made each time."""
-    if isinstance(default, Made):
-        return call(run, default.factory, [], {}, node, Scope({}, ""))
+def made_default(run: ProgramRun, default: Any, node: ast.AST) -> Any:
+    """Return the value of a field that is not given; a `DefaultFactory` is made each time."""
+    if isinstance(default, DefaultFactory):
+        return call(run, default.factory, [], {}, node, NameScope({}, ""))
     return default
 
 
@@ -455,7 +458,7 @@ def kind_of_annotation(annotation: ast.expr | None) -> Kind:
     return "" if annotation is None else _kind_of(annotation)
 
 
-def _coerced(run: Run, annotation: ast.expr, value: Any, cls: Class, node: ast.AST) -> Any:
+def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node: ast.AST) -> Any:
     """Return what pydantic makes of a value for a field."""
     kind = _kind_of(annotation)
     if isinstance(value, Unknown):
@@ -475,12 +478,12 @@ def _coerced(run: Run, annotation: ast.expr, value: Any, cls: Class, node: ast.A
         return Unknown(kind, named(annotation), like=value)
 
 
-def as_plain(run: Run, value: Any, *, in_json: bool = False) -> Any:
+def as_plain(run: ProgramRun, value: Any, *, in_json: bool = False) -> Any:
     """Return a record with all inside of it as plain dicts, as `model_dump` and `asdict` give it."""
     run.budget.spend()
     if in_json and isinstance(value, enum.Enum):
         return value.value
-    if isinstance(value, Record):
+    if isinstance(value, ClassInstance):
         if value.cls.kind == "enum":
             return value
         return {name: as_plain(run, one, in_json=in_json) for name, one in value.fields.items()}
@@ -502,14 +505,14 @@ def as_plain(run: Run, value: Any, *, in_json: bool = False) -> Any:
 
 
 def _method(
-    run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     value, name = callee.value, callee.name
-    if isinstance(value, Pattern):
+    if isinstance(value, CompiledPattern):
         return _of_pattern(run, value, name, args, keywords, node, scope)
     if isinstance(value, Match):
         return program_regexes.match_method(run, value, name, args, keywords, getattr(node, "lineno", 0))
-    if isinstance(value, (Class, Record)):
+    if isinstance(value, (Class, ClassInstance)):
         return _model_method(run, callee, args, keywords, node, scope)
     if name == "sort" and type(value) is list and run.knows(value):
         run.changes(value)
@@ -541,12 +544,12 @@ def _method(
 
 
 def _model_method(
-    run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a method gives that pydantic gives a model, or an object of one."""
     value, name = callee.value, callee.name
     given = args[0] if len(args) == 1 and not keywords else None
-    if isinstance(value, Class) and isinstance(given, Record) and given.cls is value:
+    if isinstance(value, Class) and isinstance(given, ClassInstance) and given.cls is value:
         return given
     if (
         isinstance(value, Class)
@@ -556,12 +559,12 @@ def _model_method(
     ):
         return _filled(run, value, (), given, node)
     is_dump = name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"})
-    if isinstance(value, Record) and is_dump and value.whole and run.knows(*keywords.values()):
+    if isinstance(value, ClassInstance) and is_dump and value.whole and run.knows(*keywords.values()):
         return as_plain(run, value, in_json=keywords.get("mode") == "json")
     return _unread(run, callee, args, keywords, node, scope)
 
 
-def _keys_known(run: Run, name: str, value: Any, args: Sequence[Any]) -> bool:
+def _keys_known(run: ProgramRun, name: str, value: Any, args: Args) -> bool:
     if name in {
         "append",
         "appendleft",
@@ -580,7 +583,7 @@ def _keys_known(run: Run, name: str, value: Any, args: Sequence[Any]) -> bool:
     return run.knows(*args[:1]) and type(value) in CONTAINERS
 
 
-def _views(run: Run, value: Any) -> Any:
+def _views(run: ProgramRun, value: Any) -> Any:
     """Return a value of Python as one of the program's: an iterator or view is watched."""
     if value is NotImplemented:
         raise TouchedError
@@ -592,7 +595,7 @@ def _views(run: Run, value: Any) -> Any:
     raise TouchedError
 
 
-def _mixed(run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a method gives where the value or what it is given is not known."""
     value, name = callee.value, callee.name
     run.may_raise(node)
@@ -609,7 +612,7 @@ def _mixed(run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, 
     return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
 
 
-def _formatted(run: Run, text: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+def _formatted(run: ProgramRun, text: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     if run.knows(*args, *keywords.values()) and native_functions.is_modest("format", (text, *args), keywords):
         ordered(run, *args, *keywords.values())
         return native(run, text.format, *args, line=getattr(node, "lineno", 0), **keywords)
@@ -617,13 +620,13 @@ def _formatted(run: Run, text: str, args: Sequence[Any], keywords: Mapping[str, 
     return Unknown("string", named(node), sure=True)
 
 
-def _joined(run: Run, between: str, given: Any, node: ast.AST) -> Any:
+def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
     parts: list[Any] = []
     for one in iterate(run, given):
         if type(one) is not str and not (isinstance(one, Unknown) and one.kind == "string" and one.sure):
             if isinstance(one, Unknown):
                 raise TouchedError
-            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            raise _failing(TypeError, node)
         parts.extend([between, one] if parts else [one])
         if sum(len(part) for part in parts if isinstance(part, str)) > native_functions.MOST:
             raise TooMuchError
@@ -634,7 +637,7 @@ def _joined(run: Run, between: str, given: Any, node: ast.AST) -> Any:
 
 
 def _of_re(
-    run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a function of `re` gives for a known expression and text."""
     name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
@@ -656,7 +659,7 @@ _ORDER_OF_RE: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _placed(names: Sequence[str], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+def _placed(names: Sequence[str], args: Args, keywords: Keywords) -> dict[str, Any]:
     """Return arguments by the names of their parameters."""
     given = {**dict(zip(names, args, strict=False)), **keywords}
     if (
@@ -670,13 +673,13 @@ def _placed(names: Sequence[str], args: Sequence[Any], keywords: Mapping[str, An
 
 
 def _of_pattern(
-    run: Run,
-    pattern: Pattern,
+    run: ProgramRun,
+    pattern: CompiledPattern,
     name: str,
-    args: Sequence[Any],
-    keywords: Mapping[str, Any],
+    args: Args,
+    keywords: Keywords,
     node: ast.AST,
-    scope: Scope,
+    scope: NameScope,
 ) -> Any:
     names = [one for one in _ORDER_OF_RE.get(name, ()) if one not in {"pattern", "flags"}]
     given = _placed(names, args, keywords)
@@ -700,7 +703,7 @@ def _of_pattern(
 
 
 def _external(
-    run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     if path == "logging.getLogger":
         return External("logging.logger")
@@ -741,7 +744,7 @@ def _external(
     return _of_unknown(run, path, args, keywords, node)
 
 
-def _taken(run: Run, value: Any, gathers: bool) -> Any:
+def _taken(run: ProgramRun, value: Any, gathers: bool) -> Any:
     """Return a value as Python's functions take it: an iterator is watched while it is used, or is a list first."""
     if not isinstance(value, Lazy):
         return value
@@ -751,7 +754,7 @@ def _taken(run: Run, value: Any, gathers: bool) -> Any:
     return list(iterate(run, value))
 
 
-def _of_unknown(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+def _of_unknown(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a function of Python gives for what is not known."""
     name = path.rpartition(".")[2]
     first = args[0] if args else None
@@ -793,7 +796,7 @@ _KINDS_OF_FUNCTIONS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def _by_chance(run: Run, name: str, args: Sequence[Any], node: ast.AST) -> Any:
+def _by_chance(run: ProgramRun, name: str, args: Args, node: ast.AST) -> Any:
     """Return what chance gives: what it may be is often stated."""
     known = run.knows(*args)
     if (
@@ -833,7 +836,7 @@ def _by_chance(run: Run, name: str, args: Sequence[Any], node: ast.AST) -> Any:
     return Unknown(name=named(node))
 
 
-def _sorted(run: Run, value: Any, keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> list[Any]:
+def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope) -> list[Any]:
     found = list(value) if type(value) in {set, frozenset} else list(iterate(run, value))
     key, reverse = keywords.get("key"), keywords.get("reverse", False)
     keys = found if key is None else [call(run, key, [one], {}, node, scope) for one in found]
@@ -850,9 +853,7 @@ def _sorted(run: Run, value: Any, keywords: Mapping[str, Any], node: ast.AST, sc
     return [found[place] for place in places]
 
 
-def _special_sorted(
-    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
-) -> Any:
+def _special_sorted(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     try:
         return _sorted(run, args[0], keywords, node, scope)
     except TouchedError:
@@ -860,9 +861,7 @@ def _special_sorted(
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    def extreme(
-        run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
-    ) -> Any:
+    def extreme(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
         key = keywords.get("key")
         if key is None:
             listed = [_taken(run, one, gathers=False) for one in args]
@@ -886,7 +885,7 @@ def _extreme(name: str) -> Callable[..., Any]:
     return extreme
 
 
-def _mapped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+def _mapped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     if len(args) < _TWO or keywords:
         raise TouchedError
     sources = [iterate(run, one) for one in args[1:]]
@@ -895,7 +894,7 @@ def _mapped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: as
     )
 
 
-def _filtered(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+def _filtered(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     if len(args) != _TWO or keywords:
         raise TouchedError
 
@@ -909,9 +908,9 @@ def _filtered(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: 
 
 
 def _quantified(stops_at: bool) -> Callable[..., Any]:
-    def quantified(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    def quantified(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
         if len(args) != 1:
-            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            raise _failing(TypeError, node)
         unknown = False
         source = args[0]
         found = (
@@ -927,19 +926,19 @@ def _quantified(stops_at: bool) -> Callable[..., Any]:
     return quantified
 
 
-def _next(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+def _next(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
     lazy = args[0]
     if not isinstance(lazy, Lazy) or not hasattr(type(lazy.source), "__next__") or not run.fresh(lazy):
         return _of_unknown(run, "builtins.next", args, {}, node)
     try:
         return native(run, next, lazy.source, line=getattr(node, "lineno", 0))
-    except Raised as raised:
+    except ProgramException as raised:
         if raised.cls is StopIteration and len(args) > 1:
             return args[1]
         raise
 
 
-def _is_instance(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
+def _is_instance(_: ProgramRun, args: Args, __: Mapping[str, Any], node: ast.AST, ___: NameScope) -> Any:
     value, kinds = args[0], args[1] if type(args[1]) is tuple else (args[1],)
     found = [_of_kind(value, kind) for kind in kinds]
     if True in found:
@@ -956,61 +955,59 @@ def _of_kind(value: Any, kind: Any) -> bool | None:
     if isinstance(kind, Class):
         if isinstance(value, enum.Enum):
             return type(value) is kind.real if kind.real is not None else None
-        if isinstance(value, Record):
+        if isinstance(value, ClassInstance):
             return any(one is kind for one in family(value.cls)) or (None if value.cls.bases else False)
         return False if type(value) in KNOWN else None
-    if isinstance(value, Record) and isinstance(kind, External) and kind.path in _TYPES:
+    if isinstance(value, ClassInstance) and isinstance(kind, External) and kind.path in _TYPES:
         return None if value.cls.bases else False
     return None
 
 
-def _type_of(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+def _type_of(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
     value = args[0] if len(args) == 1 else None
-    if isinstance(value, Record):
+    if isinstance(value, ClassInstance):
         return value.cls
-    kind = value.cls if isinstance(value, Raised) else type(value)
+    kind = value.cls if isinstance(value, ProgramException) else type(value)
     if isinstance(kind, Class):
         return Class(kind.name, "other", {}, kind.scope)
-    known = (isinstance(value, Raised) and kind is not None) or type(value) in KNOWN
+    known = (isinstance(value, ProgramException) and kind is not None) or type(value) in KNOWN
     if len(args) == 1 and known and kind is not None:
         path = f"builtins.{kind.__name__}"
         return (
-            Class(kind.__name__, "other", {}, Scope({}, ""))
-            if isinstance(value, Raised) or path not in _TYPES
+            Class(kind.__name__, "other", {}, NameScope({}, ""))
+            if isinstance(value, ProgramException) or path not in _TYPES
             else External(path)
         )
-    return _unread(run, External("builtins.type"), args, {}, node, Scope({}, ""))
+    return _unread(run, External("builtins.type"), args, {}, node, NameScope({}, ""))
 
 
-def _has_attribute(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
+def _has_attribute(_: ProgramRun, args: Args, __: Mapping[str, Any], node: ast.AST, ___: NameScope) -> Any:
     value, name = args[0], args[1] if len(args) > 1 else None
     if type(value) in KNOWN and type(name) is str:
         return hasattr(type(value), name)
     return Unknown("boolean", named(node), sure=True)
 
 
-def _get_attribute(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+def _get_attribute(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
     if len(args) < _TWO or type(args[1]) is not str:
         raise TouchedError
     try:
         return attribute(run, args[0], args[1], node)
-    except Raised as raised:
+    except ProgramException as raised:
         if raised.cls is AttributeError and len(args) > _TWO:
             return args[2]
         raise
 
 
-def _default_dict(
-    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
-) -> Any:
+def _default_dict(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     factory = args[0] if args else None
     if len(args) <= 1 and not keywords and isinstance(factory, External) and factory.path in _TYPES:
         return defaultdict(_TYPES[factory.path])
     return _unread(run, External("collections.defaultdict"), args, keywords, node, scope)
 
 
-def _dumped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
-    plain = [as_plain(run, one) if not isinstance(one, Record) else one for one in args]
+def _dumped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
+    plain = [as_plain(run, one) if not isinstance(one, ClassInstance) else one for one in args]
     if run.knows(*plain, *keywords.values()) and native_functions.is_modest("dumps", tuple(plain), keywords):
         ordered(run, *plain)
         work = native_functions.function("json.dumps")
@@ -1020,15 +1017,15 @@ def _dumped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: as
     return Unknown("string", named(node), sure=True, like=plain[0] if plain else None)
 
 
-def _as_dict(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
-    if len(args) == 1 and isinstance(args[0], Record) and args[0].cls.kind in {"dataclass", "frozen"}:
+def _as_dict(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, scope: NameScope) -> Any:
+    if len(args) == 1 and isinstance(args[0], ClassInstance) and args[0].cls.kind in {"dataclass", "frozen"}:
         return as_plain(run, args[0])
     return _unread(run, External("dataclasses.asdict"), args, {}, node, scope)
 
 
-def _text(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+def _text(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     if len(args) == 1 and not keywords:
-        if isinstance(args[0], Record):
+        if isinstance(args[0], ClassInstance):
             raise TouchedError
         return as_text(run, args[0], "", -1, node)
     if not args and not keywords:
@@ -1036,15 +1033,15 @@ def _text(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.
     raise TouchedError
 
 
-def _partial(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: Scope) -> Any:
+def _partial(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
     return Partial(args[0], tuple(args[1:]), keywords) if args else Unknown()
 
 
-def _wraps(_: Run, __: Sequence[Any], ___: Mapping[str, Any], ____: ast.AST, _____: Scope) -> Any:
-    return Func(_IDENTITY, Scope({}, ""), {})
+def _wraps(_: ProgramRun, __: Sequence[Any], ___: Mapping[str, Any], ____: ast.AST, _____: NameScope) -> Any:
+    return Func(_IDENTITY, NameScope({}, ""), {})
 
 
-def _cache(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: Scope) -> Any:
+def _cache(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
     """Return a function that remembers, or its decorator."""
     if len(args) == 1 and isinstance(args[0], Func) and not keywords:
         return Cached(args[0])
@@ -1063,9 +1060,7 @@ _WRITTEN_ANEW = (
 _LONGEST_EXPRESSION = 2_000
 
 
-def _evaluated(
-    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
-) -> Any:
+def _evaluated(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     """Return what `eval` gives for a known text: it is read as the rest of the program is, and not run."""
     text = args[0] if args else None
     names = _names_for_eval(run, args[1:], scope)
@@ -1079,15 +1074,15 @@ def _evaluated(
         raise TouchedError
     try:
         return evaluate(run, tree, names)
-    except Raised as raised:
+    except ProgramException as raised:
         raised.line = line
         raise
 
 
-def _names_for_eval(run: Run, given: Sequence[Any], scope: Scope) -> Scope | None:
+def _names_for_eval(run: ProgramRun, given: Sequence[Any], scope: NameScope) -> NameScope | None:
     """Return the names that `eval` sees: those of the function and its module, or those that it is given; None where they are not known."""
     if not given:
-        return Scope(
+        return NameScope(
             {name: value for name, value in scope.names.items() if name[0] != " "}, scope.module, scope.top
         )
     if not all(
@@ -1101,10 +1096,10 @@ def _names_for_eval(run: Run, given: Sequence[Any], scope: Scope) -> Scope | Non
         run.changes(given[0])
         run.lose(given[0])
     names = {**(builtin or {}), **{name: value for one in given for name, value in one.items()}}
-    return Scope(names if builtin is None else {**names, ONLY: True}, scope.module)
+    return NameScope(names if builtin is None else {**names, ONLY: True}, scope.module)
 
 
-def _reduced(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+def _reduced(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
     if len(args) not in {_TWO, _TWO + 1} or keywords:
         raise TouchedError
     found = iterate(run, args[1])
@@ -1112,7 +1107,7 @@ def _reduced(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: a
         total = one
         break
     else:
-        raise Raised(
+        raise ProgramException(
             TypeError, ("reduce() of empty iterable with no initial value",), getattr(node, "lineno", 0)
         )
     for one in found:
@@ -1120,14 +1115,14 @@ def _reduced(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: a
     return total
 
 
-def _multiplied(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+def _multiplied(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     if len(args) != _TWO or keywords:
         raise TouchedError
     return operate(run, ast.Mult, args[0], args[1], node, native_functions.BINARY)
 
 
 def _getter(form: str) -> Callable[..., Any]:
-    def getter(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], _: ast.AST, __: Scope) -> Any:
+    def getter(run: ProgramRun, args: Args, keywords: Keywords, _: ast.AST, __: NameScope) -> Any:
         if (
             len(args) != 1
             or keywords
@@ -1137,12 +1132,12 @@ def _getter(form: str) -> Callable[..., Any]:
             raise TouchedError
         text = "lambda one: one[key]" if form == "[" else f"lambda one: one.{args[0]}"
         written: Any = ast.parse(text, mode="eval").body
-        return Func(written, Scope({"key": args[0]}, ""), {})
+        return Func(written, NameScope({"key": args[0]}, ""), {})
 
     return getter
 
 
-def _hashed(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     work = getattr(hashlib, path.rpartition(".")[2])
     if (
         len(args) > 1

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.environment.evidence.expression_evaluation import evaluate, store
-from simulator.environment.evidence.program_run import Run
+from simulator.environment.evidence.program_run import ProgramRun
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     KNOWN,
     MAPPINGS,
     SCALARS,
     External,
-    Scope,
+    NameScope,
     Unknown,
 )
 
 _KINDS = {f"builtins.{one.__name__}": one for one in (str, int, float, bool, list, dict, tuple, bytes)}
 
 
-def matches(run: Run, pattern: ast.pattern, value: Any, scope: Scope) -> bool | None:
+def matches(run: ProgramRun, pattern: ast.pattern, value: Any, scope: NameScope) -> bool | None:
     """Return whether a value fits a pattern, whose names then stand for its parts; None where that is not known."""
     match pattern:
         case ast.MatchAs(pattern=None, name=name):
@@ -51,7 +51,7 @@ def matches(run: Run, pattern: ast.pattern, value: Any, scope: Scope) -> bool | 
     return None
 
 
-def _any_of(run: Run, patterns: Sequence[ast.pattern], value: Any, scope: Scope) -> bool | None:
+def _any_of(run: ProgramRun, patterns: Sequence[ast.pattern], value: Any, scope: NameScope) -> bool | None:
     for one in patterns:
         so = matches(run, one, value, scope)
         if so is not False:
@@ -59,7 +59,7 @@ def _any_of(run: Run, patterns: Sequence[ast.pattern], value: Any, scope: Scope)
     return False
 
 
-def _all_of(run: Run, pairs: Sequence[tuple[ast.pattern, Any]], scope: Scope) -> bool | None:
+def _all_of(run: ProgramRun, pairs: Sequence[tuple[ast.pattern, Any]], scope: NameScope) -> bool | None:
     for pattern, value in pairs:
         so = matches(run, pattern, value, scope)
         if not so:
@@ -67,7 +67,7 @@ def _all_of(run: Run, pairs: Sequence[tuple[ast.pattern, Any]], scope: Scope) ->
     return True
 
 
-def _sequence(run: Run, patterns: Sequence[ast.pattern], value: Any, scope: Scope) -> bool | None:
+def _sequence(run: ProgramRun, patterns: Sequence[ast.pattern], value: Any, scope: NameScope) -> bool | None:
     if type(value) in SCALARS or type(value) in MAPPINGS or type(value) in {set, frozenset}:
         return None if type(value) is range else False
     if (
@@ -82,7 +82,7 @@ def _sequence(run: Run, patterns: Sequence[ast.pattern], value: Any, scope: Scop
 
 
 def _mapping(
-    run: Run, keys: Sequence[ast.expr], patterns: Sequence[ast.pattern], value: Any, scope: Scope
+    run: ProgramRun, keys: Sequence[ast.expr], patterns: Sequence[ast.pattern], value: Any, scope: NameScope
 ) -> bool | None:
     if type(value) in SCALARS or type(value) in CONTAINERS - MAPPINGS:
         return False

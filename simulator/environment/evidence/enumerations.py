@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from simulator.environment.evidence.program_run import Run
-from simulator.environment.evidence.unknown_values import SCALARS, Class, External, Scope
+from simulator.environment.evidence.program_run import ProgramRun
+from simulator.environment.evidence.unknown_values import SCALARS, Class, External, NameScope
 
 _BASES: Mapping[tuple[str, ...], tuple[type[enum.Enum], type | None]] = {
     ("enum.Enum",): (enum.Enum, None),
@@ -22,7 +22,11 @@ _places: WeakKeyDictionary[type[enum.Enum], tuple[str, str]] = WeakKeyDictionary
 
 
 def real_enumeration(
-    run: Run, node: ast.ClassDef, bases: Sequence[Any], inner: Scope, evaluated: Callable[[ast.expr], Any]
+    run: ProgramRun,
+    node: ast.ClassDef,
+    bases: Sequence[Any],
+    inner: NameScope,
+    evaluated: Callable[[ast.expr], Any],
 ) -> type[enum.Enum] | None:
     """Return the enumeration that a class statement of a module makes; None where its members are not all known, or are made in a special way."""
     paths = tuple(one.path for one in bases if isinstance(one, External))
@@ -76,7 +80,7 @@ def _made(
     return made
 
 
-def class_of(run: Run, member: enum.Enum) -> Class | None:
+def class_of(run: ProgramRun, member: enum.Enum) -> Class | None:
     """Return the program's class of a member; None where it is not there any more."""
     module, name = _places.get(type(member), ("", ""))
     scope = run.modules(module) if name else None

@@ -15,7 +15,7 @@ from typing import Any
 from simulator.environment.evidence import native_functions
 from simulator.environment.evidence.bound_names import scan
 from simulator.environment.evidence.enumerations import class_of
-from simulator.environment.evidence.program_run import Run, named, opposite
+from simulator.environment.evidence.program_run import ProgramRun, named, opposite
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
@@ -25,16 +25,16 @@ from simulator.environment.evidence.unknown_values import (
     Awaitable,
     Bound,
     Class,
+    ClassInstance,
+    CompiledPattern,
     Context,
     Decorated,
     External,
     Func,
     Lazy,
     Match,
-    Pattern,
-    Raised,
-    Record,
-    Scope,
+    NameScope,
+    ProgramException,
     Super,
     ThawError,
     TooMuchError,
@@ -42,7 +42,7 @@ from simulator.environment.evidence.unknown_values import (
     Unknown,
 )
 
-Evaluator = Callable[[Run, Any, Scope], Any]
+Evaluator = Callable[[ProgramRun, Any, NameScope], Any]
 
 JSON_KINDS: Mapping[type, Kind] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", tuple: "array", dict: "object", NoneType: "null",
@@ -51,7 +51,7 @@ _UNORDERED = frozenset({set, frozenset})
 _FEW = 2
 
 
-def evaluate(run: Run, node: ast.expr, scope: Scope) -> Any:
+def evaluate(run: ProgramRun, node: ast.expr, scope: NameScope) -> Any:
     """Return the value of an expression.
 
     Raises:
@@ -73,20 +73,20 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Any:
         raise TooMuchError from error
 
 
-def native(run: Run, work: Callable[..., Any], *args: Any, line: int = 0, **keywords: Any) -> Any:
+def native(run: ProgramRun, work: Callable[..., Any], *args: Any, line: int = 0, **keywords: Any) -> Any:
     """Return what an operation of Python gives for known values; what it raises, the program raises."""
     run.budget.spend()
     try:
         return work(*args, **keywords)
-    except (TouchedError, Raised, TooMuchError, ThawError):
+    except (TouchedError, ProgramException, TooMuchError, ThawError):
         raise
     except (RecursionError, MemoryError) as error:
         raise TooMuchError from error
     except Exception as error:
-        raise Raised(type(error), error.args, line) from error
+        raise ProgramException(type(error), error.args, line) from error
 
 
-def ordered(run: Run, *values: Any) -> None:
+def ordered(run: ProgramRun, *values: Any) -> None:
     """Check that no order of a set's texts shows: it differs from process to process.
 
     Raises:
@@ -110,7 +110,7 @@ def ordered(run: Run, *values: Any) -> None:
             waiting.extend(value)
 
 
-def iterate(run: Run, value: Any) -> Iterator[Any]:
+def iterate(run: ProgramRun, value: Any) -> Iterator[Any]:
     """Return an iterator over a known value.
 
     Raises:
@@ -121,7 +121,7 @@ def iterate(run: Run, value: Any) -> Iterator[Any]:
         return _watched(run, value)
     if isinstance(value, Class) and value.kind == "enum":
         return iter(value.real or _members(run, value))
-    if isinstance(value, Record) and value.cls.kind == "namedtuple" and value.whole:
+    if isinstance(value, ClassInstance) and value.cls.kind == "namedtuple" and value.whole:
         return iter([*value.fields.values()])
     if type(value) in CONTAINERS and not run.holds(value):
         raise TouchedError
@@ -133,7 +133,7 @@ def iterate(run: Run, value: Any) -> Iterator[Any]:
     return _watched(run, Lazy(found, run.epoch), value)
 
 
-def _members(run: Run, cls: Class) -> list[Record]:
+def _members(run: ProgramRun, cls: Class) -> list[ClassInstance]:
     """Return the members of an enumeration.
 
     Raises:
@@ -142,24 +142,24 @@ def _members(run: Run, cls: Class) -> list[Record]:
     found = cls.members()
     if not run.knows(*found.values()) or len({repr(one) for one in found.values()}) < len(found):
         raise TouchedError
-    return [Record(cls, {"name": name, "value": value}) for name, value in found.items()]
+    return [ClassInstance(cls, {"name": name, "value": value}) for name, value in found.items()]
 
 
-def _watched(run: Run, lazy: Lazy, source: Any = None) -> Iterator[Any]:
+def _watched(run: ProgramRun, lazy: Lazy, source: Any = None) -> Iterator[Any]:
     found = native(run, iter, lazy.source)
     while True:
         if not run.fresh(lazy) if source is None else type(source) in CONTAINERS and not run.holds(source):
             raise TouchedError
         try:
             one = native(run, next, found)
-        except Raised as raised:
+        except ProgramException as raised:
             if raised.cls is StopIteration:
                 return
             raise
         yield one
 
 
-def truth(run: Run, test: ast.expr, scope: Scope) -> bool:
+def truth(run: ProgramRun, test: ast.expr, scope: NameScope) -> bool:
     """Return whether a test holds; where the values do not say so, it is decided."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return not truth(run, test.operand, scope)
@@ -178,14 +178,14 @@ def truth(run: Run, test: ast.expr, scope: Scope) -> bool:
     return so
 
 
-def _suppose(test: ast.expr, scope: Scope) -> None:
+def _suppose(test: ast.expr, scope: NameScope) -> None:
     """Let the variables of a test that is supposed to come out otherwise be unknown; the function's parameters stay as they were given."""
     for one in ast.walk(test):
         if isinstance(one, ast.Name) and one.id in scope.names and one.id not in scope.given:
             scope.names[one.id] = Unknown(name=one.id, like=scope.names[one.id])
 
 
-def truth_of(run: Run, value: Any) -> bool | None:
+def truth_of(run: ProgramRun, value: Any) -> bool | None:
     """Return whether a value counts as true; None where that is not known."""
     if isinstance(value, Unknown):
         return value.truth
@@ -193,37 +193,39 @@ def truth_of(run: Run, value: Any) -> bool | None:
         return bool(value)
     if type(value) in CONTAINERS:
         return bool(value) if run.holds(value) else None
-    if isinstance(value, Record):
+    if isinstance(value, ClassInstance):
         special = {"__bool__", "__len__"} & value.cls.scope.names.keys()
         return None if special or value.cls.bases else True
-    return True if isinstance(value, (Func, Class, Context, Bound, Match, Pattern)) else None
+    return True if isinstance(value, (Func, Class, Context, Bound, Match, CompiledPattern)) else None
 
 
-def _constant(_: Run, node: ast.Constant, __: Scope) -> Any:
+def _constant(_: ProgramRun, node: ast.Constant, __: NameScope) -> Any:
     return node.value
 
 
-def _name(run: Run, node: ast.Name, scope: Scope) -> Any:
+def _name(run: ProgramRun, node: ast.Name, scope: NameScope) -> Any:
     return load(run, node.id, scope, node)
 
 
-def load(run: Run, name: str, scope: Scope, node: ast.AST) -> Any:
+def load(run: ProgramRun, name: str, scope: NameScope, node: ast.AST) -> Any:
     """Return what a name stands for.
 
     Raises:
         Raised: It stands for nothing yet.
     """
-    place: Scope | None = scope
+    place: NameScope | None = scope
     while place is not None:
         place = place.outer.get(name, place)
         if name in place.names:
             return place.names[name]
         if place.bound is not None and name in place.bound and place.parent is not None:
             kind = UnboundLocalError if place is scope else NameError
-            raise Raised(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            raise ProgramException(
+                kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
+            )
         place = place.parent
     if ONLY in scope.top.names:
-        raise Raised(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
+        raise ProgramException(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
     if "*" in scope.top.names:
         run.certain = False
         return Unknown(name=name)
@@ -234,10 +236,10 @@ def load(run: Run, name: str, scope: Scope, node: ast.AST) -> Any:
         return External(f"builtins.{name}")
     if name in {"__name__", "__file__"}:
         return Unknown("string", name, sure=True)
-    raise Raised(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
+    raise ProgramException(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
 
 
-def _bool_op(run: Run, node: ast.BoolOp, scope: Scope) -> Any:
+def _bool_op(run: ProgramRun, node: ast.BoolOp, scope: NameScope) -> Any:
     stops_at = isinstance(node.op, ast.Or)
     unknown: Unknown | None = None
     for place, operand in enumerate(node.values):
@@ -264,12 +266,12 @@ def _bool_op(run: Run, node: ast.BoolOp, scope: Scope) -> Any:
     return unknown
 
 
-def _guarded(run: Run, node: ast.expr, scope: Scope) -> Any:
+def _guarded(run: ProgramRun, node: ast.expr, scope: NameScope) -> Any:
     """Return the value of what may not be evaluated at all; what it raises is no more than possible."""
     try:
         with run.without_forks():
             return evaluate(run, node, scope)
-    except (Raised, TouchedError):
+    except (ProgramException, TouchedError):
         run.may_raise(node)
         return Unknown(name=named(node))
 
@@ -286,7 +288,7 @@ def _shape(value: Any) -> Any:
     return value if type(value) in MAPPINGS else None
 
 
-def _named_expr(run: Run, node: ast.NamedExpr, scope: Scope) -> Any:
+def _named_expr(run: ProgramRun, node: ast.NamedExpr, scope: NameScope) -> Any:
     value = evaluate(run, node.value, scope)
     place = scope
     while place.bound is COMPREHENSION and place.parent is not None:
@@ -306,19 +308,19 @@ def _identifier(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def store(scope: Scope, name: str, value: Any) -> None:
+def store(scope: NameScope, name: str, value: Any) -> None:
     """Let a name stand for a value."""
-    place: Scope | None = scope.outer.get(name, scope)
+    place: NameScope | None = scope.outer.get(name, scope)
     (place or scope).bind(name, value)
 
 
-def _bin_op(run: Run, node: ast.BinOp, scope: Scope) -> Any:
+def _bin_op(run: ProgramRun, node: ast.BinOp, scope: NameScope) -> Any:
     left, right = evaluate(run, node.left, scope), evaluate(run, node.right, scope)
     return operate(run, type(node.op), left, right, node, native_functions.BINARY)
 
 
 def operate(
-    run: Run,
+    run: ProgramRun,
     op: type[ast.operator],
     left: Any,
     right: Any,
@@ -353,7 +355,7 @@ def operate(
     return Unknown("number" if numeric else "string" if text else "", named(node))
 
 
-def _of_numbers(run: Run, op: type[ast.operator], left: Any, right: Any, node: ast.AST) -> Unknown:
+def _of_numbers(run: ProgramRun, op: type[ast.operator], left: Any, right: Any, node: ast.AST) -> Unknown:
     if op in {ast.Div, ast.FloorDiv, ast.Mod} and (isinstance(right, Unknown) or right == 0):
         run.may_raise(node)
     if op not in {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod}:
@@ -393,7 +395,7 @@ def joined(parts: Sequence[Any]) -> Any:
     return Unknown("string", sure=True, parts=tuple(found))
 
 
-def _unary_op(run: Run, node: ast.UnaryOp, scope: Scope) -> Any:
+def _unary_op(run: ProgramRun, node: ast.UnaryOp, scope: NameScope) -> Any:
     value = evaluate(run, node.operand, scope)
     if isinstance(node.op, ast.Not):
         known = truth_of(run, value)
@@ -413,11 +415,11 @@ def _unary_op(run: Run, node: ast.UnaryOp, scope: Scope) -> Any:
     return native(run, work, value, line=node.lineno)
 
 
-def _lambda(run: Run, node: ast.Lambda, scope: Scope) -> Any:
+def _lambda(run: ProgramRun, node: ast.Lambda, scope: NameScope) -> Any:
     return Func(node, scope, defaults_of(run, node.args, scope))
 
 
-def defaults_of(run: Run, arguments: ast.arguments, scope: Scope) -> dict[str, Any]:
+def defaults_of(run: ProgramRun, arguments: ast.arguments, scope: NameScope) -> dict[str, Any]:
     """Return the values of a function's parameters that have one."""
     plain = [*arguments.posonlyargs, *arguments.args]
     pairs = [
@@ -431,11 +433,11 @@ def defaults_of(run: Run, arguments: ast.arguments, scope: Scope) -> dict[str, A
     return {one.arg: evaluate(run, value, scope) for one, value in pairs}
 
 
-def _if_exp(run: Run, node: ast.IfExp, scope: Scope) -> Any:
+def _if_exp(run: ProgramRun, node: ast.IfExp, scope: NameScope) -> Any:
     return evaluate(run, node.body if truth(run, node.test, scope) else node.orelse, scope)
 
 
-def _dict(run: Run, node: ast.Dict, scope: Scope) -> Any:
+def _dict(run: ProgramRun, node: ast.Dict, scope: NameScope) -> Any:
     made: dict[Any, Any] = {}
     lost = False
     for key, value in zip(node.keys, node.values, strict=True):
@@ -453,7 +455,7 @@ def _dict(run: Run, node: ast.Dict, scope: Scope) -> Any:
     return made
 
 
-def _merge(run: Run, made: dict[Any, Any], more: Any, node: ast.expr) -> bool:
+def _merge(run: ProgramRun, made: dict[Any, Any], more: Any, node: ast.expr) -> bool:
     """Put the entries of another dict into one; return whether all are known."""
     if type(more) in MAPPINGS:
         made.update(more)
@@ -464,7 +466,7 @@ def _merge(run: Run, made: dict[Any, Any], more: Any, node: ast.expr) -> bool:
     return False
 
 
-def _elements(run: Run, nodes: Sequence[ast.expr], scope: Scope) -> tuple[list[Any], bool]:
+def _elements(run: ProgramRun, nodes: Sequence[ast.expr], scope: NameScope) -> tuple[list[Any], bool]:
     """Return the values of some expressions with those behind a star, and whether all of them are known to be there."""
     found: list[Any] = []
     whole = True
@@ -481,31 +483,33 @@ def _elements(run: Run, nodes: Sequence[ast.expr], scope: Scope) -> tuple[list[A
     return found, whole
 
 
-def _list(run: Run, node: ast.List, scope: Scope) -> Any:
+def _list(run: ProgramRun, node: ast.List, scope: NameScope) -> Any:
     found, whole = _elements(run, node.elts, scope)
     if not whole:
         run.lose(found)
     return found
 
 
-def _tuple(run: Run, node: ast.Tuple, scope: Scope) -> Any:
+def _tuple(run: ProgramRun, node: ast.Tuple, scope: NameScope) -> Any:
     found, whole = _elements(run, node.elts, scope)
     return tuple(found) if whole else Unknown("array", named(node), like=found[0] if found else None)
 
 
-def _set(run: Run, node: ast.Set, scope: Scope) -> Any:
+def _set(run: ProgramRun, node: ast.Set, scope: NameScope) -> Any:
     found, whole = _elements(run, node.elts, scope)
     if not whole or not run.knows(*found):
         return Unknown("array", named(node))
     return native(run, set, found, line=node.lineno)
 
 
-def inner_scope(scope: Scope) -> Scope:
+def inner_scope(scope: NameScope) -> NameScope:
     """Return the scope of a comprehension."""
-    return Scope({}, scope.module, scope, COMPREHENSION)
+    return NameScope({}, scope.module, scope, COMPREHENSION)
 
 
-def _comprehension(run: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Any:
+def _comprehension(
+    run: ProgramRun, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: NameScope
+) -> Any:
     first = evaluate(run, node.generators[0].iter, scope)
     inner = inner_scope(scope)
     if isinstance(node, ast.GeneratorExp):
@@ -527,7 +531,7 @@ def _comprehension(run: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
     return found
 
 
-def _watched_elements(run: Run, node: ast.GeneratorExp, first: Any, inner: Scope) -> Iterator[Any]:
+def _watched_elements(run: ProgramRun, node: ast.GeneratorExp, first: Any, inner: NameScope) -> Iterator[Any]:
     try:
         yield from _generated(run, node.generators, first, inner, lambda: evaluate(run, node.elt, inner))
     except TouchedError:
@@ -535,7 +539,9 @@ def _watched_elements(run: Run, node: ast.GeneratorExp, first: Any, inner: Scope
         raise
 
 
-def _unknown_elements(run: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, inner: Scope) -> Unknown:
+def _unknown_elements(
+    run: ProgramRun, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, inner: NameScope
+) -> Unknown:
     """Return a list of an unknown number of elements, with the shape of one."""
     run.may_raise(node)
     run.forget([node], inner)
@@ -547,7 +553,7 @@ def _unknown_elements(run: Run, node: ast.ListComp | ast.SetComp | ast.Generator
     return Unknown("array", named(node), like=like)
 
 
-def _dict_comp(run: Run, node: ast.DictComp, scope: Scope) -> Any:
+def _dict_comp(run: ProgramRun, node: ast.DictComp, scope: NameScope) -> Any:
     first = evaluate(run, node.generators[0].iter, scope)
     inner = inner_scope(scope)
     made: dict[Any, Any] = {}
@@ -569,13 +575,17 @@ def _dict_comp(run: Run, node: ast.DictComp, scope: Scope) -> Any:
     return made
 
 
-def _must_know(run: Run, value: Any) -> None:
+def _must_know(run: ProgramRun, value: Any) -> None:
     if not run.knows(value):
         raise TouchedError
 
 
 def _generated(
-    run: Run, generators: Sequence[ast.comprehension], source: Any, inner: Scope, element: Callable[[], Any]
+    run: ProgramRun,
+    generators: Sequence[ast.comprehension],
+    source: Any,
+    inner: NameScope,
+    element: Callable[[], Any],
 ) -> Iterator[Any]:
     """Return the elements of a comprehension; its first source is evaluated already."""
     first, *others = generators
@@ -592,14 +602,14 @@ def _generated(
             yield element()
 
 
-def _surely(run: Run, test: ast.expr, scope: Scope) -> bool:
+def _surely(run: ProgramRun, test: ast.expr, scope: NameScope) -> bool:
     known = truth_of(run, evaluate(run, test, scope))
     if known is None:
         raise TouchedError
     return known
 
 
-def assign(run: Run, target: ast.expr, value: Any, scope: Scope) -> None:
+def assign(run: ProgramRun, target: ast.expr, value: Any, scope: NameScope) -> None:
     """Let a target stand for a value."""
     match target:
         case ast.Name(id=name):
@@ -617,7 +627,9 @@ def assign(run: Run, target: ast.expr, value: Any, scope: Scope) -> None:
             raise TooMuchError
 
 
-def _unpack(run: Run, targets: Sequence[ast.expr], value: Any, scope: Scope, node: ast.expr) -> None:
+def _unpack(
+    run: ProgramRun, targets: Sequence[ast.expr], value: Any, scope: NameScope, node: ast.expr
+) -> None:
     try:
         found = list(iterate(run, value))
     except TouchedError:
@@ -628,7 +640,9 @@ def _unpack(run: Run, targets: Sequence[ast.expr], value: Any, scope: Scope, nod
     starred = next((place for place, one in enumerate(targets) if isinstance(one, ast.Starred)), -1)
     missing = len(found) - len(targets)
     if missing < (-1 if starred >= 0 else 0) or (missing > 0 and starred < 0):
-        raise Raised(ValueError, (_unpacked(len(found), len(targets), starred),), getattr(node, "lineno", 0))
+        raise ProgramException(
+            ValueError, (_unpacked(len(found), len(targets), starred),), getattr(node, "lineno", 0)
+        )
     if starred >= 0:
         after = len(targets) - starred - 1
         end = len(found) - after
@@ -644,7 +658,7 @@ def _unpacked(found: int, wanted: int, starred: int) -> Any:
     return f"not enough values to unpack (expected {least}, got {found})"
 
 
-def set_item(run: Run, held: Any, place: Any, value: Any, node: ast.AST) -> None:
+def set_item(run: ProgramRun, held: Any, place: Any, value: Any, node: ast.AST) -> None:
     """Put a value into a container."""
     if isinstance(held, Context):
         held = held.state
@@ -652,7 +666,7 @@ def set_item(run: Run, held: Any, place: Any, value: Any, node: ast.AST) -> None
         run.changes(held)
         if run.holds(held) and run.knows(place) and (not isinstance(place, slice) or run.knows(value)):
             if not hasattr(held, "__setitem__"):
-                raise Raised(
+                raise ProgramException(
                     TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
                 )
             native(run, operator.setitem, held, place, value, line=getattr(node, "lineno", 0))
@@ -665,17 +679,17 @@ def set_item(run: Run, held: Any, place: Any, value: Any, node: ast.AST) -> None
     run.may_raise(node)
 
 
-def set_attribute(run: Run, held: Any, name: str, value: Any, node: ast.AST) -> None:
+def set_attribute(run: ProgramRun, held: Any, name: str, value: Any, node: ast.AST) -> None:
     """Set an attribute of an object."""
     if (
-        isinstance(held, Record)
+        isinstance(held, ClassInstance)
         and held.cls.kind in {"plain", "dataclass"}
         and "__setattr__" not in held.cls.scope.names
     ):
         run.changes(held)
         held.fields[name] = value
         return
-    if isinstance(held, (Record, Class)):
+    if isinstance(held, (ClassInstance, Class)):
         run.lose_all([held])
         if isinstance(held, Class):
             run.changes(held)
@@ -683,7 +697,7 @@ def set_attribute(run: Run, held: Any, name: str, value: Any, node: ast.AST) -> 
     run.may_raise(node)
 
 
-def _compare(run: Run, node: ast.Compare, scope: Scope) -> Any:
+def _compare(run: ProgramRun, node: ast.Compare, scope: NameScope) -> Any:
     match node:
         case ast.Compare(
             left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]
@@ -704,7 +718,7 @@ def _compare(run: Run, node: ast.Compare, scope: Scope) -> Any:
     return Unknown("boolean", named(node), sure=True) if unknown else True
 
 
-def _compared(run: Run, op: ast.cmpop, left: Any, right: Any, node: ast.Compare) -> bool | None:
+def _compared(run: ProgramRun, op: ast.cmpop, left: Any, right: Any, node: ast.Compare) -> bool | None:
     """Return whether a comparison holds; None where that is not known."""
     if isinstance(op, (ast.Is, ast.IsNot)):
         same = _identical(left, right)
@@ -730,13 +744,15 @@ def _compared(run: Run, op: ast.cmpop, left: Any, right: Any, node: ast.Compare)
 
 
 def _is_member(value: Any) -> bool:
-    return isinstance(value, Record) and value.cls.kind == "enum" and value.whole and not value.cls.mixed
+    return (
+        isinstance(value, ClassInstance) and value.cls.kind == "enum" and value.whole and not value.cls.mixed
+    )
 
 
 def _as_value(value: Any) -> Any:
     """Return what a value is equal to: a member of an enumeration of texts or numbers, to its own value."""
     if (
-        isinstance(value, Record)
+        isinstance(value, ClassInstance)
         and value.cls.kind == "enum"
         and value.cls.mixed
         and not _compares(value.cls)
@@ -761,14 +777,14 @@ def _identical(left: Any, right: Any) -> bool | None:
             return one is other
     if type(left) in CONTAINERS - {tuple, frozenset} or type(right) in CONTAINERS - {tuple, frozenset}:
         return left is right
-    if isinstance(left, Record) and isinstance(right, Record):
+    if isinstance(left, ClassInstance) and isinstance(right, ClassInstance):
         return left is right
     if isinstance(left, External) and isinstance(right, External) and left.path.startswith("builtins."):
         return left.path == right.path
     return None
 
 
-def _contains(run: Run, held: Any, one: Any, node: ast.AST) -> bool | None:
+def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | None:
     if isinstance(held, Context):
         held = held.state
     one = _as_value(one)
@@ -788,11 +804,11 @@ def _contains(run: Run, held: Any, one: Any, node: ast.AST) -> bool | None:
     return None
 
 
-def _joined_str(run: Run, node: ast.JoinedStr, scope: Scope) -> Any:
+def _joined_str(run: ProgramRun, node: ast.JoinedStr, scope: NameScope) -> Any:
     return joined([evaluate(run, one, scope) for one in node.values])
 
 
-def _formatted(run: Run, node: ast.FormattedValue, scope: Scope) -> Any:
+def _formatted(run: ProgramRun, node: ast.FormattedValue, scope: NameScope) -> Any:
     value = evaluate(run, node.value, scope)
     spec = evaluate(run, node.format_spec, scope) if node.format_spec is not None else ""
     return as_text(run, value, spec, node.conversion, node)
@@ -801,11 +817,11 @@ def _formatted(run: Run, node: ast.FormattedValue, scope: Scope) -> Any:
 _CONVERSIONS: Mapping[int, Callable[[object], str]] = {115: str, 114: repr, 97: ascii}
 
 
-def as_text(run: Run, value: Any, spec: Any, conversion: int, node: ast.AST) -> Any:
+def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.AST) -> Any:
     """Return how a value is written into a text."""
-    if isinstance(value, Record) and value.cls.mixed in {"StrEnum", "IntEnum"} and conversion == -1:
+    if isinstance(value, ClassInstance) and value.cls.mixed in {"StrEnum", "IntEnum"} and conversion == -1:
         value = _as_value(value)
-    if isinstance(value, Raised):
+    if isinstance(value, ProgramException):
         value = value.text() if conversion in {-1, 115} else Unknown("string", "the error", sure=True)
     if type(spec) is str and run.knows(value) and native_functions.is_modest("format", (f"{{:{spec}}}",), {}):
         ordered(run, value)
@@ -825,11 +841,11 @@ def as_text(run: Run, value: Any, spec: Any, conversion: int, node: ast.AST) -> 
     return Unknown("string", named(node).strip("f'\"{}"), sure=True)
 
 
-def _attribute(run: Run, node: ast.Attribute, scope: Scope) -> Any:
+def _attribute(run: ProgramRun, node: ast.Attribute, scope: NameScope) -> Any:
     return attribute(run, evaluate(run, node.value, scope), node.attr, node)
 
 
-def attribute(run: Run, value: Any, name: str, node: ast.AST) -> Any:
+def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
     """Return an attribute of a value."""
     if isinstance(value, External):
         path = f"{value.path}.{name}"
@@ -843,7 +859,12 @@ def attribute(run: Run, value: Any, name: str, node: ast.AST) -> Any:
         return _member_attribute(run, value, name, node)
     if isinstance(value, Context) and name == "state":
         return value.state
-    if isinstance(value, Raised) and name == "args" and run.knows(value.args_given) and value.cls is not None:
+    if (
+        isinstance(value, ProgramException)
+        and name == "args"
+        and run.knows(value.args_given)
+        and value.cls is not None
+    ):
         return value.args_given
     if type(value) in KNOWN and native_functions.has_method(value, name):
         return Bound(value, name)
@@ -862,7 +883,7 @@ def attribute(run: Run, value: Any, name: str, node: ast.AST) -> Any:
     )
 
 
-def _record_attribute(run: Run, value: Record, name: str, node: ast.AST) -> Any:
+def _record_attribute(run: ProgramRun, value: ClassInstance, name: str, node: ast.AST) -> Any:
     if name in value.fields:
         return value.fields[name]
     for cls in family(value.cls):
@@ -889,12 +910,14 @@ def _record_attribute(run: Run, value: Record, name: str, node: ast.AST) -> Any:
         and not name.startswith("__")
         and not any(isinstance(base, (External, Unknown)) for cls in family(value.cls) for base in cls.bases)
     ):
-        raise Raised(AttributeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        raise ProgramException(
+            AttributeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
+        )
     run.may_raise(node)
     return Unknown(name=named(node))
 
 
-def _bound(run: Run, found: Func | Decorated, value: Any, cls: Class, node: ast.AST) -> Any:
+def _bound(run: ProgramRun, found: Func | Decorated, value: Any, cls: Class, node: ast.AST) -> Any:
     """Return a function of a class as an object of it has it: what a property gives, and a method that knows the object."""
     function = found.function if isinstance(found, Decorated) else found
     kind = found.kind if isinstance(found, Decorated) else ""
@@ -902,7 +925,9 @@ def _bound(run: Run, found: Func | Decorated, value: Any, cls: Class, node: ast.
         return function
     receiver = value
     if kind == "classmethod":
-        receiver = value if isinstance(value, Class) else value.cls if isinstance(value, Record) else cls
+        receiver = (
+            value if isinstance(value, Class) else value.cls if isinstance(value, ClassInstance) else cls
+        )
     method = Func(function.node, function.scope, function.defaults, receiver, bound=True, cls=cls)
     return _calling[0](run, method, [], {}, node, function.scope) if kind == "property" else method
 
@@ -916,7 +941,7 @@ def teach_calls(work: Callable[..., Any]) -> None:
     _calling[:] = [work]
 
 
-def _super_attribute(run: Run, value: Super, name: str, node: ast.AST) -> Any:
+def _super_attribute(run: ProgramRun, value: Super, name: str, node: ast.AST) -> Any:
     for cls in [*family(value.cls)][1:]:
         found = cls.scope.names.get(name)
         if isinstance(found, (Func, Decorated)):
@@ -924,7 +949,7 @@ def _super_attribute(run: Run, value: Super, name: str, node: ast.AST) -> Any:
     raise TouchedError
 
 
-def _member_attribute(run: Run, value: enum.Enum, name: str, node: ast.AST) -> Any:
+def _member_attribute(run: ProgramRun, value: enum.Enum, name: str, node: ast.AST) -> Any:
     """Return an attribute of a member of an enumeration: a method of the program's class, or what Python gives it."""
     cls = class_of(run, value)
     if cls is None:
@@ -947,7 +972,7 @@ def family(cls: Class) -> Iterator[Class]:
             yield from family(base)
 
 
-def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
+def _class_attribute(run: ProgramRun, value: Class, name: str, node: ast.AST) -> Any:
     if value.real is not None and name in value.real.__members__:
         return value.real[name]
     if value.real is not None and name == "__members__":
@@ -956,7 +981,7 @@ def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
         if name in cls.scope.names:
             found = cls.scope.names[name]
             if cls.kind == "enum" and name in cls.members():
-                return Record(cls, {"name": name, "value": found})
+                return ClassInstance(cls, {"name": name, "value": found})
             if isinstance(found, Decorated) and found.kind != "property":
                 return _bound(run, found, value, cls, node)
             is_open = cls.kind == "other" or isinstance(found, Decorated)
@@ -969,7 +994,7 @@ def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
     return Unknown(name=named(node))
 
 
-def _kept_attribute(_: Run, value: Pattern | Match, name: str, __: ast.AST) -> Any:
+def _kept_attribute(_: ProgramRun, value: CompiledPattern | Match, name: str, __: ast.AST) -> Any:
     if name not in value.methods:
         value.spoil()
         raise TouchedError
@@ -977,15 +1002,15 @@ def _kept_attribute(_: Run, value: Pattern | Match, name: str, __: ast.AST) -> A
 
 
 _ATTRIBUTES: Mapping[type, Callable[..., Any]] = {
-    Record: _record_attribute, Class: _class_attribute, Super: _super_attribute, Pattern: _kept_attribute, Match: _kept_attribute,
+    ClassInstance: _record_attribute, Class: _class_attribute, Super: _super_attribute, CompiledPattern: _kept_attribute, Match: _kept_attribute,
 }  # fmt: skip
 
 
-def _subscript(run: Run, node: ast.Subscript, scope: Scope) -> Any:
+def _subscript(run: ProgramRun, node: ast.Subscript, scope: NameScope) -> Any:
     return item(run, evaluate(run, node.value, scope), evaluate(run, node.slice, scope), node)
 
 
-def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
+def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
     """Return what stands at a place of a container."""
     if isinstance(held, Context):
         held = held.state
@@ -998,7 +1023,7 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
             run.changes(held)
         try:
             return native(run, operator.getitem, held, place, line=line)
-        except Raised:
+        except ProgramException:
             if run.supposing:
                 return Unknown(name=named(node), like=_like_of(run, held, place))
             raise
@@ -1008,7 +1033,7 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
     if isinstance(held, Class) and held.real is not None and type(place) is str:
         return native(run, operator.getitem, held.real, place, line=line)
     if (
-        isinstance(held, Record)
+        isinstance(held, ClassInstance)
         and held.cls.kind == "namedtuple"
         and held.whole
         and type(place) in {int, slice}
@@ -1022,11 +1047,11 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
 
 def _enum_member(cls: Class, place: Any, node: ast.AST) -> Any:
     if cls.kind == "enum" and isinstance(place, str) and place in cls.members():
-        return Record(cls, {"name": place, "value": cls.members()[place]})
+        return ClassInstance(cls, {"name": place, "value": cls.members()[place]})
     return Unknown(name=named(node))
 
 
-def _like_of(run: Run, held: Any, place: Any) -> Any:
+def _like_of(run: ProgramRun, held: Any, place: Any) -> Any:
     """Return a value of the shape that an element of a container probably has."""
     source = held.like if isinstance(held, Unknown) else held
     if isinstance(held, Unknown) and held.kind == "array" and type(place) is int:
@@ -1038,7 +1063,7 @@ def _like_of(run: Run, held: Any, place: Any) -> Any:
     return source[0] if type(source) in {list, tuple} and source else None
 
 
-def _slice(run: Run, node: ast.Slice, scope: Scope) -> Any:
+def _slice(run: ProgramRun, node: ast.Slice, scope: NameScope) -> Any:
     parts = [
         None if one is None else evaluate(run, one, scope) for one in (node.lower, node.upper, node.step)
     ]
@@ -1047,7 +1072,7 @@ def _slice(run: Run, node: ast.Slice, scope: Scope) -> Any:
     return slice(*parts)
 
 
-def _await(run: Run, node: ast.Await, scope: Scope) -> Any:
+def _await(run: ProgramRun, node: ast.Await, scope: NameScope) -> Any:
     value = evaluate(run, node.value, scope)
     if isinstance(value, Awaitable):
         return value.run()

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simulator.environment.evidence.expression_evaluation import assign, evaluate, iterate, truth, truth_of
-from simulator.environment.evidence.program_run import Run
-from simulator.environment.evidence.unknown_values import Scope, TooMuchError, TouchedError
+from simulator.environment.evidence.program_run import ProgramRun
+from simulator.environment.evidence.unknown_values import NameScope, TooMuchError, TouchedError
 
 _ENDS = (ast.Return, ast.Break, ast.Continue)
 
@@ -61,7 +61,7 @@ def _leaves(node: ast.AST) -> bool:
     return any(isinstance(one, _ENDS) for one in _own(node))
 
 
-def elements(run: Run, node: ast.FunctionDef, scope: Scope) -> Iterator[Any]:
+def elements(run: ProgramRun, node: ast.FunctionDef, scope: NameScope) -> Iterator[Any]:
     """Return what a call of a generator function gives, one at a time.
 
     Raises:
@@ -77,7 +77,7 @@ def elements(run: Run, node: ast.FunctionDef, scope: Scope) -> Iterator[Any]:
         raise
 
 
-def _body(run: Run, body: Sequence[ast.stmt], scope: Scope) -> Iterator[Any]:
+def _body(run: ProgramRun, body: Sequence[ast.stmt], scope: NameScope) -> Iterator[Any]:
     for node in body:
         run.budget.spend()
         if not _yields(node) and not _leaves(node):
@@ -103,7 +103,7 @@ def _body(run: Run, body: Sequence[ast.stmt], scope: Scope) -> Iterator[Any]:
                 raise TooMuchError
 
 
-def _loop(run: Run, node: ast.For | ast.While, scope: Scope) -> Iterator[Any]:
+def _loop(run: ProgramRun, node: ast.For | ast.While, scope: NameScope) -> Iterator[Any]:
     for _ in _rounds(run, node, scope):
         try:
             yield from _body(run, node.body, scope)
@@ -115,7 +115,7 @@ def _loop(run: Run, node: ast.For | ast.While, scope: Scope) -> Iterator[Any]:
     yield from _body(run, node.orelse, scope)
 
 
-def _rounds(run: Run, node: ast.For | ast.While, scope: Scope) -> Iterator[None]:
+def _rounds(run: ProgramRun, node: ast.For | ast.While, scope: NameScope) -> Iterator[None]:
     if isinstance(node, ast.For):
         for one in iterate(run, evaluate(run, node.iter, scope)):
             assign(run, node.target, one, scope)

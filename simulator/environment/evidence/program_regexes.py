@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.environment.evidence.expression_evaluation import native
-from simulator.environment.evidence.program_run import Run
-from simulator.environment.evidence.unknown_values import Lazy, Match, Pattern, TouchedError
+from simulator.environment.evidence.program_run import ProgramRun
+from simulator.environment.evidence.unknown_values import CompiledPattern, Lazy, Match, TouchedError
 
 _SECONDS = 0.05
 _LONGEST = 2_000
@@ -27,14 +27,14 @@ _REPEATED_MOST = re.compile(r"\{(\d{4,}|\d*,\d{4,})")
 SEARCHING = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split"})
 
 
-def compiled(run: Run, text: Any, flags: Any, line: int) -> Pattern:
+def compiled(run: ProgramRun, text: Any, flags: Any, line: int) -> CompiledPattern:
     """Return a regular expression.
 
     Raises:
         Raised: It is none.
         TouchedError: It is not known, or not certain to mean the same to both engines.
     """
-    if isinstance(text, Pattern):
+    if isinstance(text, CompiledPattern):
         return text
     if (
         type(text) is not str
@@ -47,7 +47,7 @@ def compiled(run: Run, text: Any, flags: Any, line: int) -> Pattern:
     engine = _engine(text, int(flags))
     if engine is None:
         raise TouchedError
-    return Pattern(text, int(flags), engine)
+    return CompiledPattern(text, int(flags), engine)
 
 
 @lru_cache(maxsize=512)
@@ -73,7 +73,7 @@ def _engine(text: str, flags: int) -> Any:
         return None
 
 
-def search(run: Run, pattern: Pattern, name: str, args: Sequence[Any]) -> Any:
+def search(run: ProgramRun, pattern: CompiledPattern, name: str, args: Sequence[Any]) -> Any:
     """Return what a method of a regular expression that searches gives for a known text.
 
     Raises:
@@ -97,7 +97,7 @@ def search(run: Run, pattern: Pattern, name: str, args: Sequence[Any]) -> Any:
 
 
 def replaced(
-    run: Run, pattern: Pattern, text: Any, count: Any, replacement: Callable[[Match], Any]
+    run: ProgramRun, pattern: CompiledPattern, text: Any, count: Any, replacement: Callable[[Match], Any]
 ) -> tuple[list[Any], int]:
     """Return a text in pieces with what is found replaced, and how many were, up to `count` (0: all)."""
     if type(count) is not int:
@@ -141,7 +141,7 @@ def _timed(work: Callable[[], Any]) -> Any:
 
 
 def match_method(
-    run: Run, match: Match, name: str, args: Sequence[Any], keywords: Mapping[str, Any], line: int
+    run: ProgramRun, match: Match, name: str, args: Sequence[Any], keywords: Mapping[str, Any], line: int
 ) -> Any:
     """Return what a method of a match gives.
 

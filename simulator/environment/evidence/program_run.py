@@ -16,12 +16,12 @@ from simulator.environment.evidence.unknown_values import (
     MUTABLE,
     SCALARS,
     Class,
+    ClassInstance,
     Context,
     Func,
     Lazy,
-    Raised,
-    Record,
-    Scope,
+    NameScope,
+    ProgramException,
     ThawError,
     TooMuchError,
     TouchedError,
@@ -37,7 +37,7 @@ _DEEPEST = 40
 
 
 @dataclass(slots=True)
-class Budget:
+class StepBudget:
     """How many steps are left, for all runs of one reading."""
 
     left: int
@@ -54,16 +54,16 @@ class Budget:
 
 
 @dataclass(eq=False, slots=True)
-class Attempt:
+class TryBlock:
     """A `try` that is under way in the program; `forked` says that its failing is another run already."""
 
     nodes: Sequence[ast.AST]
-    scope: Scope
+    scope: NameScope
     forked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What makes a run different from the others.
 
     Attributes:
@@ -75,7 +75,7 @@ class Plan:
     turned: int = -1
 
 
-class Run:
+class ProgramRun:
     """One run through a program.
 
     Args:
@@ -89,17 +89,17 @@ class Run:
 
     def __init__(
         self,
-        budget: Budget,
-        plan: Plan,
+        budget: StepBudget,
+        plan: RunPlan,
         shared: Mapping[int, Any],
-        modules: Callable[[str], Scope | None],
+        modules: Callable[[str], NameScope | None],
         lost: Mapping[int, Any],
-        execute: Callable[[Run, Sequence[ast.stmt], Scope], None],
+        execute: Callable[[ProgramRun, Sequence[ast.stmt], NameScope], None],
     ) -> None:
         self.budget, self.plan, self.shared = budget, plan, shared
         self.modules, self.execute = modules, execute
         self.taken: list[bool] = []
-        self.forks: list[Plan] = []
+        self.forks: list[RunPlan] = []
         self.tests = 0
         self.when: list[str] = []
         self.certain = True
@@ -111,10 +111,10 @@ class Run:
         self.rounds = 0
         self.supposing = False
         self.epoch = 0
-        self.attempts: list[Attempt] = []
-        self.handling: list[Raised] = []
+        self.attempts: list[TryBlock] = []
+        self.handling: list[ProgramException] = []
         self.unknown_now: dict[int, Any] = dict(lost)
-        self.scopes: list[Scope] = []
+        self.scopes: list[NameScope] = []
         self.remembered: dict[Any, Any] = {}
 
     def decide(self, yes: str, no: str, *, first: bool = True) -> bool:
@@ -134,7 +134,7 @@ class Run:
         else:
             so = first
             if self.plan.turned < 0:
-                self.forks.append(Plan((*self.taken, not first)))
+                self.forks.append(RunPlan((*self.taken, not first)))
         self.taken.append(so)
         words = yes if so else no
         if words and words not in self.when:
@@ -164,7 +164,7 @@ class Run:
         attempt.forked = True
         if not self.decide("", f"{named(node)} fails"):
             self.forget(attempt.nodes, attempt.scope)
-            raise Raised(None, line=getattr(node, "lineno", 0))
+            raise ProgramException(None, line=getattr(node, "lineno", 0))
 
     @contextmanager
     def without_forks(self) -> Iterator[None]:
@@ -243,7 +243,7 @@ class Run:
                 waiting.append(value.like)
             elif isinstance(value, Lazy):
                 self.epoch += 1
-            elif isinstance(value, Record):
+            elif isinstance(value, ClassInstance):
                 self.changes(value)
                 value.whole = False
                 for name in value.fields:
@@ -256,7 +256,7 @@ class Run:
                 value.state = Unknown("object", "state")
             self.lose(value)
 
-    def forget(self, nodes: Sequence[ast.AST], scope: Scope) -> None:
+    def forget(self, nodes: Sequence[ast.AST], scope: NameScope) -> None:
         """Note that a piece of code may have run in part, or several times: what it binds and changes is not known."""
         found = scan(nodes)
         touched = found.reached(lambda name: _is_scalar(look_up(scope, name)))
@@ -277,7 +277,7 @@ class Run:
         yield from (look_up(scope, name) for name in found.reached(lambda _: False) - names_of(node).local)
         yield from (value for value in map(partial(look_up, scope), found.read) if _is_closure(value))
 
-    def forget_globals(self, scope: Scope) -> None:
+    def forget_globals(self, scope: NameScope) -> None:
         """Note that functions of the program may have run: what they put into the module's names is not known."""
         for top in {id(one.top): one.top for one in (scope, *self.scopes)}.values():
             self.lose_all(top.names[name] for name in top.names.get(CHANGED, ()) if name in top.names)
@@ -289,7 +289,7 @@ CHANGED, REBOUND = " changed", " rebound"
 """Under these names a module's scope holds which of its names its functions change, and which they bind anew; no program can use them."""
 
 
-def look_up(scope: Scope | None, name: str) -> Any:
+def look_up(scope: NameScope | None, name: str) -> Any:
     """Return what a name stands for, as seen from a scope; None where it stands for nothing."""
     while scope is not None:
         if name in scope.names:
@@ -298,9 +298,9 @@ def look_up(scope: Scope | None, name: str) -> Any:
     return None
 
 
-def forget_name(scope: Scope, name: str) -> None:
+def forget_name(scope: NameScope, name: str) -> None:
     """Make a name stand for an unknown value of the shape that it had."""
-    place: Scope | None = scope.outer.get(name, scope)
+    place: NameScope | None = scope.outer.get(name, scope)
     while place is not None and name not in place.names:
         place = place.parent
     place = place or scope

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
-from simulator.environment.evidence.program_run import CHANGED, REBOUND, Budget, Plan, Run
-from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
+from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.evidence.statement_execution import execute
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
@@ -20,14 +20,14 @@ from simulator.environment.evidence.unknown_values import (
     Bound,
     Cached,
     Class,
+    ClassInstance,
     Context,
     Decorated,
+    DefaultFactory,
     Func,
     Lazy,
-    Made,
+    NameScope,
     Partial,
-    Record,
-    Scope,
     Super,
     TooMuchError,
     Unknown,
@@ -40,7 +40,7 @@ LOADING_STEPS = 100_000
 """So many steps loading a module and those that it imports may take."""
 
 
-class UnreadableError(Exception):
+class UnreadableModuleError(Exception):
     """A module cannot be read; the message says why."""
 
 
@@ -54,13 +54,13 @@ class Heap:
         shared: All that can be changed in them, by their ids, while several runs share it.
     """
 
-    scopes: dict[str, Scope] = field(default_factory=dict)
+    scopes: dict[str, NameScope] = field(default_factory=dict)
     lost: dict[int, Any] = field(default_factory=dict)
     shared: Mapping[int, Any] = field(default_factory=dict)
 
-    def run(self, budget: Budget, plan: Plan) -> Run:
+    def run(self, budget: StepBudget, plan: RunPlan) -> ProgramRun:
         """Return a run on these modules."""
-        return Run(budget, plan, self.shared, self.scopes.get, self.lost, execute)
+        return ProgramRun(budget, plan, self.shared, self.scopes.get, self.lost, execute)
 
     def copy(self) -> Heap:
         """Return a copy that a run may change."""
@@ -83,7 +83,7 @@ class Program:
     heap: Heap
 
 
-def load(code: Code) -> Program:
+def load(code: FunctionSource) -> Program:
     """Return the program of a tool's function. It is loaded once for each text.
 
     Raises:
@@ -95,10 +95,10 @@ def load(code: Code) -> Program:
 @lru_cache(maxsize=64)
 def _loaded(module: Module, project: Sequence[tuple[str, Module]]) -> Program:
     tree = _parsed(module)
-    heap, budget = Heap(), Budget(LOADING_STEPS)
+    heap, budget = Heap(), StepBudget(LOADING_STEPS)
     others = dict(project)
 
-    def loaded(name: str) -> Scope | None:
+    def loaded(name: str) -> NameScope | None:
         if name in heap.scopes:
             return heap.scopes[name]
         other = others.pop(name, None)
@@ -106,7 +106,7 @@ def _loaded(module: Module, project: Sequence[tuple[str, Module]]) -> Program:
             return None
         try:
             _fill(heap, name, _parsed(other), budget, loaded)
-        except UnreadableError:
+        except UnreadableModuleError:
             return None
         return heap.scopes[name]
 
@@ -116,14 +116,14 @@ def _loaded(module: Module, project: Sequence[tuple[str, Module]]) -> Program:
     return Program(tree, heap)
 
 
-def _fill(heap: Heap, name: str, tree: ast.Module, budget: Budget, loaded: Any) -> None:
-    scope = heap.scopes[name] = Scope({}, name)
+def _fill(heap: Heap, name: str, tree: ast.Module, budget: StepBudget, loaded: Any) -> None:
+    scope = heap.scopes[name] = NameScope({}, name)
     functions = [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS)]
     scope.names[CHANGED] = {
         name for node in functions for name in scan(node.body).reached(lambda _: False) - names_of(node).local
     }
     scope.names[REBOUND] = {name for node in functions for name in names_of(node).of_module}
-    run = Run(budget, Plan(), {}, loaded, heap.lost, execute)
+    run = ProgramRun(budget, RunPlan(), {}, loaded, heap.lost, execute)
     run.loading = True
     try:
         execute(run, tree.body, scope)
@@ -137,14 +137,14 @@ def _fill(heap: Heap, name: str, tree: ast.Module, budget: Budget, loaded: Any) 
 @lru_cache(maxsize=256)
 def _parsed(module: Module) -> ast.Module:
     if len(module.text) > MOST_LETTERS:
-        raise UnreadableError(f"{module.path} is too long to read")
+        raise UnreadableModuleError(f"{module.path} is too long to read")
     try:
         return ast.parse(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UnreadableError(f"{module.path} cannot be read as Python") from error
+        raise UnreadableModuleError(f"{module.path} cannot be read as Python") from error
 
 
-def _changeable(scopes: Iterable[Scope]) -> dict[int, Any]:
+def _changeable(scopes: Iterable[NameScope]) -> dict[int, Any]:
     """Return all that a run could change in some modules, by its id."""
     found: dict[int, Any] = {}
     seen: set[int] = set()
@@ -154,9 +154,9 @@ def _changeable(scopes: Iterable[Scope]) -> dict[int, Any]:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        if type(value) in MUTABLE or isinstance(value, (Record, Class)):
+        if type(value) in MUTABLE or isinstance(value, (ClassInstance, Class)):
             found[id(value)] = value
-        if isinstance(value, Scope):
+        if isinstance(value, NameScope):
             value.shared = True
         waiting.extend(_parts(value))
     return found
@@ -166,13 +166,13 @@ def _parts(value: Any) -> Iterable[Any]:
     if type(value) in CONTAINERS:
         return list(value.values()) if type(value) in MAPPINGS else list(value)
     match value:
-        case Scope():
+        case NameScope():
             return [*value.names.values(), *([] if value.parent is None else [value.parent])]
         case Func():
             return [value.scope, *value.defaults.values(), value.receiver]
         case Class():
             return [value.scope, *value.bases, *(default for _, default in value.fields.values())]
-        case Record():
+        case ClassInstance():
             return [value.cls, *value.fields.values()]
         case Unknown():
             return [value.like, *value.choices]
@@ -184,7 +184,7 @@ def _parts(value: Any) -> Iterable[Any]:
             return [value.callee, *value.args, *value.keywords.values()]
         case Bound():
             return [value.value]
-        case Made():
+        case DefaultFactory():
             return [value.factory]
         case Context():
             return [value.state]
@@ -198,12 +198,12 @@ class _Copier:
         self._copies: dict[int, Any] = {}
         self._kept: list[Any] = []
 
-    def scope(self, scope: Scope) -> Scope:
+    def scope(self, scope: NameScope) -> NameScope:
         """Return the copy of a scope."""
         if id(scope) in self._copies:
-            found: Scope = self._copies[id(scope)]
+            found: NameScope = self._copies[id(scope)]
             return found
-        made = Scope({}, scope.module, None, scope.bound)
+        made = NameScope({}, scope.module, None, scope.bound)
         self._note(scope, made)
         made.parent = None if scope.parent is None else self.scope(scope.parent)
         made.outer = {name: self.scope(one) for name, one in scope.outer.items()}
@@ -255,8 +255,8 @@ class _Copier:
                 copied.mixed, copied.real = value.mixed, value.real
                 copied.fields = {name: (note, self.value(one)) for name, (note, one) in value.fields.items()}
                 return copied
-            case Record():
-                record = self._note(value, Record(value.cls, {}, value.whole))
+            case ClassInstance():
+                record = self._note(value, ClassInstance(value.cls, {}, value.whole))
                 record.cls = self.value(value.cls)
                 record.fields.update((name, self.value(one)) for name, one in value.fields.items())
                 return record
@@ -266,8 +266,8 @@ class _Copier:
                 return self._note(value, Decorated(value.kind, self.value(value.function)))
             case Super():
                 return Super(self.value(value.cls), self.value(value.receiver))
-            case Made():
-                return Made(self.value(value.factory))
+            case DefaultFactory():
+                return DefaultFactory(self.value(value.factory))
             case Bound():
                 return Bound(self.value(value.value), value.name)
             case Partial():

@@ -7,8 +7,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simulator.environment.evidence.program_run import Run, look_up
-from simulator.environment.evidence.unknown_values import SCALARS, Class, Record, Scope, TouchedError, Unknown
+from simulator.environment.evidence.program_run import ProgramRun, look_up
+from simulator.environment.evidence.unknown_values import (
+    SCALARS,
+    Class,
+    ClassInstance,
+    NameScope,
+    TouchedError,
+    Unknown,
+)
 
 Maker = Callable[[Class, Mapping[str, Any]], Any]
 _PLAIN: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
@@ -18,7 +25,7 @@ LIMITS = frozenset({"ge", "gt", "le", "lt", "min_length", "max_length"})
 """The options of a field that are checked here; others may fail in ways that are not known."""
 
 
-def validated(run: Run, annotation: ast.expr, value: Any, scope: Scope, make: Maker) -> Any:
+def validated(run: ProgramRun, annotation: ast.expr, value: Any, scope: NameScope, make: Maker) -> Any:
     """Return what pydantic makes of a known value; `make` makes an object of a model.
 
     Raises:
@@ -52,7 +59,7 @@ def _parsed(text: str) -> ast.expr:
         raise TouchedError from error
 
 
-def _one_of(run: Run, kinds: Sequence[ast.expr], value: Any, scope: Scope, make: Maker) -> Any:
+def _one_of(run: ProgramRun, kinds: Sequence[ast.expr], value: Any, scope: NameScope, make: Maker) -> Any:
     """Return what a union makes of a value: what exactly one of its kinds takes as it is, or its only kind beside None."""
     others = [one for one in kinds if not (isinstance(one, ast.Constant) and one.value is None)]
     if len(others) < len(kinds) and value is None:
@@ -63,7 +70,7 @@ def _one_of(run: Run, kinds: Sequence[ast.expr], value: Any, scope: Scope, make:
     return _sure(len(exact) == 1, value)
 
 
-def _generic(run: Run, name: str, inner: ast.expr, value: Any, scope: Scope, make: Maker) -> Any:
+def _generic(run: ProgramRun, name: str, inner: ast.expr, value: Any, scope: NameScope, make: Maker) -> Any:
     if name == "Optional":
         return None if value is None else validated(run, inner, value, scope, make)
     if name == "Union" and isinstance(inner, ast.Tuple):
@@ -84,7 +91,7 @@ def _generic(run: Run, name: str, inner: ast.expr, value: Any, scope: Scope, mak
     raise TouchedError
 
 
-def _named(run: Run, name: str, value: Any, scope: Scope, make: Maker) -> Any:
+def _named(run: ProgramRun, name: str, value: Any, scope: NameScope, make: Maker) -> Any:
     kind = type(value)
     found = look_up(scope, name)
     if isinstance(found, Class):
@@ -105,7 +112,7 @@ def _named(run: Run, name: str, value: Any, scope: Scope, make: Maker) -> Any:
     return _sure(_PLAIN.get(name) is kind, value)
 
 
-def _of_class(run: Run, cls: Class, value: Any, make: Maker) -> Any:
+def _of_class(run: ProgramRun, cls: Class, value: Any, make: Maker) -> Any:
     if cls.real is not None:
         if type(value) is cls.real:
             return value
@@ -118,7 +125,7 @@ def _of_class(run: Run, cls: Class, value: Any, make: Maker) -> Any:
         and all(type(key) is str for key in value)
     ):
         return make(cls, value)
-    return _sure(cls.kind == "model" and isinstance(value, Record) and value.cls is cls, value)
+    return _sure(cls.kind == "model" and isinstance(value, ClassInstance) and value.cls is cls, value)
 
 
 def keeps_limits(value: Any, limits: Mapping[str, Any]) -> bool | None:

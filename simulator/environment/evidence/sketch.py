@@ -63,7 +63,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CodeReading:
     """What the code of a tool says about one call.
 
     Attributes:
@@ -93,7 +93,7 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class FunctionSource:
     """Where the function of a tool is written, and what is known beside its text.
 
     Attributes:
@@ -119,6 +119,6 @@ class Code:
 class EarlierCall:
     """A call that was answered before in the session, of a tool whose code is at hand."""
 
-    code: Code
+    code: FunctionSource
     arguments: Mapping[str, JsonValue]
     response: JsonValue

@@ -30,7 +30,7 @@ from simulator.environment.evidence.expression_evaluation import (
     truth,
     truth_of,
 )
-from simulator.environment.evidence.program_run import Attempt, Run, forget_name, named
+from simulator.environment.evidence.program_run import ProgramRun, TryBlock, forget_name, named
 from simulator.environment.evidence.pydantic_values import LIMITS
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
@@ -38,11 +38,11 @@ from simulator.environment.evidence.unknown_values import (
     NO_DEFAULT,
     Class,
     Decorated,
+    DefaultFactory,
     External,
     Func,
-    Made,
-    Raised,
-    Scope,
+    NameScope,
+    ProgramException,
     TooMuchError,
     TouchedError,
     Unknown,
@@ -60,7 +60,7 @@ class ContinueSignal(Exception):  # noqa: N818 - as above
     """The next round of a loop begins."""
 
 
-def execute(run: Run, body: Sequence[ast.stmt], scope: Scope) -> None:
+def execute(run: ProgramRun, body: Sequence[ast.stmt], scope: NameScope) -> None:
     """Execute statements in their order.
 
     Raises:
@@ -78,11 +78,13 @@ def execute(run: Run, body: Sequence[ast.stmt], scope: Scope) -> None:
             continue
         try:
             work(run, statement, scope)
-        except (Raised, TouchedError):
+        except (ProgramException, TouchedError):
             run.forget([statement], scope)
 
 
-def _attempted(run: Run, work: Callable[[Run, Any, Scope], None], statement: ast.stmt, scope: Scope) -> None:
+def _attempted(
+    run: ProgramRun, work: Callable[[ProgramRun, Any, NameScope], None], statement: ast.stmt, scope: NameScope
+) -> None:
     try:
         work(run, statement, scope)
     except TouchedError:
@@ -92,11 +94,11 @@ def _attempted(run: Run, work: Callable[[Run, Any, Scope], None], statement: ast
             raise
 
 
-def _expression(run: Run, node: ast.Expr, scope: Scope) -> None:
+def _expression(run: ProgramRun, node: ast.Expr, scope: NameScope) -> None:
     evaluate(run, node.value, scope)
 
 
-def _assign(run: Run, node: ast.Assign, scope: Scope) -> None:
+def _assign(run: ProgramRun, node: ast.Assign, scope: NameScope) -> None:
     value = evaluate(run, node.value, scope)
     for target in node.targets:
         assign(run, target, _called(value, target), scope)
@@ -109,12 +111,12 @@ def _called(value: Any, target: ast.expr) -> Any:
     return value
 
 
-def _ann_assign(run: Run, node: ast.AnnAssign, scope: Scope) -> None:
+def _ann_assign(run: ProgramRun, node: ast.AnnAssign, scope: NameScope) -> None:
     if node.value is not None:
         assign(run, node.target, _called(evaluate(run, node.value, scope), node.target), scope)
 
 
-def _aug_assign(run: Run, node: ast.AugAssign, scope: Scope) -> None:
+def _aug_assign(run: ProgramRun, node: ast.AugAssign, scope: NameScope) -> None:
     target = node.target
     if isinstance(target, ast.Name):
         before = load(run, target.id, scope, target)
@@ -131,7 +133,7 @@ def _aug_assign(run: Run, node: ast.AugAssign, scope: Scope) -> None:
         )
 
 
-def _added(run: Run, node: ast.AugAssign, before: Any, more: Any) -> Any:
+def _added(run: ProgramRun, node: ast.AugAssign, before: Any, more: Any) -> Any:
     if type(before) in CONTAINERS:
         run.changes(before)
         if isinstance(node.op, ast.Add) and type(before) is list and run.holds(before):
@@ -152,17 +154,17 @@ def _added(run: Run, node: ast.AugAssign, before: Any, more: Any) -> Any:
     return operate(run, type(node.op), before, more, node, native_functions.IN_PLACE)
 
 
-def _return(run: Run, node: ast.Return, scope: Scope) -> None:
+def _return(run: ProgramRun, node: ast.Return, scope: NameScope) -> None:
     value = None if node.value is None else evaluate(run, node.value, scope)
     run.last_line = node.lineno
     raise ReturnSignal(value)
 
 
-def _if(run: Run, node: ast.If, scope: Scope) -> None:
+def _if(run: ProgramRun, node: ast.If, scope: NameScope) -> None:
     execute(run, node.body if truth(run, node.test, scope) else node.orelse, scope)
 
 
-def _for(run: Run, node: ast.For, scope: Scope) -> None:
+def _for(run: ProgramRun, node: ast.For, scope: NameScope) -> None:
     source = evaluate(run, node.iter, scope)
     try:
         found = iterate(run, source)
@@ -203,14 +205,14 @@ def _element_of(source: Any) -> Any:
     return next(iter(found), None) if type(found) in MAPPINGS else None
 
 
-def _async_for(run: Run, node: ast.AsyncFor, scope: Scope) -> None:
+def _async_for(run: ProgramRun, node: ast.AsyncFor, scope: NameScope) -> None:
     source = evaluate(run, node.iter, scope)
     run.may_raise(node.iter)
     run.lose_all([source])
     _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
 
 
-def _while(run: Run, node: ast.While, scope: Scope) -> None:
+def _while(run: ProgramRun, node: ast.While, scope: NameScope) -> None:
     rounds = 0
     while True:
         with run.without_forks():
@@ -239,11 +241,11 @@ def _while(run: Run, node: ast.While, scope: Scope) -> None:
 
 
 def _unknown_rounds(
-    run: Run,
+    run: ProgramRun,
     node: ast.For | ast.AsyncFor | ast.While,
     body: Sequence[ast.stmt],
     orelse: Sequence[ast.stmt],
-    scope: Scope,
+    scope: NameScope,
     element: Any,
 ) -> None:
     """Go once through a loop of an unknown number of rounds, as any of them may be, and then past it."""
@@ -272,7 +274,7 @@ def _unknown_rounds(
     execute(run, orelse, scope)
 
 
-def _with(run: Run, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
+def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> None:
     swallowed = _suppressed(node)
     for one in node.items:
         if swallowed is not None:
@@ -284,7 +286,7 @@ def _with(run: Run, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
             assign(run, one.optional_vars, Unknown(name=named(one.optional_vars)), scope)
     try:
         execute(run, node.body, scope)
-    except Raised as raised:
+    except ProgramException as raised:
         if swallowed is None:
             run.certain = False
             raise
@@ -306,26 +308,26 @@ def _suppressed(node: ast.With | ast.AsyncWith) -> list[ast.expr] | None:
     return None
 
 
-def _try(run: Run, node: ast.Try, scope: Scope) -> None:
+def _try(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
     try:
         _try_handlers(run, node, scope)
-    except (Raised, ReturnSignal, BreakSignal, ContinueSignal):
+    except (ProgramException, ReturnSignal, BreakSignal, ContinueSignal):
         execute(run, node.finalbody, scope)
         raise
     execute(run, node.finalbody, scope)
 
 
-def _try_handlers(run: Run, node: ast.Try, scope: Scope) -> None:
-    attempt = Attempt([*node.body], scope)
+def _try_handlers(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
+    attempt = TryBlock([*node.body], scope)
     depth = len(run.attempts)
     if node.handlers:
         run.attempts.append(attempt)
     try:
         if node.handlers and not run.loading and not run.tested(True, "", f"{named(node.body[0])} fails"):
             run.forget(node.body, scope)
-            raise Raised(None, line=node.lineno)  # noqa: TRY301 - what the program would raise is handled as all else that it raises
+            raise ProgramException(None, line=node.lineno)  # noqa: TRY301 - what the program would raise is handled as all else that it raises
         execute(run, node.body, scope)
-    except Raised as raised:
+    except ProgramException as raised:
         del run.attempts[depth:]
         _handle(run, node, raised, scope)
         return
@@ -334,7 +336,7 @@ def _try_handlers(run: Run, node: ast.Try, scope: Scope) -> None:
     execute(run, node.orelse, scope)
 
 
-def _handle(run: Run, node: ast.Try, raised: Raised, scope: Scope) -> None:
+def _handle(run: ProgramRun, node: ast.Try, raised: ProgramException, scope: NameScope) -> None:
     for handler in node.handlers:
         kinds = Unknown() if handler.type is None else evaluate(run, handler.type, scope)
         caught = True if handler.type is None else _catches(run, raised, kinds)
@@ -355,7 +357,7 @@ def _handle(run: Run, node: ast.Try, raised: Raised, scope: Scope) -> None:
     raise raised
 
 
-def _catches(run: Run, raised: Raised, kinds: Any) -> bool | None:
+def _catches(run: ProgramRun, raised: ProgramException, kinds: Any) -> bool | None:
     """Return whether a handler is for an exception; None where that is not known."""
     every = kinds if type(kinds) is tuple else (kinds,)
     found = [
@@ -368,7 +370,7 @@ def _catches(run: Run, raised: Raised, kinds: Any) -> bool | None:
     return None if None in found else False
 
 
-def _is_a(raised: Raised, kind: Any) -> bool | None:
+def _is_a(raised: ProgramException, kind: Any) -> bool | None:
     if kind in {Exception, BaseException} if isinstance(kind, type) else False:
         return not (
             isinstance(raised.cls, type) and kind is Exception and not issubclass(raised.cls, Exception)
@@ -395,33 +397,33 @@ def _is_a(raised: Raised, kind: Any) -> bool | None:
     return issubclass(raised.cls, kind) if isinstance(kind, type) else False
 
 
-def _raise(run: Run, node: ast.Raise, scope: Scope) -> None:
+def _raise(run: ProgramRun, node: ast.Raise, scope: NameScope) -> None:
     if node.exc is None:
         raise (
             run.handling[-1]
             if run.handling
-            else Raised(RuntimeError, ("No active exception to reraise",), node.lineno)
+            else ProgramException(RuntimeError, ("No active exception to reraise",), node.lineno)
         )
     value = evaluate(run, node.exc, scope)
     if node.cause is not None:
         evaluate(run, node.cause, scope)
     if isinstance(value, Class) or (isinstance(value, type) and issubclass(value, BaseException)):
         value = call(run, value, [], {}, node, scope)
-    if not isinstance(value, Raised):
+    if not isinstance(value, ProgramException):
         run.certain = False
-        value = Raised(None)
+        value = ProgramException(None)
     value.line, value.written = node.lineno, True
     raise value
 
 
-def _assert(run: Run, node: ast.Assert, scope: Scope) -> None:
+def _assert(run: ProgramRun, node: ast.Assert, scope: NameScope) -> None:
     if truth(run, node.test, scope):
         return
     message = () if node.msg is None else (evaluate(run, node.msg, scope),)
-    raise Raised(AssertionError, message, node.lineno, written=True)
+    raise ProgramException(AssertionError, message, node.lineno, written=True)
 
 
-def _delete(run: Run, node: ast.Delete, scope: Scope) -> None:
+def _delete(run: ProgramRun, node: ast.Delete, scope: NameScope) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
             load(run, target.id, scope, target)
@@ -434,7 +436,7 @@ def _delete(run: Run, node: ast.Delete, scope: Scope) -> None:
             raise TouchedError
 
 
-def _delete_item(run: Run, held: Any, place: Any, node: ast.AST) -> None:
+def _delete_item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> None:
     run.changes(held)
     if type(held) in CONTAINERS and hasattr(held, "__delitem__") and run.holds(held) and run.knows(place):
         native(run, operator.delitem, held, place, line=getattr(node, "lineno", 0))
@@ -443,7 +445,7 @@ def _delete_item(run: Run, held: Any, place: Any, node: ast.AST) -> None:
     run.may_raise(node)
 
 
-def _function(run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+def _function(run: ProgramRun, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: NameScope) -> None:
     around = scope.parent if scope.bound is CLASS and scope.parent is not None else scope
     made: Any = Func(node, around, defaults_of(run, node.args, scope))
     for decorator in reversed(node.decorator_list):
@@ -455,7 +457,7 @@ CLASS: frozenset[str] = frozenset({" class"})
 """Marks the scope of a class, which its methods do not see."""
 
 
-def _decorated(run: Run, decorator: ast.expr, made: Any, scope: Scope) -> Any:
+def _decorated(run: ProgramRun, decorator: ast.expr, made: Any, scope: NameScope) -> Any:
     """Return what a decorator makes of a function. One that is not read makes something that is not known, but is mostly the function."""
     with run.without_forks():
         try:
@@ -465,15 +467,15 @@ def _decorated(run: Run, decorator: ast.expr, made: Any, scope: Scope) -> Any:
             if isinstance(value, (External, Unknown)) and not native_functions.is_decorator(value):
                 return Unknown(name=named(decorator), like=made)
             return call(run, value, [made], {}, decorator, scope)
-        except (Raised, TouchedError):
+        except (ProgramException, TouchedError):
             return Unknown(name=named(decorator), like=made)
 
 
 _DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod", "builtins.property"})
 
 
-def _class(run: Run, node: ast.ClassDef, scope: Scope) -> None:
-    inner = Scope({}, scope.module, scope, CLASS)
+def _class(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> None:
+    inner = NameScope({}, scope.module, scope, CLASS)
     bases = [evaluate(run, one, scope) for one in node.bases]
     kind = _kind_of_class(node, bases)
     fields: dict[str, tuple[ast.expr, Any]] = {}
@@ -523,7 +525,7 @@ def _is_plain_base(base: Any) -> bool:
     }  # fmt: skip
 
 
-def _default_of(value: ast.expr, found: Any, run: Run, scope: Scope) -> Any:
+def _default_of(value: ast.expr, found: Any, run: ProgramRun, scope: NameScope) -> Any:
     """Return the default of a field: what `Field(...)` and `field(...)` say, or the value itself."""
     if isinstance(value, ast.Call) and isinstance(value.func, (ast.Name, ast.Attribute)):
         called = value.func.id if isinstance(value.func, ast.Name) else value.func.attr
@@ -532,7 +534,7 @@ def _default_of(value: ast.expr, found: Any, run: Run, scope: Scope) -> Any:
                 if keyword.arg == "default":
                     return evaluate(run, keyword.value, scope)
                 if keyword.arg == "default_factory":
-                    return Made(evaluate(run, keyword.value, scope))
+                    return DefaultFactory(evaluate(run, keyword.value, scope))
             first = value.args[0] if value.args and called == "Field" else None
             if first is None or (isinstance(first, ast.Constant) and first.value is ...):
                 return NO_DEFAULT
@@ -540,7 +542,7 @@ def _default_of(value: ast.expr, found: Any, run: Run, scope: Scope) -> Any:
     return Unknown(like=found) if type(found) in CONTAINERS else found
 
 
-def _is_special(node: ast.ClassDef, inner: Scope, kind: str) -> bool:
+def _is_special(node: ast.ClassDef, inner: NameScope, kind: str) -> bool:
     """Return whether more happens to the fields of a class than being set: validation by functions, aliases, limits, a metaclass."""
     if kind not in {"model", "dataclass", "frozen", "namedtuple"}:
         return False
@@ -576,7 +578,7 @@ _TURNS = frozenset(
 _OTHER_LIMITS = frozenset({"pattern", "multiple_of", "max_digits", "decimal_places"})
 
 
-def _limits(run: Run, node: ast.ClassDef, scope: Scope) -> dict[str, dict[str, Any]]:
+def _limits(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> dict[str, dict[str, Any]]:
     """Return the limits that `Field(...)` sets for the fields of a model, by their names."""
     return {
         one.target.id: {
@@ -618,7 +620,7 @@ def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
     return "dataclass" if "dataclass" in kinds else "plain" if kinds <= {"plain"} else "other"
 
 
-def _import(run: Run, node: ast.Import, scope: Scope) -> None:
+def _import(run: ProgramRun, node: ast.Import, scope: NameScope) -> None:
     for one in node.names:
         if one.asname is None:
             store(scope, one.name.partition(".")[0], External(one.name.partition(".")[0]))
@@ -627,7 +629,7 @@ def _import(run: Run, node: ast.Import, scope: Scope) -> None:
     _risk(run, node, [one.name for one in node.names])
 
 
-def _import_from(run: Run, node: ast.ImportFrom, scope: Scope) -> None:
+def _import_from(run: ProgramRun, node: ast.ImportFrom, scope: NameScope) -> None:
     name = _absolute(node, scope.module)
     for one in node.names:
         if one.name == "*":
@@ -646,7 +648,7 @@ def _import_from(run: Run, node: ast.ImportFrom, scope: Scope) -> None:
     _risk(run, node, [name])
 
 
-def _risk(run: Run, node: ast.stmt, names: Sequence[str]) -> None:
+def _risk(run: ProgramRun, node: ast.stmt, names: Sequence[str]) -> None:
     """Note that an import may fail, where it is not of Python's own modules."""
     if run.attempts and not all(
         name.partition(".")[0] in sys.stdlib_module_names or run.modules(name) for name in names
@@ -661,7 +663,7 @@ def _absolute(node: ast.ImportFrom, module: str) -> str:
     return ".".join([*package, *([node.module] if node.module else [])])
 
 
-def _match(run: Run, node: ast.Match, scope: Scope) -> None:
+def _match(run: ProgramRun, node: ast.Match, scope: NameScope) -> None:
     subject = evaluate(run, node.subject, scope)
     for case in node.cases:
         so = matches(run, case.pattern, subject, scope)
@@ -675,19 +677,19 @@ def _match(run: Run, node: ast.Match, scope: Scope) -> None:
             return
 
 
-def _nothing(_: Run, __: ast.stmt, ___: Scope) -> None:
+def _nothing(_: ProgramRun, __: ast.stmt, ___: NameScope) -> None:
     return
 
 
-def _break(_: Run, __: ast.Break, ___: Scope) -> None:
+def _break(_: ProgramRun, __: ast.Break, ___: NameScope) -> None:
     raise BreakSignal
 
 
-def _continue(_: Run, __: ast.Continue, ___: Scope) -> None:
+def _continue(_: ProgramRun, __: ast.Continue, ___: NameScope) -> None:
     raise ContinueSignal
 
 
-_WORK: dict[type[ast.stmt], Callable[[Run, Any, Scope], None]] = {
+_WORK: dict[type[ast.stmt], Callable[[ProgramRun, Any, NameScope], None]] = {
     ast.Expr: _expression, ast.Assign: _assign, ast.AnnAssign: _ann_assign, ast.AugAssign: _aug_assign, ast.Return: _return,
     ast.If: _if, ast.For: _for, ast.AsyncFor: _async_for, ast.While: _while, ast.With: _with, ast.AsyncWith: _with, ast.Try: _try, ast.Raise: _raise,
     ast.Assert: _assert, ast.Delete: _delete, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class,

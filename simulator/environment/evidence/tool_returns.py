@@ -15,18 +15,25 @@ from simulator.base.json_values import JsonObject, canonical, copied, digest
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
-from simulator.environment.evidence.program_run import CHANGED, REBOUND, Budget, Plan, Run, look_up
-from simulator.environment.evidence.programs import Heap, Program, UnreadableError, find, load
-from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Outcome, Reading
+from simulator.environment.evidence.program_run import (
+    CHANGED,
+    REBOUND,
+    ProgramRun,
+    RunPlan,
+    StepBudget,
+    look_up,
+)
+from simulator.environment.evidence.programs import Heap, Program, UnreadableModuleError, find, load
+from simulator.environment.evidence.sketch import CodeReading, EarlierCall, FunctionSource, Hole, Outcome
 from simulator.environment.evidence.unknown_values import (
     Awaitable,
     Cached,
     Class,
+    ClassInstance,
     Context,
     Func,
-    Raised,
-    Record,
-    Scope,
+    NameScope,
+    ProgramException,
     ThawError,
     TooMuchError,
     TouchedError,
@@ -53,12 +60,12 @@ _CONTEXTS = ("ToolContext", "Context", "CallbackContext", "ReadonlyContext", "In
 
 
 def read_returns(
-    code: Code,
+    code: FunctionSource,
     arguments: Mapping[str, JsonValue],
     *,
     state: JsonObject | None = None,
     earlier: Sequence[EarlierCall] = (),
-) -> Reading:
+) -> CodeReading:
     """Return the ways in which a tool's function may end for some arguments.
 
     Args:
@@ -75,17 +82,17 @@ def read_returns(
         program = load(code)
         way = find(program.tree, code.name, code.line)
         if not way:
-            return Reading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
+            return CodeReading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
         heap = _settled(program, earlier, state)
         found = _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
         return found if found.outcomes else replace(found, problem=_too_much(code))
-    except UnreadableError as error:
-        return Reading(problem=str(error))
+    except UnreadableModuleError as error:
+        return CodeReading(problem=str(error))
     except (TooMuchError, RecursionError, MemoryError):
-        return Reading(problem=_too_much(code))
+        return CodeReading(problem=_too_much(code))
 
 
-def _too_much(code: Code) -> str:
+def _too_much(code: FunctionSource) -> str:
     return f"{code.module.path}: {code.name} is too complex to analyze"
 
 
@@ -101,7 +108,7 @@ class _End:
     """
 
     def __init__(
-        self, outcome: Outcome, heap: Heap, run: Run, *, whole: bool, by_chance: bool = False
+        self, outcome: Outcome, heap: Heap, run: ProgramRun, *, whole: bool, by_chance: bool = False
     ) -> None:
         self.outcome, self.heap, self.whole = outcome, heap, whole
         self.possible = run.plan.turned < 0
@@ -114,7 +121,7 @@ class _Reader:
 
     def __init__(
         self,
-        code: Code,
+        code: FunctionSource,
         way: Sequence[ast.AST],
         arguments: Mapping[str, JsonValue],
         state: JsonObject | None,
@@ -122,29 +129,29 @@ class _Reader:
         shares: bool = True,
     ) -> None:
         self._code, self._way, self._arguments, self._state = code, way, arguments, state
-        self._budget = Budget(STEPS)
+        self._budget = StepBudget(STEPS)
         self._shares = shares
         self._context = Context(None)
 
     def ends(self, heap: Heap, most: int) -> list[_End]:
         """Return how the function may end, and at last how it would for other values."""
-        plans, found, turned = deque([Plan()]), list[_End](), list[Plan]()
+        plans, found, turned = deque([RunPlan()]), list[_End](), list[RunPlan]()
         while plans and len(found) < most:
             try:
                 end, run = self._run(heap, plans.popleft())
             except TooMuchError:
-                found.append(_End(Outcome(Hole()), heap, heap.run(self._budget, Plan()), whole=False))
+                found.append(_End(Outcome(Hole()), heap, heap.run(self._budget, RunPlan()), whole=False))
                 continue
             found.append(end)
             plans.extend(run.forks)
             if run.plan.turned < 0:
-                turned.extend(Plan(tuple(run.taken), place) for place in range(run.tests))
+                turned.extend(RunPlan(tuple(run.taken), place) for place in range(run.tests))
             if not plans and turned:
                 plans.extend(turned[: most - len(found)])
                 turned = []
         return found
 
-    def _run(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
+    def _run(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
         if self._shares and _SESSION not in heap.scopes:
             try:
                 return self._once(heap, plan)
@@ -152,7 +159,7 @@ class _Reader:
                 self._shares = False
         return self._once(heap.copy(), plan)
 
-    def _once(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
+    def _once(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
         run = heap.run(self._budget, plan)
         by_chance = False
         session = heap.scopes.get(_SESSION)
@@ -164,7 +171,7 @@ class _Reader:
             if isinstance(value, Awaitable):
                 value = value.run()
             outcome = Outcome(sketch_of(run, value), tuple(run.when), run.certain, line=run.last_line)
-        except Raised as raised:
+        except ProgramException as raised:
             by_chance = not raised.written
             outcome = _of_raised(run, raised)
         except TouchedError:
@@ -176,7 +183,7 @@ class _Reader:
     def _state_now(self) -> Any:
         return Unknown("object", "state") if self._state is None else copied(self._state)
 
-    def _function(self, run: Run, heap: Heap) -> tuple[Any, Scope]:
+    def _function(self, run: ProgramRun, heap: Heap) -> tuple[Any, NameScope]:
         """Return the function that is called, as its decorators leave it, and the scope in which it is."""
         top = heap.scopes[self._code.module.name]
         node = self._way[-1]
@@ -202,13 +209,15 @@ class _Reader:
                 ), top
         return self._inner_function(run, top, around), top
 
-    def _inner_function(self, run: Run, top: Scope, around: Sequence[ast.AST]) -> Func:
+    def _inner_function(self, run: ProgramRun, top: NameScope, around: Sequence[ast.AST]) -> Func:
         """Return a function that another function makes: what it holds of that one is known as far as it is given."""
         node: Any = self._way[-1]
         scope = top
         for one in around:
             if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                scope = Scope({name: Unknown(name=name) for name in names_of(one).local}, top.module, scope)
+                scope = NameScope(
+                    {name: Unknown(name=name) for name in names_of(one).local}, top.module, scope
+                )
         scope.names.update(
             {} if scope is top else {name: copied(value) for name, value in self._code.held.items()}
         )
@@ -218,7 +227,7 @@ class _Reader:
         receiver = Unknown(name="self") if self._code.receiver else None
         return Func(node, scope, defaults, receiver, bound=self._code.receiver)
 
-    def _given(self, run: Run, function: Any, scope: Scope) -> dict[str, Any]:
+    def _given(self, run: ProgramRun, function: Any, scope: NameScope) -> dict[str, Any]:
         """Return what ADK gives to the function: the arguments that it takes, and the context."""
         node: Any = self._way[-1]
         given: dict[str, Any] = {}
@@ -253,7 +262,7 @@ def _is_context(parameter: ast.arg) -> bool:
     return text.partition(" |")[0].removeprefix("Optional[").rstrip("]").rpartition(".")[2] in _CONTEXTS
 
 
-def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) -> Any:
+def _converted(run: ProgramRun, annotation: ast.expr | None, value: Any, scope: NameScope) -> Any:
     """Return what ADK makes of an argument: an object where its annotation is a model, a whole number where it is `int`."""
     target = _without_none(annotation)
     if target is None or value is None:
@@ -294,11 +303,11 @@ def _without_none(annotation: ast.expr | None) -> ast.expr | None:
     return annotation
 
 
-def _as_model(run: Run, cls: Any, value: Any, node: ast.AST, scope: Scope) -> Any:
+def _as_model(run: ProgramRun, cls: Any, value: Any, node: ast.AST, scope: NameScope) -> Any:
     if isinstance(cls, Class) and cls.kind == "model" and type(value) is dict:
         try:
             return call(run, cls, [], value, node, scope)
-        except Raised:
+        except ProgramException:
             return value
     if isinstance(cls, Class) and cls.kind == "other":
         return _not_known(run, node, value)
@@ -306,24 +315,24 @@ def _as_model(run: Run, cls: Any, value: Any, node: ast.AST, scope: Scope) -> An
     return _not_known(run, node, value) if is_open else value
 
 
-def _not_known(run: Run, node: ast.AST, value: Any) -> Unknown:
+def _not_known(run: ProgramRun, node: ast.AST, value: Any) -> Unknown:
     run.certain = False
     return Unknown(name=ast.unparse(node), like=value)
 
 
-def _receiver(run: Run, cls: Class, heap: Heap) -> Record:
+def _receiver(run: ProgramRun, cls: Class, heap: Heap) -> ClassInstance:
     """Return the object whose method is the tool: the only one of its class that the modules hold, or one made of nothing known."""
     found = {
         id(one): one
         for scope in heap.scopes.values()
         for one in scope.names.values()
-        if isinstance(one, Record) and one.cls is cls
+        if isinstance(one, ClassInstance) and one.cls is cls
     }
     if len(found) == 1:
         return next(iter(found.values()))
     run.certain = False
     begin = cls.scope.names.get("__init__")
-    made = Record(cls, {}, whole=False)
+    made = ClassInstance(cls, {}, whole=False)
     if isinstance(begin, Func):
         names = [one.arg for one in all_parameters(begin.node.args)][1:]
         given = {name: Unknown(name=name) for name in names if name not in begin.defaults}
@@ -336,7 +345,7 @@ def _receiver(run: Run, cls: Class, heap: Heap) -> Record:
                     given,
                     begin.node,
                 )
-        except (Raised, TouchedError):
+        except (ProgramException, TouchedError):
             made.fields.clear()
         made.fields.update(
             {name: Unknown(name=f"self.{name}", like=value) for name, value in made.fields.items()}
@@ -344,14 +353,14 @@ def _receiver(run: Run, cls: Class, heap: Heap) -> Record:
     return made
 
 
-def _of_raised(run: Run, raised: Raised) -> Outcome:
+def _of_raised(run: ProgramRun, raised: ProgramException) -> Outcome:
     cls = raised.cls
     name = "Exception" if cls is None else cls.name if isinstance(cls, Class) else cls.__name__
     certain = run.certain and cls is not None
     return Outcome(None, tuple(run.when), certain, name, sketch_of(run, raised.text()), raised.line)
 
 
-def _reading(ends: Sequence[_End]) -> Reading:
+def _reading(ends: Sequence[_End]) -> CodeReading:
     """Return the outcomes in the order in which they are of use, each once."""
     whole = all(one.whole for one in ends) and len(ends) < MOST_RUNS
     found: dict[str, Outcome] = {}
@@ -370,7 +379,7 @@ def _reading(ends: Sequence[_End]) -> Reading:
             continue
         found.setdefault(repr((outcome.value, outcome.raises, outcome.message)), outcome)
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
-    return Reading(outcomes, whole and len(outcomes) == len(found))
+    return CodeReading(outcomes, whole and len(outcomes) == len(found))
 
 
 def _is_blank(outcome: Outcome) -> bool:
@@ -394,7 +403,7 @@ def _settled(program: Program, earlier: Sequence[EarlierCall], state: JsonObject
         return heap
     heap = heap.copy()
     if state is not None:
-        heap.scopes[_SESSION] = Scope({_STATE: copied(state)}, _SESSION)
+        heap.scopes[_SESSION] = NameScope({_STATE: copied(state)}, _SESSION)
     if len(followed) > MOST_EARLIER:
         heap = _forgotten(heap)
     heap = _left_by(program, heap, state, followed[-MOST_EARLIER:], forgot=len(followed) > MOST_EARLIER)
@@ -489,8 +498,8 @@ def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:
             value is second_names[name] or _same(heap, value, other, second_names[name])
             for name, value in first_names.items()
         )
-    budget = Budget(STEPS)
-    first, second = heap.run(budget, Plan()), other.run(budget, Plan())
+    budget = StepBudget(STEPS)
+    first, second = heap.run(budget, RunPlan()), other.run(budget, RunPlan())
     return first.knows(mine) and second.knows(theirs) and type(mine) is type(theirs) and bool(mine == theirs)
 
 

@@ -143,7 +143,7 @@ for _name in [
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class NameScope:
     """The names of a function, a class or a module, below those around it.
 
     Attributes:
@@ -158,9 +158,9 @@ class Scope:
 
     names: dict[str, Any]
     module: str
-    parent: Scope | None = None
+    parent: NameScope | None = None
     bound: frozenset[str] | None = None
-    outer: dict[str, Scope] = field(default_factory=dict)
+    outer: dict[str, NameScope] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     shared: bool = False
 
@@ -175,7 +175,7 @@ class Scope:
         self.names[name] = value
 
     @property
-    def top(self) -> Scope:
+    def top(self) -> NameScope:
         """The scope of the module."""
         scope = self
         while scope.parent is not None:
@@ -188,7 +188,7 @@ class Func:
     """A function of the program."""
 
     node: Node
-    scope: Scope
+    scope: NameScope
     defaults: Mapping[str, Any]
     receiver: Any = None
     bound: bool = False
@@ -206,7 +206,7 @@ class Class:
     name: str
     kind: str
     fields: Mapping[str, tuple[ast.expr, Any]]
-    scope: Scope
+    scope: NameScope
     bases: Sequence[Any] = ()
     mixed: str = ""
     real: type[enum.Enum] | None = None
@@ -225,7 +225,7 @@ NO_DEFAULT = object()
 
 
 @dataclass(eq=False, slots=True)
-class Record:
+class ClassInstance:
     """An object of a class of the program; `whole` says that all of its attributes are known."""
 
     cls: Class
@@ -257,7 +257,7 @@ class Decorated:
 
 
 @dataclass(eq=False, slots=True)
-class Pattern:
+class CompiledPattern:
     """A regular expression that is ready."""
 
     text: str
@@ -308,7 +308,7 @@ class Cached:
 
 
 @dataclass(eq=False, slots=True)
-class Made:
+class DefaultFactory:
     """The default of a field that a function makes anew each time."""
 
     factory: Any
@@ -337,7 +337,7 @@ class Context:
 
 
 @dataclass(eq=False, slots=True)
-class Raised(Exception):  # noqa: N818 - it is no error of ours: the program that is read has raised something
+class ProgramException(Exception):  # noqa: N818 - it is no error of ours: the program that is read has raised something
     """The program raises: a type of Python's own or of the program, or None for an unknown one."""
 
     cls: type[BaseException] | Class | None
@@ -380,7 +380,7 @@ def inside(value: Any) -> Iterator[Any]:
         yield from value.values()
     elif type(value) in CONTAINERS:
         yield from value
-    elif isinstance(value, Record):
+    elif isinstance(value, ClassInstance):
         yield from value.fields.values()
     elif isinstance(value, Context):
         yield value.state

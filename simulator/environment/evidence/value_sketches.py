@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.environment.evidence.program_run import Run
+from simulator.environment.evidence.program_run import ProgramRun
 from simulator.environment.evidence.sketch import Hole, Sketch
-from simulator.environment.evidence.unknown_values import MAPPINGS, Lazy, Record, Unknown
+from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown
 
 _DEEPEST = 30
 
 
-def sketch_of(run: Run, value: Any, depth: int = 0) -> Sketch:
+def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
     """Return a value as JSON, with holes for what is not known and for what JSON has no form for."""
     run.budget.spend()
     if isinstance(value, enum.Enum):
@@ -34,7 +34,7 @@ def sketch_of(run: Run, value: Any, depth: int = 0) -> Sketch:
     if kind in {list, tuple}:
         listed = [sketch_of(run, one, depth + 1) for one in value]
         return listed if run.holds(value) else Hole("array", like=listed[0] if listed else None)
-    if isinstance(value, Record):
+    if isinstance(value, ClassInstance):
         return _of_record(run, value, depth)
     if isinstance(value, Unknown):
         return _of_unknown(run, value, depth)
@@ -50,7 +50,7 @@ def _key(key: Any) -> str:
     return str(key)
 
 
-def _of_record(run: Run, value: Record, depth: int) -> Sketch:
+def _of_record(run: ProgramRun, value: ClassInstance, depth: int) -> Sketch:
     if value.cls.kind == "enum":
         return sketch_of(run, value.fields.get("value"), depth + 1)
     if value.cls.kind in {"model", "dataclass", "frozen"}:
@@ -61,7 +61,7 @@ def _of_record(run: Run, value: Record, depth: int) -> Sketch:
     return Hole("object")
 
 
-def _of_unknown(run: Run, value: Unknown, depth: int) -> Hole:
+def _of_unknown(run: ProgramRun, value: Unknown, depth: int) -> Hole:
     parts = tuple(one if isinstance(one, str) else _of_unknown(run, one, depth + 1) for one in value.parts)
     choices = tuple(one for one in value.choices if one is None or type(one) in {bool, int, float, str})
     like = None if value.like is None else sketch_of(run, value.like, depth + 1)

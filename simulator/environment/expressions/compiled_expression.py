@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.evaluation_budget import EvaluationBudget
 
 _SHOWN = 80
 
@@ -50,7 +50,7 @@ class CompiledExpression:
     def __repr__(self) -> str:
         return f"CompiledExpression({self.text!r})"
 
-    def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:  # noqa: ARG002 - for those that were read
+    def value(self, variables: Mapping[str, object], budget: EvaluationBudget | None = None) -> Any:  # noqa: ARG002 - for those that were read
         """Return the expression's value: JSON, in objects and lists of its own.
 
         Args:

@@ -30,7 +30,7 @@ class TooMuchWorkError(ValueError):
     """An expression asked for more work or time, or for a larger value, than one may."""
 
 
-class Budget:
+class EvaluationBudget:
     """The steps and the time that are left to one evaluation, or to several together. One thread at a time.
 
     Each operation takes its steps before it is done, as many as its cost in proportion. So no operation is long by itself,

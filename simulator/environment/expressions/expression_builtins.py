@@ -11,7 +11,7 @@ from jinja2.filters import FILTERS, ignore_case, make_multi_attrgetter
 from jinja2.runtime import Context
 from jinja2.tests import TESTS
 
-from simulator.environment.expressions.evaluation_budget import MOST_ITEMS, Budget
+from simulator.environment.expressions.evaluation_budget import MOST_ITEMS, EvaluationBudget
 from simulator.environment.expressions.offered_names import Function
 from simulator.environment.expressions.sandbox import Sandbox, budget_of, compared
 
@@ -23,13 +23,13 @@ _LONGEST_ATTRIBUTE = 200
 # ---------------------------------------------------------------- what this module does itself
 
 
-def _joined(budget: Budget, items: Any, separator: str = "") -> str:
+def _joined(budget: EvaluationBudget, items: Any, separator: str = "") -> str:
     texts = [budget.text(item) for item in budget.counted(items)]
     budget.room_for(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
-def _replaced(budget: Budget, value: Any, old: str, new: str, count: int = -1) -> str:
+def _replaced(budget: EvaluationBudget, value: Any, old: str, new: str, count: int = -1) -> str:
     text = budget.text(value)
     if not isinstance(old, str) or not isinstance(new, str):
         raise TypeError("replace takes two texts")
@@ -39,7 +39,7 @@ def _replaced(budget: Budget, value: Any, old: str, new: str, count: int = -1) -
     return text.replace(old, new, count)
 
 
-def _sum(budget: Budget, numbers: Any, start: float = 0, *, attribute: str | None = None) -> Any:
+def _sum(budget: EvaluationBudget, numbers: Any, start: float = 0, *, attribute: str | None = None) -> Any:
     total = start
     if attribute is not None:
         _check_attribute(attribute)
@@ -61,7 +61,7 @@ def _field(item: Any, path: str) -> Any:
     return item
 
 
-def _rounded(budget: Budget, number: float, precision: int = 0, method: str = "common") -> float:
+def _rounded(budget: EvaluationBudget, number: float, precision: int = 0, method: str = "common") -> float:
     budget.spend_on(number)
     if not isinstance(number, (int, float)):
         raise TypeError(f"round takes a number, not {type(number).__name__}")
@@ -82,13 +82,13 @@ def _check_number(value: Any, what: str) -> None:
         )
 
 
-def _as_integer(budget: Budget, value: Any, *more: Any) -> Any:
+def _as_integer(budget: EvaluationBudget, value: Any, *more: Any) -> Any:
     _check_number(value, "int")
     budget.spend(1)
     return FILTERS["int"](value, *more)
 
 
-def _as_float(budget: Budget, value: Any, *more: Any) -> Any:
+def _as_float(budget: EvaluationBudget, value: Any, *more: Any) -> Any:
     _check_number(value, "float")
     budget.spend(1)
     return FILTERS["float"](value, *more)
@@ -100,7 +100,7 @@ def _check_attribute(path: Any) -> None:
         raise ValueError(f"the attribute has {len(path):,} characters; the maximum is {_LONGEST_ATTRIBUTE:,}")
 
 
-def _range(budget: Budget, *bounds: int) -> list[int]:
+def _range(budget: EvaluationBudget, *bounds: int) -> list[int]:
     numbers = range(*bounds)
     if numbers and abs(numbers[-1] - numbers[0]) // abs(numbers.step) >= MOST_ITEMS:
         raise OverflowError(f"range: the maximum is {MOST_ITEMS:,} numbers")
@@ -108,31 +108,33 @@ def _range(budget: Budget, *bounds: int) -> list[int]:
     return list(numbers)
 
 
-def _filled_with_zeros(budget: Budget, text: str, width: int) -> str:
+def _filled_with_zeros(budget: EvaluationBudget, text: str, width: int) -> str:
     budget.spend_on(text)
     if width > _WIDEST:
         raise ValueError(f"zfill: {width} is too wide; the maximum is {_WIDEST}")
     return text.zfill(width)
 
 
-def _stripped(budget: Budget, text: str, where: str, chars: Any = None) -> str:
+def _stripped(budget: EvaluationBudget, text: str, where: str, chars: Any = None) -> str:
     """Strip a text; each of its characters may be looked up among all of those to strip."""
     budget.spend_on_characters(text, for_each=len(chars) if isinstance(chars, str) else 1)
     stripped: str = getattr(text, where)(chars)
     return stripped
 
 
-def _split_from_the_right(budget: Budget, text: str, separator: Any = None, most: int = -1) -> list[str]:
+def _split_from_the_right(
+    budget: EvaluationBudget, text: str, separator: Any = None, most: int = -1
+) -> list[str]:
     """Split a text; Python compares all of a separator at each place when it searches from the right."""
     budget.spend_on_characters(text, for_each=len(separator) if isinstance(separator, str) else 1)
     return text.rsplit(separator, most)
 
 
-def _text(budget: Budget, value: Any = "") -> str:
+def _text(budget: EvaluationBudget, value: Any = "") -> str:
     return budget.text(value)
 
 
-def _length(budget: Budget, value: Any) -> int:
+def _length(budget: EvaluationBudget, value: Any) -> int:
     budget.spend(1)
     return len(value)
 
@@ -162,7 +164,7 @@ def _refuse_missing(*values: Any) -> None:
             bool(value)  # raises the error that says what is missing
 
 
-def _standing(budget: Budget, result: Any) -> Any:
+def _standing(budget: EvaluationBudget, result: Any) -> Any:
     """Make a list of what jinja2 gives item by item, so that the budget sees it."""
     if isinstance(result, Iterator):
         result = list(budget.counted(result))
@@ -170,7 +172,7 @@ def _standing(budget: Budget, result: Any) -> Any:
     return result
 
 
-def _pay_to_go_through(budget: Budget, value: Any, *, deeply: bool) -> None:
+def _pay_to_go_through(budget: EvaluationBudget, value: Any, *, deeply: bool) -> None:
     """Take the steps for each item of a value, or for each character of a text; several for what is sorted."""
     times = 4 if deeply else 0
     for _ in range(times):
@@ -299,7 +301,7 @@ def tests() -> dict[str, Callable[..., Any]]:
 
 
 def _of_items(name: str, function: Callable[..., Any]) -> Function:
-    def run(budget: Budget, *items: Any, **options: Any) -> Any:
+    def run(budget: EvaluationBudget, *items: Any, **options: Any) -> Any:
         values = items[0] if len(items) == 1 else items
         _pay_to_go_through(budget, values, deeply=name in _DEEP)
         return function(values, **options)
@@ -308,7 +310,7 @@ def _of_items(name: str, function: Callable[..., Any]) -> Function:
 
 
 def _casting(name: str, cast: Callable[..., Any]) -> Function:
-    def run(budget: Budget, value: Any = 0) -> Any:
+    def run(budget: EvaluationBudget, value: Any = 0) -> Any:
         _check_number(value, name)
         budget.spend_on(value)
         return cast(value)
@@ -361,7 +363,7 @@ def _of_text(text: str, name: str) -> Function | None:
     if name not in _TEXT_METHODS:
         return None
 
-    def run(budget: Budget, *args: Any) -> Any:
+    def run(budget: EvaluationBudget, *args: Any) -> Any:
         budget.spend_on_characters(text)
         for each in args:
             budget.spend_on(each)
@@ -376,7 +378,7 @@ def _of_text(text: str, name: str) -> Function | None:
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> Function | None:
     if name == "get":
 
-        def get(budget: Budget, key: Any, otherwise: Any = None) -> Any:
+        def get(budget: EvaluationBudget, key: Any, otherwise: Any = None) -> Any:
             budget.spend_on(key)
             return mapping.get(key, otherwise)
 
@@ -384,7 +386,7 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> Function | None:
     if name not in {"keys", "values", "items"}:
         return None
 
-    def run(budget: Budget) -> list[Any]:
+    def run(budget: EvaluationBudget) -> list[Any]:
         budget.room_for_items(len(mapping))
         return list(getattr(mapping, name)())
 

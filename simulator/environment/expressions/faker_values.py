@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.evaluation_budget import EvaluationBudget
 from simulator.environment.expressions.offered_names import Function, near
 
 _MOST = 200
@@ -28,7 +28,7 @@ _REFUSED = frozenset(
      "pystr_format", "tar", "tsv", "xml", "zip"}
 )  # fmt: skip
 
-# What making a short one costs, in the steps of a `Budget`.
+# What making a short one costs, in the steps of a `EvaluationBudget`.
 _STEPS = 300
 
 _lock = threading.Lock()
@@ -84,7 +84,9 @@ class Fake:
             f"fake.{name}", lambda budget, *args, **options: self._made(budget, name, args, options)
         )
 
-    def _made(self, budget: Budget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    def _made(
+        self, budget: EvaluationBudget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Any:
         budget.spend(_STEPS)
         with budget.paused(), _lock:  # another thread may have the faker, and the first makes it
             _faker()

@@ -12,7 +12,7 @@ from jinja2.parser import Parser
 from jinja2.utils import consume
 
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
-from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.evaluation_budget import EvaluationBudget
 from simulator.environment.expressions.expression_builtins import Language
 from simulator.environment.expressions.offered_names import near
 from simulator.environment.expressions.sandbox import BUDGET
@@ -48,9 +48,9 @@ class JinjaExpression(CompiledExpression):
         body: list[nodes.Node] = [nodes.Assign(nodes.Name("result", "store"), tree, lineno=1)]
         self._template = _LANGUAGE.from_string(nodes.Template(body, lineno=1))
 
-    def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:
+    def value(self, variables: Mapping[str, object], budget: EvaluationBudget | None = None) -> Any:
         """Return the expression's value, as the base class says."""
-        work = Budget() if budget is None else budget
+        work = EvaluationBudget() if budget is None else budget
         try:
             with work.running():
                 work.spend(_STEPS_TO_BEGIN)

@@ -13,11 +13,11 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.evaluation_budget import EvaluationBudget
 from simulator.environment.expressions.offered_names import LONGEST_NAME, Function, Offering, near
 
 BUDGET = " budget"
-"""The variable that holds the evaluation's `Budget`: no expression can name it."""
+"""The variable that holds the evaluation's `EvaluationBudget`: no expression can name it."""
 
 _MOST_BITS = 8_192
 _COMPARED_AT_ONCE = 64
@@ -32,7 +32,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Missing(StrictUndefined):
+class MissingName(StrictUndefined):
     """What is not there: it can be asked whether `it is defined`, and any other use is an error that names it."""
 
     __slots__ = ()
@@ -45,9 +45,9 @@ class Missing(StrictUndefined):
         return _absence(self._undefined_obj, self._undefined_name)
 
 
-def budget_of(context: Context) -> Budget:
+def budget_of(context: Context) -> EvaluationBudget:
     """Return the budget of the evaluation that a context belongs to."""
-    budget: Budget = context.parent[BUDGET]
+    budget: EvaluationBudget = context.parent[BUDGET]
     return budget
 
 
@@ -96,7 +96,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         # Nothing is folded when an expression is compiled, so whatever costs something has a budget.
-        super().__init__(undefined=Missing, optimized=False, autoescape=False, cache_size=0)
+        super().__init__(undefined=MissingName, optimized=False, autoescape=False, cache_size=0)
         self.filters.clear()
         self.tests.clear()
         self.globals.clear()
@@ -168,7 +168,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _item(self, obj: Any, index: int) -> Any:
         if -len(obj) <= index < len(obj):
             return obj[index]
-        return Missing(None, obj, index)  # type: ignore[arg-type] # numbers are told too
+        return MissingName(None, obj, index)  # type: ignore[arg-type] # numbers are told too
 
     def _named(self, obj: Any, name: Any) -> Any:
         if isinstance(name, str) and not name.startswith("_"):
@@ -178,7 +178,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 return method
         if not isinstance(name, (str, int, float, NoneType)):
             raise TypeError("a key must be a text or a number")
-        return Missing(None, obj, name)  # type: ignore[arg-type] # as above
+        return MissingName(None, obj, name)  # type: ignore[arg-type] # as above
 
     def method(self, obj: Any, name: str) -> Function | None:  # noqa: ARG002 - for those who know some
         """Return a method of a text or an object; none here."""
@@ -192,7 +192,7 @@ def _there(value: Any) -> Any:
     return value
 
 
-def compared(budget: Budget, comparison: str, left: Any, right: Any) -> bool:
+def compared(budget: EvaluationBudget, comparison: str, left: Any, right: Any) -> bool:
     """Compare two values, within the budget; `comparison` is jinja2's name."""
     if comparison in {"in", "notin"}:
         return _is_in(budget, left, right) is (comparison == "in")
@@ -205,7 +205,7 @@ def compared(budget: Budget, comparison: str, left: Any, right: Any) -> bool:
     return bool(_COMPARISONS[comparison](left, right))
 
 
-def _is_in(budget: Budget, item: Any, holder: Any) -> bool:
+def _is_in(budget: EvaluationBudget, item: Any, holder: Any) -> bool:
     """Return whether a text, a list or an object holds an item; what is searched is paid for, and what is searched for."""
     if isinstance(holder, (str, Mapping)):
         budget.spend_on(item)
@@ -227,7 +227,7 @@ def _is_scalar(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _calculated(budget: Budget, symbol: str, left: Any, right: Any) -> Any:
+def _calculated(budget: EvaluationBudget, symbol: str, left: Any, right: Any) -> Any:
     for number in (left, right):
         if isinstance(number, int):
             budget.spend_on(number)
@@ -244,7 +244,7 @@ def _calculated(budget: Budget, symbol: str, left: Any, right: Any) -> Any:
     }[symbol](left, right)  # fmt: skip
 
 
-def _sum(budget: Budget, left: Any, right: Any) -> Any:
+def _sum(budget: EvaluationBudget, left: Any, right: Any) -> Any:
     if isinstance(left, str) and isinstance(right, str):
         budget.room_for(len(left) + len(right))
     elif isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
@@ -255,7 +255,7 @@ def _sum(budget: Budget, left: Any, right: Any) -> Any:
     return left + right
 
 
-def _product(budget: Budget, left: Any, right: Any) -> Any:
+def _product(budget: EvaluationBudget, left: Any, right: Any) -> Any:
     for many, times in ((left, right), (right, left)):
         if isinstance(many, str) and isinstance(times, int):
             budget.room_for(len(many) * max(times, 0))

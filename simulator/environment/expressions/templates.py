@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from simulator.base.json_values import NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
-from simulator.environment.expressions.evaluation_budget import Budget, TooMuchWorkError
+from simulator.environment.expressions.evaluation_budget import EvaluationBudget, TooMuchWorkError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.expressions.faker_values import Fake
 
@@ -72,7 +72,7 @@ def filled(value: JsonValue, variables: Mapping[str, object]) -> JsonValue:
     Raises:
         TemplateError: An expression has no value, two keys become the same, or the result is too large or no JSON.
     """
-    result = _filled(value, "", variables, Budget(MOST_FILLED))
+    result = _filled(value, "", variables, EvaluationBudget(MOST_FILLED))
     try:
         checked: JsonValue = taken(result)
     except NotJsonError as error:
@@ -107,7 +107,7 @@ def _texts(value: JsonValue, place: str) -> Iterator[tuple[str, str]]:
             yield from _texts(inner, item_place(place, index))
 
 
-def _filled(value: JsonValue, place: str, variables: Mapping[str, object], budget: Budget) -> Any:
+def _filled(value: JsonValue, place: str, variables: Mapping[str, object], budget: EvaluationBudget) -> Any:
     if isinstance(value, str):
         return _filled_text(value, place, variables, budget)
     if isinstance(value, list):
@@ -124,7 +124,7 @@ def _filled(value: JsonValue, place: str, variables: Mapping[str, object], budge
     return result
 
 
-def _filled_text(text: str, place: str, variables: Mapping[str, object], budget: Budget) -> Any:
+def _filled_text(text: str, place: str, variables: Mapping[str, object], budget: EvaluationBudget) -> Any:
     if "{{" not in text:
         return text
     values = [
@@ -141,14 +141,16 @@ def _filled_text(text: str, place: str, variables: Mapping[str, object], budget:
     return joined
 
 
-def _value(part: CompiledExpression, place: str, variables: Mapping[str, object], budget: Budget) -> Any:
+def _value(
+    part: CompiledExpression, place: str, variables: Mapping[str, object], budget: EvaluationBudget
+) -> Any:
     try:
         return part.value(variables, budget)
     except ExpressionError as error:
         raise TemplateError(place, str(error)) from error
 
 
-def _as_text(value: object, place: str, budget: Budget) -> str:
+def _as_text(value: object, place: str, budget: EvaluationBudget) -> str:
     try:
         return budget.text(value)
     except TooMuchWorkError as error:

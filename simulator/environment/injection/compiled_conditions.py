@@ -15,7 +15,7 @@ from simulator.base.place_names import field_place
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.compiled_expression import ExpressionError
-from simulator.environment.expressions.evaluation_budget import MOST_SECONDS, Budget
+from simulator.environment.expressions.evaluation_budget import MOST_SECONDS, EvaluationBudget
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.injection.conditions import (
     AgentIs,
@@ -26,8 +26,8 @@ from simulator.environment.injection.conditions import (
     Condition,
     Expression,
     Not,
-    Patience,
     ReadyTest,
+    SearchTime,
     UndecidedError,
     WorldIs,
     ready_test,
@@ -47,8 +47,8 @@ class Seen:
 
     def __init__(self, call: CallContext) -> None:
         self.call = call
-        self.patience = Patience()
-        self.work = Budget()
+        self.patience = SearchTime()
+        self.work = EvaluationBudget()
         """What the expressions of the rule that is judged may still take."""
         self._seconds = MOST_SECONDS_OF_ALL
         self.words: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Seen:
         """Give the rule that is judged next work of its own, out of the time that all rules have for this call."""
         if self.work.taken:
             self._seconds -= self.work.taken
-            self.work = Budget(seconds=min(MOST_SECONDS, max(self._seconds, 0.0)))
+            self.work = EvaluationBudget(seconds=min(MOST_SECONDS, max(self._seconds, 0.0)))
 
     @cached_property
     def world(self) -> Mapping[str, Mapping[str, JsonObject]]:
@@ -284,7 +284,7 @@ class _OfPlaces(Matcher):
         except UndecidedError:
             return False
 
-    def _passes(self, values: list[tuple[str, JsonValue]], patience: Patience) -> bool:
+    def _passes(self, values: list[tuple[str, JsonValue]], patience: SearchTime) -> bool:
         if self._test.asks_for_absence:
             return not values
         return any(self._test.passes(value, patience) for _, value in values)

@@ -257,7 +257,7 @@ class UndecidedError(Exception):
     """Whether a condition holds cannot be told; the text says why. The condition then counts as one that does not hold."""
 
 
-class Patience:
+class SearchTime:
     """How long regular expressions may still take in one decision, in seconds of those that were given up."""
 
     def __init__(self) -> None:
@@ -280,7 +280,7 @@ class ReadyTest:
         asks_for_absence: Whether no value is what it wants.
     """
 
-    passes: Callable[[JsonValue, Patience], bool]
+    passes: Callable[[JsonValue, SearchTime], bool]
     wanted: str
     near: Callable[[JsonValue], float]
     asks_for_absence: bool = False
@@ -372,7 +372,7 @@ def _ready_pattern(test: Matches) -> ReadyTest:
     pattern = compiled_pattern(test)
     search = pattern.fullmatch if test.whole else pattern.search
 
-    def passes(value: JsonValue, patience: Patience) -> bool:
+    def passes(value: JsonValue, patience: SearchTime) -> bool:
         if not isinstance(value, str):
             return False
         if patience.left <= 0:

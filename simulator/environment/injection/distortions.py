@@ -17,7 +17,7 @@ from simulator.base.json_values import Json, copied
 from simulator.base.place_names import field_place, item_place
 from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.expressions.json_paths import parse
-from simulator.environment.yaml_libraries import Named, shipped_library
+from simulator.environment.yaml_libraries import LibraryEntry, shipped_library
 
 HUGE_BYTES = 200_000
 """The size of a `huge` answer that names none."""
@@ -547,7 +547,7 @@ WORDS = {"tool": "this tool", "agent": "the assistant", "argument": "the request
 _WORD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
-class HostileText(Named):
+class HostileText(LibraryEntry):
     """A text that attacks an agent.
 
     Attributes:

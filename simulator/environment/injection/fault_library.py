@@ -13,13 +13,13 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.injection.distortions import CATEGORY, Distortion, categories, hostile_texts
 from simulator.environment.injection.rule_effects import DistortEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.yaml_libraries import Named, shipped_library
+from simulator.environment.yaml_libraries import LibraryEntry, shipped_library
 
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_MISSPELT = 4
 
 
-class Fault(Named):
+class Fault(LibraryEntry):
     """A preset.
 
     Attributes:

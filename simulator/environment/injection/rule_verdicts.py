@@ -31,7 +31,7 @@ def nearest_first(misses: Iterable[Miss]) -> tuple[Miss, ...]:
     return tuple(sorted(misses, key=lambda miss: -miss.nearness))
 
 
-class Verdict:
+class RuleVerdict:
     """What the rules say about one call.
 
     Attributes:

@@ -19,7 +19,7 @@ from simulator.environment.injection.rule_effects import (
     ErrorEffect,
     ResponseEffect,
 )
-from simulator.environment.injection.rule_verdicts import Miss, Verdict, nearest_first
+from simulator.environment.injection.rule_verdicts import Miss, RuleVerdict, nearest_first
 
 __all__ = [
     "EVERY_TOOL",
@@ -31,8 +31,8 @@ __all__ = [
     "InjectionRule",
     "Miss",
     "ResponseEffect",
+    "RuleVerdict",
     "Tally",
-    "Verdict",
     "evaluate",
     "judged",
     "nearest_first",
@@ -43,7 +43,7 @@ _ABSENT = object()
 
 def evaluate(
     rules: Iterable[InjectionRule], call: CallContext, draw: Callable[[InjectionRule], float]
-) -> Verdict:
+) -> RuleVerdict:
     """Find the rules that fire for a call: the first in order that answers it, and those before it that let it go on.
 
     Each rule for the tool that is switched on is judged in this order: `match_args` and `when`, where what it asks of
@@ -59,7 +59,7 @@ def evaluate(
     return judged(ready_rules(rules), Seen(call), draw)
 
 
-def judged(rules: ReadyRules, seen: Seen, draw: Callable[[InjectionRule], float]) -> Verdict:
+def judged(rules: ReadyRules, seen: Seen, draw: Callable[[InjectionRule], float]) -> RuleVerdict:
     """Do as `evaluate`, with rules that are ready and a call that others may have looked at."""
     judge = _Judge(seen, draw)
     for_tool = rules.for_tool(seen.call.tool_name)
@@ -72,7 +72,7 @@ def judged(rules: ReadyRules, seen: Seen, draw: Callable[[InjectionRule], float]
             for rule in for_tool[for_tool.index(fired) + 1 :]:
                 yield rule.comes_after(fired.rule_id) if rule.enabled else rule.is_off()
 
-    return Verdict(
+    return RuleVerdict(
         fired=fired.rule if fired else None,
         modifiers=tuple(judge.modifiers),
         drawn=tuple(judge.drawn),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 
-from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.prompts.tool_prompt import cut
 
 MOST_SOURCE = 20_000
@@ -17,7 +17,7 @@ _LONGEST_MODULE = 1_000_000
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def source_of_tool(code: Code, most: int = MOST_SOURCE) -> str:
+def source_of_tool(code: FunctionSource, most: int = MOST_SOURCE) -> str:
     """Return the text of a tool's function with the constants, functions and classes of its module that it uses.
 
     Each part begins with a comment that names file and line. Imported modules are left out. What is used most directly

@@ -12,7 +12,7 @@ from typing import Any
 from simulator.base.json_values import JsonObject, same
 from simulator.base.place_names import field_place
 from simulator.environment.environment_value import FiniteValue
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 
 _LONGEST_COMPARED = 2_000
 _SHOWN = 60
@@ -34,13 +34,13 @@ class Near(FiniteValue):
     """
 
     index: int
-    call: RecordedCall
+    call: ObservedCall
     distance: float
     differs: tuple[str, ...]
 
 
 def nearest(
-    calls: Sequence[RecordedCall],
+    calls: Sequence[ObservedCall],
     tool_name: str,
     arguments: JsonObject,
     *,

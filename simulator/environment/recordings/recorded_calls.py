@@ -33,7 +33,7 @@ class RecordingError(ValueError):
     """A recording is no JSON; says where."""
 
 
-class RecordedCall(FiniteValue):
+class ObservedCall(FiniteValue):
     """One call and its answer, as the agent saw it; `place` is where in the file the call stands."""
 
     tool_name: str
@@ -45,7 +45,7 @@ class RecordedCall(FiniteValue):
 class Recording(FiniteValue):
     """What was read: the calls in the order of the file, and what was left out, with place and reason."""
 
-    calls: tuple[RecordedCall, ...]
+    calls: tuple[ObservedCall, ...]
     problems: tuple[str, ...] = ()
 
 
@@ -99,12 +99,12 @@ def _line(line: str, number: int) -> Any:
 
 @dataclass
 class _Found:
-    calls: list[RecordedCall] = field(default_factory=list)
+    calls: list[ObservedCall] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def add(self, place: str, name: str, arguments: JsonObject, response: Any) -> None:
         try:
-            call = RecordedCall(
+            call = ObservedCall(
                 tool_name=name, arguments=taken(arguments), response=taken(response), place=place
             )
         except NotJsonError as error:

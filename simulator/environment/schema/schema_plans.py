@@ -46,7 +46,7 @@ _NOTHING: list[JsonValue] = [{"nothing": "valid yet"}]
 _ALL = ("string", "integer", "object", "array", "boolean", "number", "null")
 
 
-class Plan:
+class SchemaPlan:
     """A schema, as `normalise` gives it, with all that was found out about its parts; one plan serves many drafts."""
 
     def __init__(self, schema: JsonObject) -> None:
@@ -188,12 +188,12 @@ def _is_valid(validator: Any, value: JsonValue) -> bool:
         return False
 
 
-def plan_of(schema: JsonObject) -> Plan:
+def plan_of(schema: JsonObject) -> SchemaPlan:
     """Return the plan of a schema as `normalise` gives it; the plans that were used last are kept."""
     return _plan(json.dumps(schema))
 
 
-def plan_for(schema: JsonObject) -> Plan:
+def plan_for(schema: JsonObject) -> SchemaPlan:
     """Return the plan of a schema in any form that `normalise` reads.
 
     Raises:
@@ -203,12 +203,12 @@ def plan_for(schema: JsonObject) -> Plan:
 
 
 @lru_cache(maxsize=128)
-def _plan(text: str) -> Plan:
-    return Plan(json.loads(text))
+def _plan(text: str) -> SchemaPlan:
+    return SchemaPlan(json.loads(text))
 
 
 @lru_cache(maxsize=128)
-def _normal_plan(text: str) -> Plan:
+def _normal_plan(text: str) -> SchemaPlan:
     return plan_of(normalise(json.loads(text)))
 
 

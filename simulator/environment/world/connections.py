@@ -99,7 +99,7 @@ class Connections(FiniteValue):
     roles: tuple[ToolRole, ...] = ()
 
 
-class Place(FiniteValue):
+class ToolField(FiniteValue):
     """One parameter of a tool, or one field of its answers."""
 
     tool_name: str = Field(min_length=1)
@@ -112,12 +112,12 @@ class ConnectionEdits(FiniteValue):
     uses: tuple[ParameterUse, ...] = ()
     produces: tuple[Produced, ...] = ()
     roles: tuple[ToolRole, ...] = ()
-    no_uses: tuple[Place, ...] = ()
-    no_produces: tuple[Place, ...] = ()
+    no_uses: tuple[ToolField, ...] = ()
+    no_produces: tuple[ToolField, ...] = ()
 
     def strangers(self, tool_names: Iterable[str]) -> tuple[str, ...]:
         """Name the tools that something was changed of, and that are not among these."""
-        changed: tuple[_Connection | Place, ...] = (
+        changed: tuple[_Connection | ToolField, ...] = (
             *self.uses,
             *self.produces,
             *self.roles,
@@ -315,7 +315,7 @@ _WRITES = frozenset({"changes", "deletes"})
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedThing:
     """A thing that a call's arguments name.
 
     `name` is the argument's own name; `flat` says that it stands at the top, alone or in a list of ids.
@@ -372,15 +372,15 @@ class ConnectionIndex:
         """Return whether some tool may change things of a kind; where no tool is known, any may."""
         return not self._tools or not self._changed.isdisjoint((kind, ""))
 
-    def named(self, tool: ToolIndex, arguments: JsonObject) -> list[Named]:
+    def named(self, tool: ToolIndex, arguments: JsonObject) -> list[NamedThing]:
         """Return the things that some arguments name, in the order of the parameters; at most 200."""
-        found: list[Named] = []
+        found: list[NamedThing] = []
         for path, use in tool.uses:
             name = next((part for part in reversed(path) if part != "*"), "")
             flat = sum(part != "*" for part in path) == 1
             for value in _values(arguments, path, 0):
                 for key in _ids(value, use.kind):
-                    found.append(Named(use.kind, key, use.use, name, flat))
+                    found.append(NamedThing(use.kind, key, use.use, name, flat))
                     if len(found) >= _MOST_NAMED:
                         return found
         return found

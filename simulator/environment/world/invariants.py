@@ -21,13 +21,20 @@ from simulator.environment.conventions.entity_kinds import (
 )
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
-from simulator.environment.expressions.evaluation_budget import MOST_WORK, Budget
+from simulator.environment.expressions.evaluation_budget import MOST_WORK, EvaluationBudget
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.world.contradictions import broken_off
 from simulator.environment.world.entities import Contradiction, EntityChange, Origin, WorldCall
 from simulator.environment.world.world import World
 
-__all__ = ["Contradiction", "InvariantError", "Standing", "check_invariant", "contradictions", "standing"]
+__all__ = [
+    "Contradiction",
+    "InvariantError",
+    "InvariantStatus",
+    "check_invariant",
+    "contradictions",
+    "standing",
+]
 
 Collections = Mapping[str, Mapping[str, JsonObject]]
 
@@ -42,7 +49,7 @@ class InvariantError(ValueError):
     """A line is no invariant; the text says which and what is wrong with it."""
 
 
-class Standing(FiniteValue):
+class InvariantStatus(FiniteValue):
     """How an invariant stands: for how many things it holds, what breaks it, and why it could not be judged elsewhere."""
 
     invariant: str
@@ -106,7 +113,7 @@ def contradictions(
     return tuple(found)
 
 
-def standing(world: World, invariants: Sequence[str]) -> tuple[Standing, ...]:
+def standing(world: World, invariants: Sequence[str]) -> tuple[InvariantStatus, ...]:
     """Return how each invariant stands in the world as it is.
 
     Raises:
@@ -121,7 +128,7 @@ def standing(world: World, invariants: Sequence[str]) -> tuple[Standing, ...]:
         reasons = [why for _, holds, why in verdicts if holds is None]
         holds = sum(holds is True for _, holds, _ in verdicts)
         found.append(
-            Standing(
+            InvariantStatus(
                 invariant=text,
                 holds=holds,
                 broken=tuple(broken[:_MOST_TOLD]),
@@ -188,7 +195,7 @@ class _Judge:
     def __init__(self, text: str, world: World, collections: Collections) -> None:
         self.text = text
         self.expression = compiled(text)
-        self._work = Budget(_MOST_WORK, _MOST_SECONDS)
+        self._work = EvaluationBudget(_MOST_WORK, _MOST_SECONDS)
         self._world = world
         self._collections = collections
         self._kinds = {collection_of(kind): kind for kind in world.kinds()}

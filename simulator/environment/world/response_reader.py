@@ -17,7 +17,7 @@ from simulator.environment.conventions.entity_kinds import (
     words_of,
 )
 from simulator.environment.conventions.tool_verbs import done_state, is_envelope, is_error
-from simulator.environment.world.connections import Named, ToolIndex
+from simulator.environment.world.connections import NamedThing, ToolIndex
 from simulator.environment.world.entities import WorldCall
 
 _MOST_DEPTH = 6
@@ -70,7 +70,7 @@ class Saying:
     id: str
     fields: JsonObject = field(default_factory=dict)
     made: bool = False
-    named: Named | None = None
+    named: NamedThing | None = None
     """The argument that names it, where it is known by that alone."""
     inherited: tuple[str, JsonValue] | None = None
     """A field that it has from what it stands in; what is known of it stands over that."""
@@ -112,7 +112,7 @@ def says_missing(response: JsonObject) -> bool:
     return any(word in words for word in _MISSING)
 
 
-def main_of(tool: ToolIndex, named: list[Named]) -> Named | None:
+def main_of(tool: ToolIndex, named: list[NamedThing]) -> NamedThing | None:
     """Return the one thing that a call is about: that which it changes, or else that of its kind, or the only one."""
     written = [one for one in named if one.use != "reads"]
     same_kind = [one for one in named if one.kind == tool.role.kind]
@@ -125,7 +125,7 @@ def main_of(tool: ToolIndex, named: list[Named]) -> Named | None:
 class ResponseReader:
     """Reads one call. What it gives stands in the order in which the things came up, each thing once."""
 
-    def __init__(self, tool: ToolIndex, named: list[Named], call: WorldCall) -> None:
+    def __init__(self, tool: ToolIndex, named: list[NamedThing], call: WorldCall) -> None:
         self._tool = tool
         self._named = named
         self._call = call
@@ -190,7 +190,7 @@ class ResponseReader:
         state = done_state(self._call.tool_name) if is_plain and self._tool.role.use == "changes" else None
         return {"status": state} if state and words_of(self._call.tool_name)[0] in _SETTLES else {}
 
-    def _given_records(self, written: list[Named]) -> None:
+    def _given_records(self, written: list[NamedThing]) -> None:
         """Take in records among the arguments, `update_products(products=[{"id": ...}])`; the answer stands over them."""
         answered = {key: dict(saying.fields) for key, saying in self._found.items()}
         for name, value in self._call.arguments.items():
@@ -379,7 +379,7 @@ class ResponseReader:
             found = self._found[kind, key] = Saying("put", kind, key)
         return found
 
-    def _about(self, named: Named, fields: JsonObject) -> Saying:
+    def _about(self, named: NamedThing, fields: JsonObject) -> Saying:
         saying = self._saying(named.kind, named.id)
         saying.named = named
         saying.fields.update(fields)

@@ -19,7 +19,7 @@ from simulator.environment.world.connections import (
     NO_CONNECTIONS,
     ConnectionIndex,
     Connections,
-    Named,
+    NamedThing,
     ToolIndex,
     ToolRole,
 )
@@ -260,7 +260,7 @@ class World:
         shelf = self._shelves.get(kind)
         return shelf.entities if shelf else {}
 
-    def _resolved(self, named: Named) -> tuple[str, str]:
+    def _resolved(self, named: NamedThing) -> tuple[str, str]:
         """Find which known thing an argument means: by its kind, or by an id that only one thing has."""
         shelf = self._shelves.get(named.kind)
         entity = shelf.find(named.id) if shelf else None
@@ -274,7 +274,7 @@ class World:
         return named.kind, named.id
 
     def _changes(
-        self, tool: ToolIndex, named: list[Named], call: WorldCall
+        self, tool: ToolIndex, named: list[NamedThing], call: WorldCall
     ) -> list[tuple[EntityChange, bool]]:
         if failed(call.response):
             return []

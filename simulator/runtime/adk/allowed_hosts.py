@@ -26,7 +26,7 @@ class OutgoingConnectionError(ConnectionError):
         )
 
 
-class Connections:
+class AllowedHosts:
     """The hosts that may be connected to: this machine, and those that are named. Threads may use it at once.
 
     Args:
@@ -66,7 +66,7 @@ def _is_here(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _allowed() -> Connections | None:
+def _allowed() -> AllowedHosts | None:
     return getattr(WATCH.get(), "connections", None)
 
 

@@ -36,7 +36,7 @@ _IMPORT = re.compile(
 )
 
 
-class UnreadableError(Exception):
+class UnreadableSourceError(Exception):
     """A file's text cannot be had; the text says why."""
 
 
@@ -108,11 +108,11 @@ def _stamp(path: Path) -> _Stamp:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        raise UnreadableError(f"its file {path.name} is not there") from error
+        raise UnreadableSourceError(f"its file {path.name} is not there") from error
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableError(f"{path.name} is no plain file")
+        raise UnreadableSourceError(f"{path.name} is no plain file")
     if status.st_size > LARGEST_FILE:
-        raise UnreadableError(f"its file {path.name} is larger than {LARGEST_FILE // 1_000_000} MB")
+        raise UnreadableSourceError(f"its file {path.name} is larger than {LARGEST_FILE // 1_000_000} MB")
     return _Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
@@ -121,9 +121,11 @@ def _read(path: Path) -> str:
         with tokenize.open(path) as file:
             return file.read(LARGEST_FILE)
     except OSError as error:
-        raise UnreadableError(f"its file {path.name} cannot be read") from error
+        raise UnreadableSourceError(f"its file {path.name} cannot be read") from error
     except (SyntaxError, ValueError) as error:
-        raise UnreadableError(f"its file {path.name} is no text in the encoding that it names") from error
+        raise UnreadableSourceError(
+            f"its file {path.name} is no text in the encoding that it names"
+        ) from error
 
 
 def is_installed(path: Path) -> bool:
@@ -187,7 +189,7 @@ def project_of(source: Source, root: Path, name: str) -> Mapping[str, Module]:
 def _is_current(source: Source) -> bool:
     try:
         return _stamp(source.path) == source.stamp
-    except UnreadableError:
+    except UnreadableSourceError:
         return False
 
 
@@ -197,7 +199,7 @@ def _module_at(root: Path, name: str) -> Source | None:
     for path in (place.with_name(f"{place.name}.py"), place / f"{_PACKAGE}.py"):
         try:
             return source_of_file(path)
-        except UnreadableError:
+        except UnreadableSourceError:
             continue
     return None
 

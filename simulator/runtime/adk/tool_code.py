@@ -28,9 +28,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from pydantic import JsonValue
 
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.runtime.adk.adk_private import node_function, runs_nodes
-from simulator.runtime.adk.source_text import UnreadableError, place_of, project_of, source_of_file
+from simulator.runtime.adk.source_text import UnreadableSourceError, place_of, project_of, source_of_file
 from simulator.runtime.adk.tool_guards import beneath_guard
 
 _DEEPEST = 20
@@ -70,7 +70,7 @@ _NAME: Any = type.__dict__["__name__"]
 class ToolCode(NamedTuple):
     """The code of a tool, or why there is none, in words that end a sentence about the tool."""
 
-    code: Code | None
+    code: FunctionSource | None
     reason: str = ""
 
 
@@ -101,7 +101,7 @@ def code_of(tool: object) -> ToolCode:
         own = _own_run(tool)
         found = _unwrapped(_function_in(tool) if own is None else own)
         return ToolCode(replace(_code(found), takes_mapping=own is not None))
-    except (_NoCodeError, UnreadableError) as error:
+    except (_NoCodeError, UnreadableSourceError) as error:
         return ToolCode(None, str(error))
     except Exception as error:  # noqa: BLE001 - objects of others are looked at: whatever is odd about one, there is a next evidence
         return ToolCode(None, f"its code cannot be looked at ({type(error).__name__})")
@@ -258,7 +258,7 @@ def _call_of(thing: object) -> object:
 # ------------------------------------------------------------ from the function to its text
 
 
-def _code(found: _Function) -> Code:
+def _code(found: _Function) -> FunctionSource:
     """Find the text of a function.
 
     Raises:
@@ -278,7 +278,7 @@ def _code(found: _Function) -> Code:
         raise _NoCodeError("it is wrapped in a function that its source does not show")
     module = function.__module__
     root, name = place_of(path, module if type(module) is str else "")
-    return Code(
+    return FunctionSource(
         module=source.module(name),
         name=code.co_name,
         line=code.co_firstlineno,

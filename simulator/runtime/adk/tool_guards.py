@@ -32,7 +32,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from simulator.runtime.adk.adk_private import Run, has_own_code, is_steering, runs_agents
-from simulator.runtime.adk.allowed_hosts import Connections, listed, watched_connect, watched_lookup
+from simulator.runtime.adk.allowed_hosts import AllowedHosts, listed, watched_connect, watched_lookup
 from simulator.runtime.adk.stub_functions import AnswersItself
 from simulator.runtime.adk.turn_context import WATCH, Watching
 
@@ -86,7 +86,7 @@ class Watch(ABC):
     Where `connections` is set, its code connects to nothing else.
     """
 
-    connections: Connections | None = None
+    connections: AllowedHosts | None = None
 
     def __init__(self) -> None:
         _GUARDS.stand_for(self)

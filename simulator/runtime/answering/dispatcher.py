@@ -41,14 +41,14 @@ from simulator.runtime.adk.codec import jsonable, whole, written_error
 from simulator.runtime.adk.stub_functions import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
-from simulator.runtime.answering.pipeline import Made, refused
+from simulator.runtime.answering.pipeline import AuthoredAnswer, refused
 from simulator.runtime.errors import ends_the_work
 from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
 from simulator.runtime.turns.fired_rules import Firing
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import watched
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 
 _PARKED_SECONDS = 2.0
 """How long a real tool waits for other code, twice, before the calls behind it are named."""
@@ -67,14 +67,14 @@ class SessionAnswering:
         self._session, self._run, self.pipeline = session, run, pipeline
         self._facts = AnswerFacts(session.now, run, pipeline.breach)
         self._one_real_call, self._one_draft = asyncio.Lock(), asyncio.Lock()
-        self.real_call: Waiting[Any] | None = None
+        self.real_call: WaitingRequest[Any] | None = None
         """The real call that runs right now, if any."""
         self._behind = 0
         self._watch: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ who answers
 
-    def begin(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+    def begin(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
         """Find somebody for a request that is new.
 
         The agent's own model and a real tool answer in the task that asks, as without us: that work is given back.
@@ -89,7 +89,7 @@ class SessionAnswering:
         self.offer(waiting)
         return None
 
-    def _needs_judging(self, waiting: Waiting[Any]) -> bool:
+    def _needs_judging(self, waiting: WaitingRequest[Any]) -> bool:
         """Return whether there are rules that may answer a request."""
         if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
             return False
@@ -99,7 +99,7 @@ class SessionAnswering:
         waiting.judged = not rules or all(rule.tool_name not in {waiting.name, EVERY_TOOL} for rule in rules)
         return not waiting.judged
 
-    def offer(self, waiting: Waiting[Any]) -> None:
+    def offer(self, waiting: WaitingRequest[Any]) -> None:
         """Find somebody for a request that waits, or whose seat was swapped."""
         if waiting.is_taken or (waiting.is_queued and self._player(waiting) == "real"):
             return
@@ -112,13 +112,13 @@ class SessionAnswering:
         self.start(waiting, self._answer(waiting))
 
     @staticmethod
-    def _leave_queue(waiting: Waiting[Any]) -> None:
+    def _leave_queue(waiting: WaitingRequest[Any]) -> None:
         """Take back a real call that has not begun."""
         if waiting.is_queued and waiting.job is not None:
             waiting.job.cancel()
             waiting.job, waiting.is_queued = None, False
 
-    def start(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
+    def start(self, waiting: WaitingRequest[Any], work: Coroutine[Any, Any, None]) -> None:
         """Let a task find the answer: where the request was asked, but everything in it is real.
 
         So nothing in it is answered by a seat, and its timers are not the agent's.
@@ -128,7 +128,7 @@ class SessionAnswering:
         loop = asyncio.get_running_loop()
         waiting.job = loop.create_task(self._to_its_end(waiting, work), context=context)
 
-    async def _to_its_end(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
+    async def _to_its_end(self, waiting: WaitingRequest[Any], work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except BaseException as error:
@@ -141,13 +141,13 @@ class SessionAnswering:
                 waiting.running = False
             self._session.changed()
 
-    def _leave_to_person(self, waiting: Waiting[Any], error: BaseException) -> None:
+    def _leave_to_person(self, waiting: WaitingRequest[Any], error: BaseException) -> None:
         """Let a person answer what could not be answered, whatever went wrong."""
         self._session.problem(f"{waiting.name}: {type(error).__name__}: {error}")
         waiting.wants_person()
 
     async def _here(
-        self, waiting: Waiting[Any], work: Callable[[Waiting[Any]], Awaitable[Answered | None]]
+        self, waiting: WaitingRequest[Any], work: Callable[[WaitingRequest[Any]], Awaitable[Answered | None]]
     ) -> Answered | None:
         """Answer in the task that asks."""
         waiting.here = True
@@ -162,12 +162,12 @@ class SessionAnswering:
         finally:
             waiting.here = waiting.running = False
 
-    def _player(self, waiting: Waiting[Any]) -> str:
+    def _player(self, waiting: WaitingRequest[Any]) -> str:
         if waiting.may_have_run or waiting.came_back:
             return "person"
         return self._seated(waiting)
 
-    def _seated(self, waiting: Waiting[Any]) -> str:
+    def _seated(self, waiting: WaitingRequest[Any]) -> str:
         seats = self._session.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
@@ -183,7 +183,7 @@ class SessionAnswering:
         # Nothing here can say what code would print.
         return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
 
-    async def _answer(self, waiting: Waiting[Any]) -> None:
+    async def _answer(self, waiting: WaitingRequest[Any]) -> None:
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
         if isinstance(waiting.call, ToolBoundaryCall):
@@ -206,14 +206,14 @@ class SessionAnswering:
             case _:
                 self._to_person(waiting)
 
-    def _to_person(self, waiting: Waiting[Any]) -> None:
+    def _to_person(self, waiting: WaitingRequest[Any]) -> None:
         seated = self._seated(waiting)
         waiting.would_answer = seated if waiting.came_back and seated != "person" else ""
         waiting.wants_person()
 
     # ------------------------------------------------------------ injections
 
-    async def _injected(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
+    async def _injected(self, waiting: WaitingRequest[ToolBoundaryCall]) -> bool:
         """Let the rules speak, once for each call; True if they have answered, or left it to a person."""
         if waiting.judged:
             return False
@@ -236,7 +236,7 @@ class SessionAnswering:
 
     # ------------------------------------------------------------ the agent's own model
 
-    async def ask_own_model(self, waiting: Waiting[ModelCall], *, hold: bool) -> None:
+    async def ask_own_model(self, waiting: WaitingRequest[ModelCall], *, hold: bool) -> None:
         """Let the agent's model make the turn; hold it for a person if asked to, or if it raises while held."""
         if waiting.proposal is None:
             responses, error = await self._model_speaks(waiting)
@@ -260,7 +260,7 @@ class SessionAnswering:
         )
 
     async def _model_speaks(
-        self, waiting: Waiting[ModelCall]
+        self, waiting: WaitingRequest[ModelCall]
     ) -> tuple[tuple[JsonObject, ...], RaisedError | None]:
         responses: list[JsonObject] = []
 
@@ -282,7 +282,7 @@ class SessionAnswering:
         waiting.running = False
         return tuple(responses), error
 
-    def _hear(self, waiting: Waiting[ModelCall], response: JsonObject) -> None:
+    def _hear(self, waiting: WaitingRequest[ModelCall], response: JsonObject) -> None:
         if response.get("partial"):
             content: Any = response.get("content") or {}
             waiting.running_text += "".join(part.get("text") or "" for part in content.get("parts") or ())
@@ -290,7 +290,7 @@ class SessionAnswering:
 
     # ------------------------------------------------------------ the real thing
 
-    async def run_real(self, waiting: Waiting[Any], *, as_seated: bool = False) -> None:
+    async def run_real(self, waiting: WaitingRequest[Any], *, as_seated: bool = False) -> None:
         """Run the real tool or the real code; one at a time in a session, after a word in the journal.
 
         Args:
@@ -317,7 +317,7 @@ class SessionAnswering:
             self.real_call = None
             self._one_real_call.release()
 
-    async def _wait_in_line(self, waiting: Waiting[Any]) -> None:
+    async def _wait_in_line(self, waiting: WaitingRequest[Any]) -> None:
         """Wait until no other real call runs; say meanwhile what is waited for, and let one task watch for all that wait."""
         if not self._one_real_call.locked():
             await self._one_real_call.acquire()
@@ -338,7 +338,7 @@ class SessionAnswering:
 
     async def _watch_the_line(self) -> None:
         """Name the calls that may wait for each other: one that runs and waits for what other code has to do, and those behind it."""
-        parked: Waiting[Any] | None = None
+        parked: WaitingRequest[Any] | None = None
         while True:
             await asyncio.sleep(_PARKED_SECONDS)
             now = self.real_call
@@ -354,12 +354,14 @@ class SessionAnswering:
             "a time. If they wait for each other, none of them ends: stop the turn, and let a person answer one of them."
         )
 
-    async def _let_agent_run(self, waiting: Waiting[ToolBoundaryCall], *, as_seated: bool) -> None:
+    async def _let_agent_run(self, waiting: WaitingRequest[ToolBoundaryCall], *, as_seated: bool) -> None:
         """Let the agent of a tool answer: it runs where the tool was asked, and its own seats answer what it asks."""
         by = "agent" if as_seated else None
         await self._run.release(waiting, self._facts.of_agent(waiting, provenance_of(waiting, "real", by)))
 
-    async def _tell_own(self, waiting: Waiting[ToolBoundaryCall], own: Outcome, firing: Firing) -> None:
+    async def _tell_own(
+        self, waiting: WaitingRequest[ToolBoundaryCall], own: Outcome, firing: Firing
+    ) -> None:
         """Hand on what the agent of a tool answered, changed as the rules say that fired when it began."""
         waiting.judged, waiting.firing = True, firing
         outcome, beneath, notes = self.pipeline.rules.told(waiting, own)
@@ -368,7 +370,7 @@ class SessionAnswering:
             waiting, self._facts.of_tool(waiting, outcome, ToolEffects(), provenance, beneath)
         )
 
-    async def _note_start(self, waiting: Waiting[Any]) -> None:
+    async def _note_start(self, waiting: WaitingRequest[Any]) -> None:
         started = CallStarted.known(
             at=self._session.now(), turn=self._run.number, key=waiting.key, name=waiting.name
         )
@@ -379,7 +381,7 @@ class SessionAnswering:
         self._session.noticed()
         await self._session.durable()
 
-    async def _tool_answers_here(self, waiting: Waiting[ToolBoundaryCall]) -> Answered:
+    async def _tool_answers_here(self, waiting: WaitingRequest[ToolBoundaryCall]) -> Answered:
         await (
             self._one_real_call.acquire()
         )  # an `async with` takes twice as long, on the way of every real call
@@ -394,7 +396,7 @@ class SessionAnswering:
             self.real_call = None
             self._one_real_call.release()
 
-    async def _model_answers_here(self, waiting: Waiting[ModelCall]) -> Answered:
+    async def _model_answers_here(self, waiting: WaitingRequest[ModelCall]) -> Answered:
         inside = INSIDE_REAL_CALL.set(RealCall(waiting.key))
         try:
             responses, error = await self._model_speaks(waiting)
@@ -404,12 +406,12 @@ class SessionAnswering:
         fact = self._facts.of_model(waiting, responses, error, provenance, shared=False)
         return await self._run.release_here(waiting, fact)
 
-    async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
+    async def _run_tool(self, waiting: WaitingRequest[ToolBoundaryCall]) -> None:
         outcome, effects = await self._watched(waiting)
         waiting.effects_done = True
         await self.release_tool(waiting, outcome, effects, provenance_of(waiting, "real"))
 
-    def _watched(self, waiting: Waiting[ToolBoundaryCall]) -> Awaitable[tuple[Outcome, ToolEffects]]:
+    def _watched(self, waiting: WaitingRequest[ToolBoundaryCall]) -> Awaitable[tuple[Outcome, ToolEffects]]:
         return watched(
             waiting.key,
             waiting.call.real,
@@ -419,7 +421,7 @@ class SessionAnswering:
             note_steps=waiting.note_steps,
         )
 
-    async def _run_code(self, waiting: Waiting[CodeCall]) -> None:
+    async def _run_code(self, waiting: WaitingRequest[CodeCall]) -> None:
         result: JsonObject | None = None
         error: RaisedError | None = None
         try:
@@ -432,7 +434,7 @@ class SessionAnswering:
 
     # ------------------------------------------------------------ generators
 
-    async def _generate(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
+    async def _generate(self, waiting: WaitingRequest[ToolBoundaryCall], player: str) -> None:
         """Let a generator answer, or a person where it says that one has to look."""
         if self.pipeline.asks_a_model(player):
             await self._generated(waiting, player)
@@ -441,7 +443,7 @@ class SessionAnswering:
         async with self._one_draft:
             await self._generated(waiting, player)
 
-    async def _generated(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
+    async def _generated(self, waiting: WaitingRequest[ToolBoundaryCall], player: str) -> None:
         made = await self.pipeline.played(waiting, player)
         if made is None:
             waiting.wants_person()
@@ -450,7 +452,7 @@ class SessionAnswering:
 
     # ------------------------------------------------------------ answers become facts
 
-    async def _refuse(self, waiting: Waiting[Any]) -> None:
+    async def _refuse(self, waiting: WaitingRequest[Any]) -> None:
         message = f"{waiting.name} is not available in this simulation"
         if isinstance(waiting.call, CodeCall):
             provenance = provenance_of(waiting, "refused")
@@ -458,13 +460,13 @@ class SessionAnswering:
             return
         await self._release_made(waiting, refused(message))
 
-    async def _release_made(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> None:
+    async def _release_made(self, waiting: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer) -> None:
         provenance = provenance_of(waiting, made.source, made.by, made.notes)
         await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
 
     async def release_tool(
         self,
-        waiting: Waiting[ToolBoundaryCall],
+        waiting: WaitingRequest[ToolBoundaryCall],
         outcome: Outcome,
         effects: ToolEffects,
         provenance: Provenance,
@@ -480,7 +482,7 @@ class SessionAnswering:
 
     async def release_model(
         self,
-        waiting: Waiting[ModelCall],
+        waiting: WaitingRequest[ModelCall],
         responses: tuple[JsonObject, ...],
         provenance: Provenance,
         error: RaisedError | None = None,
@@ -490,7 +492,7 @@ class SessionAnswering:
 
     async def release_code(
         self,
-        waiting: Waiting[CodeCall],
+        waiting: WaitingRequest[CodeCall],
         result: JsonObject | None,
         provenance: Provenance,
         error: RaisedError | None = None,
@@ -499,6 +501,6 @@ class SessionAnswering:
         return await self._run.release(waiting, self._facts.of_code(waiting, result, error, provenance))
 
 
-def _runs_agent(waiting: Waiting[Any]) -> bool:
+def _runs_agent(waiting: WaitingRequest[Any]) -> bool:
     """Recognise a call of a tool whose work is done by an agent that has seats of its own."""
     return isinstance(waiting.call, ToolBoundaryCall) and waiting.call.runs_agent

@@ -15,7 +15,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import WorldCall
@@ -34,7 +34,7 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
 
-class Drafts(NamedTuple):
+class OfflineDraft(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
 
     `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any. `varies`
@@ -76,10 +76,10 @@ class Drafting(ABC, Generic[C]):
         """Return where the chance of a call's draft comes from."""
 
     @abstractmethod
-    def codes(self, call: C) -> Mapping[str, Code]:
+    def codes(self, call: C) -> Mapping[str, FunctionSource]:
         """Return where the tools are written that are known when a call is made, by name."""
 
-    def offline(self, call: C, draw: int = 0) -> Drafts:
+    def offline(self, call: C, draw: int = 0) -> OfflineDraft:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
         with self.knowing():
             return offline_drafts(self.declaration(call), self._asked(call, draw))
@@ -136,16 +136,16 @@ class Inside(NamedTuple):
     """
 
     seed: str
-    codes: Mapping[str, Code] = MappingProxyType({})
+    codes: Mapping[str, FunctionSource] = MappingProxyType({})
     state: JsonObject | None = None
     draw: int = 0
 
 
-def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> Drafts:
+def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> OfflineDraft:
     """Draft an answer to a call offline: the same one each time for what `offline_question` gave."""
     made = drafted(*asked)
     sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-    return Drafts(tool, made.value, sources, made.is_guess, made.blanks, made.varies)
+    return OfflineDraft(tool, made.value, sources, made.is_guess, made.blanks, made.varies)
 
 
 def offline_question(

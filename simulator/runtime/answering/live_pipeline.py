@@ -7,25 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import Tally
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.pipeline import OFFLINE, Made, Pipeline
+from simulator.runtime.answering.pipeline import OFFLINE, AuthoredAnswer, Pipeline
 from simulator.runtime.answering.rule_gate import RuleGate
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.models.connection_analysis import begin_if_due
 from simulator.runtime.models.environment_model import Modelling
-from simulator.runtime.models.json_client import Progress
+from simulator.runtime.models.json_client import RequestProgress
 from simulator.runtime.models.model_generator import Generation
 from simulator.runtime.turns.outcomes import as_response
 from simulator.runtime.turns.request_views import describe_tool, held_to
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.requests import ToolDeclaration
 
 GENERATORS = frozenset({"offline", "model", "recorded", "auto"})
@@ -34,7 +34,7 @@ GENERATORS = frozenset({"offline", "model", "recorded", "auto"})
 _MOST_NAMED = 5
 
 
-class LiveDrafting(Drafting[Waiting[ToolBoundaryCall]]):
+class LiveDrafting(Drafting[WaitingRequest[ToolBoundaryCall]]):
     """Makes drafts for the calls of a session that is played, on the loop's thread.
 
     Args:
@@ -44,7 +44,7 @@ class LiveDrafting(Drafting[Waiting[ToolBoundaryCall]]):
     """
 
     def __init__(
-        self, seed: str, knowledge: LiveKnowledge, codes: Callable[[], Mapping[str, Code]] = dict
+        self, seed: str, knowledge: LiveKnowledge, codes: Callable[[], Mapping[str, FunctionSource]] = dict
     ) -> None:
         self._seed, self._knowledge, self._codes = seed, knowledge, codes
 
@@ -52,26 +52,26 @@ class LiveDrafting(Drafting[Waiting[ToolBoundaryCall]]):
         """Hold what the journal's facts add up to."""
         return nullcontext(self._knowledge.up_to_date())
 
-    def declaration(self, call: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
+    def declaration(self, call: WaitingRequest[ToolBoundaryCall]) -> ToolDeclaration:
         """Return a tool as it is declared, with the output schema that a person has set for it."""
         if call.declared is None:
             call.declared = describe_tool(call.tool)
         return held_to(call.declared, self._knowledge.up_to_date().output_schema(call.name))
 
-    def is_schema_set(self, call: Waiting[ToolBoundaryCall]) -> bool:
+    def is_schema_set(self, call: WaitingRequest[ToolBoundaryCall]) -> bool:
         """Return whether a person has set a schema for the tool's answers."""
         return self._knowledge.is_schema_set(call.name)
 
-    def draft_seed(self, call: Waiting[ToolBoundaryCall]) -> str:
+    def draft_seed(self, call: WaitingRequest[ToolBoundaryCall]) -> str:
         """Return a seed that the request's key makes its own."""
         return f"{self._seed}/{call.key}"
 
-    def codes(self, call: Waiting[ToolBoundaryCall]) -> Mapping[str, Code]:  # noqa: ARG002 - the agent's tools are the same for each call
+    def codes(self, call: WaitingRequest[ToolBoundaryCall]) -> Mapping[str, FunctionSource]:  # noqa: ARG002 - the agent's tools are the same for each call
         """Return where the agent's tools are written, by name."""
         return self._codes()
 
 
-class LiveRules(RuleGate[Waiting[ToolBoundaryCall]]):
+class LiveRules(RuleGate[WaitingRequest[ToolBoundaryCall]]):
     """Lets the rules speak about the tool calls of a turn. What they count and draw is folded from the facts.
 
     Args:
@@ -91,11 +91,11 @@ class LiveRules(RuleGate[Waiting[ToolBoundaryCall]]):
         """Hold what the journal's facts add up to."""
         return nullcontext(self._knowledge.up_to_date())
 
-    def rules_for(self, call: Waiting[ToolBoundaryCall]) -> tuple[InjectionRule, ...]:
+    def rules_for(self, call: WaitingRequest[ToolBoundaryCall]) -> tuple[InjectionRule, ...]:
         """Return the rules that were in force when the call was made."""
         return call.rules
 
-    def tally(self, call: Waiting[ToolBoundaryCall]) -> Tally:
+    def tally(self, call: WaitingRequest[ToolBoundaryCall]) -> Tally:
         """Count what is a fact, and what calls have taken that were judged before and are not answered yet."""
         counts = self._session.counts
         drawn, counted, fired = Counter(counts.drawn), Counter(counts.counted), Counter(counts.fired)
@@ -115,12 +115,12 @@ class LiveRules(RuleGate[Waiting[ToolBoundaryCall]]):
             session_calls=calls.total(),
         )
 
-    def count(self, call: Waiting[ToolBoundaryCall]) -> None:
+    def count(self, call: WaitingRequest[ToolBoundaryCall]) -> None:
         """Let the call count until its answer is a fact."""
         call.judged = True
 
 
-class LivePipeline(Pipeline[Waiting[ToolBoundaryCall]]):
+class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
     """Answers by rule or generator, and leaves to a person what would be a guess, or wrong.
 
     Args:
@@ -136,12 +136,12 @@ class LivePipeline(Pipeline[Waiting[ToolBoundaryCall]]):
         super().__init__(rules, drafting)
         self._session, self._modelling = session, modelling
 
-    async def wait(self, call: Waiting[ToolBoundaryCall], seconds: float | None) -> None:
+    async def wait(self, call: WaitingRequest[ToolBoundaryCall], seconds: float | None) -> None:
         """Let the time of a rule pass, and show meanwhile whose it is."""
         self._at_work(call, ", ".join(call.firing.fired))
         await super().wait(call, seconds)
 
-    def _at_work(self, call: Waiting[ToolBoundaryCall], who: str) -> None:
+    def _at_work(self, call: WaitingRequest[ToolBoundaryCall], who: str) -> None:
         call.running, call.since, call.running_by = True, self._session.now(), who
         self._session.changed()
 
@@ -149,10 +149,10 @@ class LivePipeline(Pipeline[Waiting[ToolBoundaryCall]]):
         """Return whether a player waits for a model's word."""
         return player == "model" or (player == "auto" and bool(self._modelling.name))
 
-    async def _ask_model(self, call: Waiting[ToolBoundaryCall]) -> Generation:
+    async def _ask_model(self, call: WaitingRequest[ToolBoundaryCall]) -> Generation:
         """Ask the environment's model, and show meanwhile what it is at."""
 
-        def told(progress: Progress) -> None:
+        def told(progress: RequestProgress) -> None:
             call.running_text = progress.text
             self._session.changed()
 
@@ -160,7 +160,7 @@ class LivePipeline(Pipeline[Waiting[ToolBoundaryCall]]):
         self._at_work(call, self._modelling.name)
         return await self._modelling.draft(self.drafting.asked_of_model(call), told)
 
-    async def played(self, call: Waiting[ToolBoundaryCall], player: str) -> Made | None:
+    async def played(self, call: WaitingRequest[ToolBoundaryCall], player: str) -> AuthoredAnswer | None:
         """Let a generator answer; None where a person has to look, and then `call.note` says why."""
         match player:
             case "recorded":
@@ -175,13 +175,13 @@ class LivePipeline(Pipeline[Waiting[ToolBoundaryCall]]):
                 made = self.offline(call)
         return self._unless_wrong(call, made) if made else None
 
-    def _unrecorded(self, call: Waiting[ToolBoundaryCall]) -> str:
+    def _unrecorded(self, call: WaitingRequest[ToolBoundaryCall]) -> str:
         near = self.drafting.nearest_recorded(call)
         if near is None:
             return "No recorded call of this tool is there."
         return f"No recorded call is the same. The nearest, {near.call.place}: {'; '.join(near.differs)}"
 
-    async def _by_itself(self, call: Waiting[ToolBoundaryCall]) -> Made | None:
+    async def _by_itself(self, call: WaitingRequest[ToolBoundaryCall]) -> AuthoredAnswer | None:
         """Answer by model or draft, unless it would be a guess."""
         if self._modelling.name:
             return await self.by_model(call, self._ask_model)
@@ -189,9 +189,11 @@ class LivePipeline(Pipeline[Waiting[ToolBoundaryCall]]):
         if draft.is_guess:
             call.note = _guessed(draft.blanks)
             return None
-        return Made(draft.given(), "generated", OFFLINE, draft.sources)
+        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources)
 
-    def _unless_wrong(self, call: Waiting[ToolBoundaryCall], made: Made) -> Made | None:
+    def _unless_wrong(
+        self, call: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer
+    ) -> AuthoredAnswer | None:
         """Hold what contradicts the world or breaks the tool's output schema."""
         response = as_response(made.outcome)
         found = [each.what for each in self.drafting.against(call, response)]

@@ -48,7 +48,7 @@ _REFUSED = "refused"
 Source = Literal["injected", "generated", "recorded", "real", "refused"]
 
 
-class Made(NamedTuple):
+class AuthoredAnswer(NamedTuple):
     """An answer, who authored it, and where it comes from, in words.
 
     `own` is what a real tool gave or raised, which an agent without a session of ours gets as it is where no rule changes it.
@@ -60,7 +60,7 @@ class Made(NamedTuple):
     notes: tuple[str, ...] = ()
     own: Any = None
 
-    def noted(self, *notes: str) -> Made:
+    def noted(self, *notes: str) -> AuthoredAnswer:
         """Return the same answer with words before its own."""
         return self._replace(notes=(*notes, *self.notes))
 
@@ -85,7 +85,7 @@ class Pipeline(Generic[C]):
 
     # ------------------------------------------------------------ rules
 
-    async def by_rule(self, call: C) -> Made | None:
+    async def by_rule(self, call: C) -> AuthoredAnswer | None:
         """Let the rules that fired for a call take their time, and return what one of them answers.
 
         None says that the tool's player is to answer, or a person where the rule asks one.
@@ -103,31 +103,31 @@ class Pipeline(Generic[C]):
             outcome = raised("TimeoutError", rule.effect.message).outcome
         else:
             outcome = self.rules.answered(call)
-        return Made(outcome, "injected", rule.rule_id)
+        return AuthoredAnswer(outcome, "injected", rule.rule_id)
 
     # ------------------------------------------------------------ players
 
-    def offline(self, call: C) -> Made:
+    def offline(self, call: C) -> AuthoredAnswer:
         """Return the offline draft as an answer."""
         draft = self.drafting.offline(call)
-        return Made(draft.given(), "generated", OFFLINE, draft.sources)
+        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources)
 
-    def recorded(self, call: C) -> Made | None:
+    def recorded(self, call: C) -> AuthoredAnswer | None:
         """Return the answer of the recorded call that is the same, if there is one."""
         near = self.drafting.nearest_recorded(call)
         if near is None or near.differs:
             return None
         place = near.call.place
-        return Made(outcome_of(near.call.response), "recorded", place, (f"as recorded in {place}",))
+        return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, (f"as recorded in {place}",))
 
-    async def by_model(self, call: C, ask: Callable[[C], Awaitable[Generation]]) -> Made:
+    async def by_model(self, call: C, ask: Callable[[C], Awaitable[Generation]]) -> AuthoredAnswer:
         """Return what a model answers when it is asked; where it gives nothing usable, the offline draft, with the reason."""
         if self.drafting.is_about_nothing(call):
             return self.offline(call).noted(NOT_ASKED)
         said = await ask(call)
         if said.reason:
             return self.offline(call).noted(f"an offline draft: {said.reason}", *words_of(said))
-        return Made(outcome_of(said.value), "generated", said.model, words_of(said))
+        return AuthoredAnswer(outcome_of(said.value), "generated", said.model, words_of(said))
 
     # ------------------------------------------------------------ what becomes of an answer
 
@@ -142,6 +142,6 @@ class Pipeline(Generic[C]):
         return breach_of(outcome, self.drafting.declaration(call).response)
 
 
-def refused(message: str) -> Made:
+def refused(message: str) -> AuthoredAnswer:
     """Return the answer of a tool that nobody may answer."""
-    return Made(Failed(error_code=_REFUSED, error_message=message), "refused")
+    return AuthoredAnswer(Failed(error_code=_REFUSED, error_message=message), "refused")

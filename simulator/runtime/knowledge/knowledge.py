@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
 from simulator.environment.world.entities import SEED, WorldCall
 from simulator.environment.world.invariants import Contradiction, contradictions
@@ -192,7 +192,7 @@ class Knowledge:
         """Return the last answer of each tool, by the tool's name."""
         return {name: calls[-1]["response"] for name, calls in self._calls.items()}
 
-    def recorded_calls(self) -> tuple[RecordedCall, ...]:
+    def recorded_calls(self) -> tuple[ObservedCall, ...]:
         """Return the calls of all recordings, in their order."""
         return tuple(call for calls in self.environment.recordings.values() for call in calls)
 

@@ -10,7 +10,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.world.connections import ToolShape
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of, runs_agents
 from simulator.runtime.adk.stub_functions import AnswersItself
@@ -29,7 +29,7 @@ class ToolShapes:
         }
         """What the tools bring along that have an environment of their own, by name."""
         self._tools = {tool.name: tool for tool in _tools(agent, set())}
-        self._codes: dict[str, Code | None] = {}
+        self._codes: dict[str, FunctionSource | None] = {}
         self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := _shape(tool))}
         self._shown: dict[str, ToolShape] = {}
         self._last_shown: Any = None
@@ -58,7 +58,7 @@ class ToolShapes:
             self._all = everything
         return self._all
 
-    def codes(self) -> Mapping[str, Code]:
+    def codes(self) -> Mapping[str, FunctionSource]:
         """Return where the tools that are known are written, by name; each is looked for once."""
         for name, tool in self._tools.items():
             if name not in self._codes:

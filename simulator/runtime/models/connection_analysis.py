@@ -8,7 +8,7 @@ import contextvars
 from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Modelling
-from simulator.runtime.models.json_client import Progress
+from simulator.runtime.models.json_client import RequestProgress
 from simulator.runtime.turns.session_port import SessionPort
 
 
@@ -51,7 +51,7 @@ def stop(modelling: Modelling) -> None:
 
 
 async def _analyse(modelling: Modelling, table: SessionPort) -> None:
-    def told(progress: Progress) -> None:
+    def told(progress: RequestProgress) -> None:
         modelling.progress = progress.text
         table.noticed()
 

@@ -18,7 +18,7 @@ from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
-from simulator.runtime.models.json_client import Progress
+from simulator.runtime.models.json_client import RequestProgress
 from simulator.runtime.models.model_connections import ConnectionCache, ModelConnections, connection_analysis
 from simulator.runtime.models.model_evidence import ModelEvidence
 from simulator.runtime.models.model_generator import Generation, generate
@@ -71,7 +71,7 @@ class Modelling:
             raise SimulationError("no model is set for the environment")
         return self.objects.get(name, name)
 
-    async def draft(self, asked: AskedCall, told: Callable[[Progress], None]) -> Generation:
+    async def draft(self, asked: AskedCall, told: Callable[[RequestProgress], None]) -> Generation:
         """Ask the model for an answer to a call; without one, its `reason` says why.
 
         Args:
@@ -86,7 +86,7 @@ class Modelling:
             configuration=configuration_of(self.environment.settings),
         )
 
-    async def analyse(self, told: Callable[[Progress], None]) -> ModelConnections:
+    async def analyse(self, told: Callable[[RequestProgress], None]) -> ModelConnections:
         """Ask the model how the agent's tools hang together; once per agent and model, unless `forget_analysis` was called."""
         knowledge = self._knowledge.up_to_date()
         tools, model, configuration = (

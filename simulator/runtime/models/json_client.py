@@ -20,8 +20,21 @@ from simulator.environment.prompts.json_extraction import ReadAnswer, read_answe
 from simulator.environment.prompts.provider_schemas import AnswerSchema
 from simulator.environment.prompts.tool_prompt import repair_prompt
 from simulator.runtime.models.abandonable_task import TimeIsUpError, apart
-from simulator.runtime.models.model_requests import ModelUnavailableError, Wish, asking, own_model, with_less
-from simulator.runtime.models.model_responses import CUT_OFF, Failure, Heard, Tokens, failure_of, heard_from
+from simulator.runtime.models.model_requests import (
+    ModelUnavailableError,
+    RequestFeatures,
+    asking,
+    own_model,
+    with_less,
+)
+from simulator.runtime.models.model_responses import (
+    CUT_OFF,
+    Heard,
+    ModelFailure,
+    Tokens,
+    failure_of,
+    heard_from,
+)
 
 What: TypeAlias = Literal["asked", "repair", "retry"]
 """Why a model was asked: for the answer, for a better one, or again, as it could not be heard."""
@@ -32,7 +45,7 @@ _MOST_TOLD = 3
 _LOG = logging.getLogger(__name__)
 
 
-class Attempt(Value):
+class RequestAttempt(Value):
     """One request to a model. `started` is in seconds since the epoch; `sent` says how it asked for JSON."""
 
     what: What
@@ -43,7 +56,7 @@ class Attempt(Value):
     tokens: Tokens = Field(default_factory=Tokens)
 
 
-class Progress(Value):
+class RequestProgress(Value):
     """What is going on right now, in words; `waits` is how long nothing will happen, in seconds."""
 
     text: str
@@ -51,19 +64,19 @@ class Progress(Value):
     waits: float | None = None
 
 
-class Asked(Value):
+class JsonAnswer(Value):
     """What became of a question. `reason` is empty if `value` stands; `problems` are those of the last answer."""
 
     value: Json = None
     problems: tuple[str, ...] = ()
     reason: str = ""
     model: str = ""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[RequestAttempt, ...] = ()
     seconds: float = 0.0
     tokens: Tokens = Field(default_factory=Tokens)
 
 
-class Patience(Value):
+class Timeouts(Value):
     """How long a model is waited for: seconds for one request, and for a provider that asks to come again later."""
 
     timeout_seconds: float = Field(default=60.0, gt=0, le=3_600)
@@ -72,15 +85,15 @@ class Patience(Value):
     longest_wait: float = Field(default=30.0, ge=0, le=600)
 
 
-class Ways(NamedTuple):
+class ClientHooks(NamedTuple):
     """What asking needs of its surroundings: the time in seconds since the epoch, who is told, and how to wait."""
 
     clock: Callable[[], float]
-    on_progress: Callable[[Progress], None]
+    on_progress: Callable[[RequestProgress], None]
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 
 
-class Question(NamedTuple):
+class JsonQuestion(NamedTuple):
     """What a model is asked: `prompt` is made in a worker thread, as it can take a while."""
 
     prompt: Callable[[], str]
@@ -89,7 +102,7 @@ class Question(NamedTuple):
     configuration: types.GenerateContentConfig | None = None
 
 
-async def ask_for_json(question: Question, patience: Patience, ways: Ways) -> Asked:
+async def ask_for_json(question: JsonQuestion, patience: Timeouts, ways: ClientHooks) -> JsonAnswer:
     """Ask; return the answer, or the reason why there is none.
 
     Everything happens in a context of its own: no seat, no plugin and no provider of ids and times of a turn in
@@ -108,19 +121,19 @@ class _GivenUpError(Exception):
 class _Asking:
     """One question on its way."""
 
-    def __init__(self, question: Question, patience: Patience, ways: Ways) -> None:
+    def __init__(self, question: JsonQuestion, patience: Timeouts, ways: ClientHooks) -> None:
         self._question = question
         self._patience = patience
         self._ways = ways
-        self._wish = Wish()
+        self._wish = RequestFeatures()
         self._retries_left = patience.retries
-        self._attempts: list[Attempt] = []
+        self._attempts: list[RequestAttempt] = []
         self._problems: tuple[str, ...] = ()
         model = question.model
         self._name = model if isinstance(model, str) else model.model
         self._secrets: tuple[str, ...] = ()
 
-    async def whole(self) -> Asked:
+    async def whole(self) -> JsonAnswer:
         """Return what becomes of the question; never raises, but for its cancellation."""
         started = self._ways.clock()
         value: Json = None
@@ -136,7 +149,7 @@ class _Asking:
             tokens = tokens.plus(attempt.tokens)
         seconds = self._ways.clock() - started
         self._tell(f"no answer of {self._name}: {reason}" if reason else f"answered after {seconds:.1f} s")
-        return Asked(
+        return JsonAnswer(
             value=None if reason else value,
             problems=self._problems,
             reason=reason,
@@ -194,17 +207,17 @@ class _Asking:
             kind = "retry"
             await self._before_another(heard)
 
-    async def _try(self, model: BaseLlm, request: LlmRequest, what: What, sent: str) -> Heard | Failure:
+    async def _try(self, model: BaseLlm, request: LlmRequest, what: What, sent: str) -> Heard | ModelFailure:
         started = self._ways.clock()
         heard: Heard | None = None
-        failure: Failure | None = None
+        failure: ModelFailure | None = None
         try:
             heard = await apart(heard_from(model, request), seconds=self._patience.timeout_seconds)
         except Exception as error:  # noqa: BLE001 - a client may raise anything; what it was is told
             failure = self._failure(error)
         refused = heard.stopped if heard and not heard.text and heard.stopped != CUT_OFF else ""
         self._attempts.append(
-            Attempt(
+            RequestAttempt(
                 what=what,
                 sent=sent,
                 started=started,
@@ -215,9 +228,9 @@ class _Asking:
         )
         if refused:
             raise _GivenUpError(f"the model refused to answer: {refused}")
-        return heard or failure or Failure("no answer")
+        return heard or failure or ModelFailure("no answer")
 
-    async def _before_another(self, failure: Failure) -> None:
+    async def _before_another(self, failure: ModelFailure) -> None:
         """Wait as long as is right before the next try, or give up."""
         if failure.again:
             await self._wait(failure)
@@ -229,7 +242,7 @@ class _Asking:
         self._wish = less
         self._tell(f"{failure.words}; asking without {gone.replace('_', ' ')}")
 
-    async def _wait(self, failure: Failure) -> None:
+    async def _wait(self, failure: ModelFailure) -> None:
         patience = self._patience
         if not self._retries_left:
             tried = f", {patience.retries + 1} times" if patience.retries else ""
@@ -245,7 +258,7 @@ class _Asking:
         self._tell(told, waits=seconds)
         await self._ways.sleep(seconds)
 
-    def _failure(self, error: Exception) -> Failure:
+    def _failure(self, error: Exception) -> ModelFailure:
         failure = failure_of(error, now=self._ways.clock(), secrets=self._secrets or secrets_of())
         return failure._replace(words=str(error)) if isinstance(error, TimeIsUpError) else failure
 
@@ -254,7 +267,7 @@ class _Asking:
 
     def _tell(self, text: str, *, waits: float | None = None) -> None:
         try:
-            self._ways.on_progress(Progress(text=text, at=self._ways.clock(), waits=waits))
+            self._ways.on_progress(RequestProgress(text=text, at=self._ways.clock(), waits=waits))
         except Exception:  # noqa: BLE001 - a listener's mistake is no reason to lose an answer
             _LOG.exception("Progress could not be told")
 

@@ -18,12 +18,19 @@ from simulator.environment.prompts.connection_prompts import (
     shapes_digest,
 )
 from simulator.environment.world.connections import Connections, ToolShape
-from simulator.runtime.models.json_client import Asked, Patience, Progress, Question, Ways, ask_for_json
+from simulator.runtime.models.json_client import (
+    ClientHooks,
+    JsonAnswer,
+    JsonQuestion,
+    RequestProgress,
+    Timeouts,
+    ask_for_json,
+)
 
 _MOST_KEPT = 64
 
 
-class ModelConnections(Asked):
+class ModelConnections(JsonAnswer):
     """What a model says about some tools.
 
     `connections` is None, with the `reason`, where those that were found offline stand. `dropped` names in words what
@@ -39,7 +46,7 @@ async def connection_analysis(
     model: str | BaseLlm,
     *,
     clock: Callable[[], float],
-    on_progress: Callable[[Progress], None],
+    on_progress: Callable[[RequestProgress], None],
     configuration: types.GenerateContentConfig | None = None,
     timeout_seconds: float = 120.0,
     retries: int = 2,
@@ -47,9 +54,9 @@ async def connection_analysis(
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> ModelConnections:
     """Ask a model about all tools of an agent and of those below it, in one request; arguments and errors as `generate`."""
-    patience = Patience(timeout_seconds=timeout_seconds, retries=retries, retry_delay=retry_delay)
-    question = Question(partial(connections_prompt, tools), CONNECTIONS_SCHEMA, model, configuration)
-    done = await ask_for_json(question, patience, Ways(clock, on_progress, sleep))
+    patience = Timeouts(timeout_seconds=timeout_seconds, retries=retries, retry_delay=retry_delay)
+    question = JsonQuestion(partial(connections_prompt, tools), CONNECTIONS_SCHEMA, model, configuration)
+    done = await ask_for_json(question, patience, ClientHooks(clock, on_progress, sleep))
     fields = dict(done)
     if done.reason:
         return ModelConnections(**fields)

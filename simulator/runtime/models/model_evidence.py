@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulator.base.secret_masking import without_secrets
 from simulator.environment.drafts.candidates import Candidate
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_source import source_of_tool
 from simulator.runtime.adk.codec import jsonable
 
@@ -35,7 +35,7 @@ def model_evidence(
     draft: JsonValue,
     sources: Iterable[str],
     candidates: Sequence[Candidate],
-    code: Code | None,
+    code: FunctionSource | None,
     *,
     with_source: bool,
 ) -> ModelEvidence:
@@ -58,7 +58,7 @@ def model_evidence(
     )
 
 
-def source_for_model(code: Code) -> str:
+def source_for_model(code: FunctionSource) -> str:
     """Return exactly what is sent of a tool's source where that is allowed."""
     return without_secrets(source_of_tool(code))
 

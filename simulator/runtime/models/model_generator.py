@@ -12,20 +12,20 @@ from google.genai import types
 from simulator.environment.prompts.provider_schemas import answer_schema
 from simulator.environment.prompts.tool_prompt import AskedCall, prompt_for
 from simulator.runtime.models.json_client import (
-    Asked,
-    Attempt,
-    Patience,
-    Progress,
-    Question,
-    Ways,
+    ClientHooks,
+    JsonAnswer,
+    JsonQuestion,
+    RequestAttempt,
+    RequestProgress,
+    Timeouts,
     ask_for_json,
 )
 from simulator.runtime.models.model_responses import Tokens
 
-__all__ = ["Attempt", "Generation", "Progress", "Tokens", "generate"]
+__all__ = ["Generation", "RequestAttempt", "RequestProgress", "Tokens", "generate"]
 
 
-class Generation(Asked):
+class Generation(JsonAnswer):
     """What a model made of a tool call.
 
     `value` is the tool's answer, and fits its output schema or is an error; where there is none, `reason` says why the offline draft
@@ -38,7 +38,7 @@ async def generate(
     model: str | BaseLlm,
     *,
     clock: Callable[[], float],
-    on_progress: Callable[[Progress], None],
+    on_progress: Callable[[RequestProgress], None],
     configuration: types.GenerateContentConfig | None = None,
     timeout_seconds: float = 60.0,
     retries: int = 2,
@@ -67,9 +67,9 @@ async def generate(
         asyncio.CancelledError: A person has stopped it.
         pydantic.ValidationError: One of the numbers is out of its bounds.
     """
-    patience = Patience(
+    patience = Timeouts(
         timeout_seconds=timeout_seconds, retries=retries, retry_delay=retry_delay, longest_wait=longest_wait
     )
     schema = answer_schema(asked.output_schema, may_fail=True)
-    question = Question(partial(prompt_for, asked, schema), schema, model, configuration)
-    return Generation(**dict(await ask_for_json(question, patience, Ways(clock, on_progress, sleep))))
+    question = JsonQuestion(partial(prompt_for, asked, schema), schema, model, configuration)
+    return Generation(**dict(await ask_for_json(question, patience, ClientHooks(clock, on_progress, sleep))))

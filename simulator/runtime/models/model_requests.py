@@ -34,7 +34,7 @@ class ModelUnavailableError(Exception):
     """A model cannot be made or asked; the text says why, and what it needs."""
 
 
-class Wish(NamedTuple):
+class RequestFeatures(NamedTuple):
     """What of the more demanding things a model is asked for; a provider that refuses one is asked without it."""
 
     json_mode: bool = True
@@ -89,7 +89,7 @@ def asking(
     prompt: str,
     schema: AnswerSchema,
     configuration: types.GenerateContentConfig | None,
-    wish: Wish,
+    wish: RequestFeatures,
 ) -> Asking:
     """Build the request. `configuration` is read and never changed; what it says about tools and answers does not count."""
     config = _configuration(model, configuration)
@@ -127,7 +127,7 @@ def _default(model: BaseLlm) -> types.GenerateContentConfig:
 
 
 def _ask_for_json(
-    config: types.GenerateContentConfig, model: BaseLlm, schema: AnswerSchema, wish: Wish
+    config: types.GenerateContentConfig, model: BaseLlm, schema: AnswerSchema, wish: RequestFeatures
 ) -> str:
     """Ask for JSON in the configuration, each client in the way that it passes on; say how."""
     if not wish.json_mode or getattr(model, "use_interactions_api", False):
@@ -165,7 +165,7 @@ def _classes(model: BaseLlm) -> set[str]:
     return {base.__name__ for base in type(model).__mro__ if base.__module__.startswith("google.adk.")}
 
 
-def with_less(wish: Wish, status: int | None, words: str) -> Wish | None:
+def with_less(wish: RequestFeatures, status: int | None, words: str) -> RequestFeatures | None:
     """Return what to ask for instead where a provider refused a request for what it does not know; None if that is not why."""
     told: Any = words.lower()
     if status not in {400, 422, None}:

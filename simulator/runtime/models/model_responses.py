@@ -104,7 +104,7 @@ _UNREADABLE = frozenset({"UnicodeDecodeError", "JSONDecodeError", "UnknownApiRes
 _MOST_WORDS = 400
 
 
-class Failure(NamedTuple):
+class ModelFailure(NamedTuple):
     """Why there is no answer. `wait` is how many seconds the provider asks to wait; None where it says nothing."""
 
     words: str
@@ -113,7 +113,7 @@ class Failure(NamedTuple):
     wait: float | None = None
 
 
-def failure_of(error: BaseException, *, now: float, secrets: Iterable[str] = ()) -> Failure:
+def failure_of(error: BaseException, *, now: float, secrets: Iterable[str] = ()) -> ModelFailure:
     """Read what a client raised.
 
     Args:
@@ -128,7 +128,7 @@ def failure_of(error: BaseException, *, now: float, secrets: Iterable[str] = ())
     words = redacted(f"{status or kind}: {said}" if said else f"{status or kind}", secrets)
     if len(words) > _MOST_WORDS:
         words = f"{words[:_MOST_WORDS]} ..."
-    return Failure(words, status, _is_passing(error, status), _wait(error, now))
+    return ModelFailure(words, status, _is_passing(error, status), _wait(error, now))
 
 
 def _status(error: BaseException) -> int | None:

@@ -25,7 +25,7 @@ from simulator.runtime.adk.adk_private import (
     with_plugin,
     with_plugins,
 )
-from simulator.runtime.adk.allowed_hosts import Connections
+from simulator.runtime.adk.allowed_hosts import AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.adk.turn_context import let_stand_in, stand_in_of
 from simulator.runtime.plugin.adk_sessions import Sessions
@@ -49,7 +49,7 @@ class Claiming(ABC, Generic[Play]):
     `sessions` keeps what each session has of its own. `connections` are those that code of a run may make; None for all.
     """
 
-    connections: Connections | None = None
+    connections: AllowedHosts | None = None
 
     def __init__(self, sessions: Sessions[Play]) -> None:
         self.sessions = sessions

@@ -14,10 +14,10 @@ from google.genai import types
 
 from simulator.environment.prompts.connection_prompts import shapes_digest
 from simulator.environment.world.connections import Connections, ToolShape
-from simulator.runtime.models.json_client import Progress
+from simulator.runtime.models.json_client import RequestProgress
 from simulator.runtime.models.model_connections import ModelConnections, connection_analysis
 from simulator.runtime.models.model_generator import Generation, generate
-from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
 
 _LOG = logging.getLogger(__name__)
 _FEWEST = 2  # one tool hangs together with nothing
@@ -50,7 +50,7 @@ class Modelled:
         model = self._settings.model
         return model if isinstance(model, str) else model.model
 
-    async def draft(self, play: SessionPlay, question: Question) -> Generation:
+    async def draft(self, play: SessionPlay, question: EnvironmentCall) -> Generation:
         """Ask for an answer; without one, its `reason` says why."""
         await self._connect(play)
         settings = self._settings
@@ -125,5 +125,5 @@ class Modelled:
             self._analyses.pop(key, None)
 
 
-def _told(progress: Progress) -> None:
+def _told(progress: RequestProgress) -> None:
     _LOG.info("%s", progress.text)

@@ -10,9 +10,9 @@ from typing import Any
 from simulator.environment.plugin_config import StandInPlayer
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.runtime.adk.codec import tool_value, written_error
-from simulator.runtime.answering.pipeline import OFFLINE, Made, Pipeline, refused
+from simulator.runtime.answering.pipeline import OFFLINE, AuthoredAnswer, Pipeline, refused
 from simulator.runtime.plugin.model_player import Modelled
-from simulator.runtime.plugin.session_play import AnsweredCall, Question, SessionPlay
+from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay
 from simulator.runtime.turns.outcomes import as_response
 
 _LOG = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ LEFT: Any = object()
 """What stands for the answer of a real tool that somebody else is to run."""
 
 
-class PluginAnswering(Pipeline[Question]):
+class PluginAnswering(Pipeline[EnvironmentCall]):
     """Answers the calls of one session.
 
     Args:
@@ -38,8 +38,8 @@ class PluginAnswering(Pipeline[Question]):
         self._play, self._modelled, self._clock = play, modelled, clock
 
     async def answer(
-        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
-    ) -> tuple[AnsweredCall, Made]:
+        self, question: EnvironmentCall, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> tuple[AnsweredCall, AuthoredAnswer]:
         """Answer a call, and learn from it.
 
         Args:
@@ -64,8 +64,8 @@ class PluginAnswering(Pipeline[Question]):
         return call, made
 
     async def _begun(
-        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
-    ) -> Made:
+        self, question: EnvironmentCall, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> AuthoredAnswer:
         self._play.declaration(question)
         self._play.judge(question)
         rule = question.firing.rule
@@ -82,7 +82,7 @@ class PluginAnswering(Pipeline[Question]):
             return made.noted(f"{rule.rule_id} leaves the call to a person, and nobody is here to ask")
         return made
 
-    def _after(self, error: Exception, question: Question, player: StandInPlayer) -> Made:
+    def _after(self, error: Exception, question: EnvironmentCall, player: StandInPlayer) -> AuthoredAnswer:
         """Return what there is after an error of the environment's own: an offline draft, where one may answer at all."""
         note = f"the environment failed: {type(error).__name__}: {error}"
         if player not in {"real", "refuse"}:
@@ -90,9 +90,9 @@ class PluginAnswering(Pipeline[Question]):
                 return self.offline(question).noted(note)
             except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
                 _LOG.exception("no offline draft can be made for %s", question.name)
-        return Made(Failed(error_code=BROKEN, error_message=note), "refused")
+        return AuthoredAnswer(Failed(error_code=BROKEN, error_message=note), "refused")
 
-    def _learnt(self, question: Question, made: Made, started: float) -> AnsweredCall:
+    def _learnt(self, question: EnvironmentCall, made: AuthoredAnswer, started: float) -> AnsweredCall:
         """Change an answer as the rules that fired say, and learn what happened and what was told."""
         firing = question.firing
         notes: tuple[str, ...]
@@ -113,8 +113,8 @@ class PluginAnswering(Pipeline[Question]):
     # ------------------------------------------------------------ who answers
 
     async def _played(
-        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
-    ) -> Made:
+        self, question: EnvironmentCall, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> AuthoredAnswer:
         match player:
             case "real" if real is not None:
                 return await _run(question, real)
@@ -132,14 +132,14 @@ class PluginAnswering(Pipeline[Question]):
             case _:
                 return self.offline(question)
 
-    def _usable(self, question: Question) -> tuple[Made | None, str]:
+    def _usable(self, question: EnvironmentCall) -> tuple[AuthoredAnswer | None, str]:
         """Return the recorded answer; without it, why one that is there cannot be used."""
         made = self.recorded(question)
         if made is not None and (broken := self.breach(question, made.outcome, made.source)):
             return None, f"the answer as recorded in {made.by} {broken}"
         return made, ""
 
-    async def _by_model(self, question: Question) -> Made:
+    async def _by_model(self, question: EnvironmentCall) -> AuthoredAnswer:
         """Let the model answer; where there is none, or it contradicts the world, the offline draft stands."""
         if self._modelled is None:
             return self.offline(question)
@@ -154,11 +154,11 @@ class PluginAnswering(Pipeline[Question]):
         return offline.noted(f"the model's answer was not taken: {what}", *made.notes)
 
 
-async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
+async def _run(question: EnvironmentCall, real: Callable[[], Awaitable[Any]]) -> AuthoredAnswer:
     try:
         own = await real()
     except Exception as error:  # noqa: BLE001 - a real tool may raise anything; the agent gets just that
-        return Made(Raised(error=written_error(error)), "real", own=error)
+        return AuthoredAnswer(Raised(error=written_error(error)), "real", own=error)
     if own is LEFT or (own is None and question.tool.is_long_running):
-        return Made(Deferred(), "real", own=own)
-    return Made(Returned(value=tool_value(own)), "real", own=own)
+        return AuthoredAnswer(Deferred(), "real", own=own)
+    return AuthoredAnswer(Returned(value=tool_value(own)), "real", own=own)

@@ -13,14 +13,14 @@ from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig, StandInPlayer
-from simulator.environment.recordings.recorded_calls import RecordedCall, RecordingError, read_recording
+from simulator.environment.recordings.recorded_calls import ObservedCall, RecordingError, read_recording
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.stub_functions import AnswersItself, has_body
-from simulator.runtime.answering.pipeline import Made
+from simulator.runtime.answering.pipeline import AuthoredAnswer
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
@@ -28,7 +28,7 @@ from simulator.runtime.plugin.adk_sessions import Sessions, real_invocation_of
 from simulator.runtime.plugin.call_claims import Claiming, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
 from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, PluginAnswering
-from simulator.runtime.plugin.session_play import AnsweredCall, Question, SessionPlay
+from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay
 from simulator.runtime.turns.agent_tool_rules import cannot_answer
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.session.environment_state import SessionEnvironment
@@ -221,7 +221,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
     ) -> Any:
         try:
             play = self.session(context)
-            question = Question(tool, arguments, context, self.config.refusal_of(tool.name))
+            question = EnvironmentCall(tool, arguments, context, self.config.refusal_of(tool.name))
             self._tell_of_strangers(play, tool.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the environment cannot take the call of %s", tool.name)
@@ -261,7 +261,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
         self.sessions.forget(session)
 
 
-def _given(call: AnsweredCall, made: Made) -> Any:
+def _given(call: AnsweredCall, made: AuthoredAnswer) -> Any:
     """Return the agent an answer as a tool does: a value, or an exception."""
     if made.source == "real" and call.beneath is None:
         if isinstance(made.own, Exception):
@@ -295,7 +295,7 @@ def _environment_of(config: SimulatedEnvironmentConfig) -> SessionEnvironment:
     return SessionEnvironment(settings=settings, data=config.environment_data, recordings=recordings)
 
 
-def _traced(text: str) -> tuple[RecordedCall, ...]:
+def _traced(text: str) -> tuple[ObservedCall, ...]:
     if not text:
         return ()
     try:

@@ -14,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import Tally
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
@@ -81,7 +81,7 @@ class AnsweredCall(Value):
         return as_response(self.beneath or self.outcome)
 
 
-class Question:
+class EnvironmentCall:
     """One call, as the environment looks at it.
 
     Args:
@@ -123,7 +123,7 @@ def _text(context: Any, name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-class SessionPlay(RuleGate[Question], Drafting[Question]):
+class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
     """The environment of one session. Threads and event loops may use it at once: each step is one under its lock.
 
     Args:
@@ -152,7 +152,7 @@ class SessionPlay(RuleGate[Question], Drafting[Question]):
         self._environment = environment
         self.streams = DrawStreams(self.seed)
         self._shapes: dict[str, ToolShape] = {}
-        self._looked_for: dict[str, Code | None] = {}
+        self._looked_for: dict[str, FunctionSource | None] = {}
         self._declared: dict[str, ToolDeclaration] = {}
         self._drawn, self._counted = Counter[str](), Counter[str]()
         self._fired, self._called = Counter[str](), Counter[str]()
@@ -200,7 +200,7 @@ class SessionPlay(RuleGate[Question], Drafting[Question]):
         with self._lock:
             return tuple(self._shapes.values())
 
-    def declaration(self, call: Question) -> ToolDeclaration:
+    def declaration(self, call: EnvironmentCall) -> ToolDeclaration:
         """Return a call's tool as it is declared, with the output schema that is set for it."""
         return self.declared(call.tool)
 
@@ -227,11 +227,11 @@ class SessionPlay(RuleGate[Question], Drafting[Question]):
         with self._lock:
             yield self.known
 
-    def rules_for(self, call: Question) -> tuple[InjectionRule, ...]:  # noqa: ARG002 - they are the same for each call
+    def rules_for(self, call: EnvironmentCall) -> tuple[InjectionRule, ...]:  # noqa: ARG002 - they are the same for each call
         """Return the rules."""
         return self._rules
 
-    def tally(self, call: Question) -> Tally:
+    def tally(self, call: EnvironmentCall) -> Tally:
         """Return what was counted before a call."""
         return Tally(
             drawn=self._drawn,
@@ -241,22 +241,22 @@ class SessionPlay(RuleGate[Question], Drafting[Question]):
             session_calls=self._called.total(),
         )
 
-    def count(self, call: Question) -> None:
+    def count(self, call: EnvironmentCall) -> None:
         """Count a call that was judged, and what its rules drew, counted and did."""
         self._called[call.name] += 1
         self._drawn.update(call.firing.drawn)
         self._counted.update(call.firing.counted)
         self._fired.update(call.firing.fired)
 
-    def is_schema_set(self, call: Question) -> bool:
+    def is_schema_set(self, call: EnvironmentCall) -> bool:
         """Return whether a schema was set for the tool's answers."""
         return self._environment.settings.tool(call.name).output_schema is not None
 
-    def draft_seed(self, call: Question) -> str:
+    def draft_seed(self, call: EnvironmentCall) -> str:
         """Return a seed that is the same in every session with this seed, for the same calls before."""
         return f"{self._drafts_seed}/{call.name}/{call.number}/{canonical(call.arguments)}"
 
-    def codes(self, call: Question) -> Mapping[str, Code]:
+    def codes(self, call: EnvironmentCall) -> Mapping[str, FunctionSource]:
         """Return where the tools are written that were asked, by name; each is looked for once."""
         if call.name not in self._looked_for:
             self._looked_for[call.name] = code_of(call.tool).code
@@ -283,7 +283,7 @@ class SessionPlay(RuleGate[Question], Drafting[Question]):
     def recall(self, fact: ToolAnswered) -> None:
         """Learn from a call that was answered in a session that is played: the rules count it, and its answer is known."""
         tool = BaseTool(name=fact.tool_name, description="")
-        self.judge(Question(tool, fact.arguments, None))
+        self.judge(EnvironmentCall(tool, fact.arguments, None))
         self.take(
             lambda number: AnsweredCall(
                 number=number,

@@ -21,16 +21,16 @@ from simulator.facts import (
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import give_own_ids
 from simulator.runtime.turns.fired_rules import NOTHING_FIRED
-from simulator.runtime.turns.turn import Moment, TurnRun
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.turn import AnswerTiming, TurnRun
+from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.session.fact_entries import calls_in
 
 _REAL = Provenance(source="real")
 
-Breach: TypeAlias = Callable[[Waiting[ToolBoundaryCall], Outcome, str], str]
+Breach: TypeAlias = Callable[[WaitingRequest[ToolBoundaryCall], Outcome, str], str]
 """Says where a tool's answer that comes from somewhere breaks the tool's output schema; empty where it does not."""
 
-FactAt: TypeAlias = Callable[[Moment], Answered]
+FactAt: TypeAlias = Callable[[AnswerTiming], Answered]
 """Makes the fact, given when it becomes one."""
 
 
@@ -43,7 +43,7 @@ class AnswerFacts:
 
     def of_tool(
         self,
-        waiting: Waiting[ToolBoundaryCall],
+        waiting: WaitingRequest[ToolBoundaryCall],
         outcome: Outcome,
         effects: ToolEffects,
         provenance: Provenance,
@@ -65,7 +65,7 @@ class AnswerFacts:
             **self._common(waiting, moment, provenance),
         )
 
-    def of_agent(self, waiting: Waiting[ToolBoundaryCall], provenance: Provenance) -> FactAt:
+    def of_agent(self, waiting: WaitingRequest[ToolBoundaryCall], provenance: Provenance) -> FactAt:
         """Return the maker of the word that the agent of a tool runs."""
         call = waiting.call
         return lambda moment: AgentRan.known(
@@ -78,7 +78,7 @@ class AnswerFacts:
 
     def of_model(
         self,
-        waiting: Waiting[ModelCall],
+        waiting: WaitingRequest[ModelCall],
         responses: tuple[JsonObject, ...],
         error: RaisedError | None,
         provenance: Provenance,
@@ -87,7 +87,7 @@ class AnswerFacts:
     ) -> FactAt:
         """Return the maker of an agent's turn; where nobody shares the responses, they are not copied."""
 
-        def made(moment: Moment) -> Answered:
+        def made(moment: AnswerTiming) -> Answered:
             own = copied(responses) if shared and any(calls_in(responses)) else responses
             give_own_ids(own, self._run.used_ids, self._run.session.seed, waiting.key)
             return ModelAnswered.known(
@@ -98,7 +98,7 @@ class AnswerFacts:
 
     def of_code(
         self,
-        waiting: Waiting[CodeCall],
+        waiting: WaitingRequest[CodeCall],
         result: JsonObject | None,
         error: RaisedError | None,
         provenance: Provenance,
@@ -108,7 +108,9 @@ class AnswerFacts:
             code=waiting.call.code, result=result, error=error, **self._common(waiting, moment, provenance)
         )
 
-    def _common(self, waiting: Waiting[Any], moment: Moment, provenance: Provenance) -> dict[str, Any]:
+    def _common(
+        self, waiting: WaitingRequest[Any], moment: AnswerTiming, provenance: Provenance
+    ) -> dict[str, Any]:
         elapsed = self._run.loop.time() - waiting.started
         return {
             "at": self._now(),
@@ -121,7 +123,7 @@ class AnswerFacts:
             "at_once": moment.at_once,
         }
 
-    def _digests_of(self, waiting: Waiting[Any], moment: Moment) -> RequestDigests:
+    def _digests_of(self, waiting: WaitingRequest[Any], moment: AnswerTiming) -> RequestDigests:
         """Return the fingerprints; calls that were made at once share them."""
         last = self._digests
         if waiting.parts or last.parts or last.chain != moment.chain:
@@ -130,7 +132,7 @@ class AnswerFacts:
 
 
 def provenance_of(
-    waiting: Waiting[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
+    waiting: WaitingRequest[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
 ) -> Provenance:
     """Say who authored an answer, and what the rules had said before."""
     firing = waiting.firing

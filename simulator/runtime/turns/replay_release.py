@@ -16,7 +16,7 @@ from simulator.runtime.adk.codec import contents_part
 from simulator.runtime.adk.lazy_list import Later, made
 from simulator.runtime.errors import Diverged
 from simulator.runtime.turns.quiescence import Settling
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 
 _PATIENCE = 5.0
 
@@ -24,11 +24,11 @@ _PATIENCE = 5.0
 _HARMLESS = frozenset({"system", "config"})
 
 
-class Turn(Protocol):
+class ReplayableTurn(Protocol):
     """What the re-execution needs of the turn in progress."""
 
     settling: Settling
-    waiting: dict[str, Waiting[Any]]
+    waiting: dict[str, WaitingRequest[Any]]
     chain: str
     caught_up: asyncio.Event
 
@@ -45,7 +45,7 @@ class Turn(Protocol):
         ...
 
 
-class Replay:
+class TurnReplay:
     """The answers of a turn that the journal holds, and how far they are released.
 
     An answer that was there at once is given again in the moment in which it is asked for; all others wait for their
@@ -59,9 +59,11 @@ class Replay:
         as_then: No seat and no rule was changed since the last of them.
     """
 
-    def __init__(self, turn: Turn, recorded: Sequence[tuple[int, Answered]], *, as_then: bool) -> None:
+    def __init__(
+        self, turn: ReplayableTurn, recorded: Sequence[tuple[int, Answered]], *, as_then: bool
+    ) -> None:
         # The turn holds this, so holding it too would leave both to the garbage collector.
-        self._turn: Turn = weakref.proxy(turn)
+        self._turn: ReplayableTurn = weakref.proxy(turn)
         self._recorded, self._as_then = recorded, as_then
         self.keys = {fact.key for _, fact in recorded}
         self.models_ahead = sum(isinstance(fact, ModelAnswered) for _, fact in recorded)
@@ -105,7 +107,7 @@ class Replay:
         self.unread.clear()
         turn.changed()
 
-    def at_once(self, waiting: Waiting[Any]) -> Answered | None:
+    def at_once(self, waiting: WaitingRequest[Any]) -> Answered | None:
         """Return the answer that a request had at once, if it is the next one and fits; else it comes in its turn."""
         if self._next >= len(self._recorded):
             return None
@@ -143,7 +145,7 @@ class Replay:
             # What follows from the last answer was answered at once where it could be, so it is again.
             self._turn.caught_up.set()
 
-    async def _await_request(self, place: int) -> Waiting[Any] | None:
+    async def _await_request(self, place: int) -> WaitingRequest[Any] | None:
         """Wait for a recorded request, as long as the agent is on its way: on a busy machine that may take a while.
 
         None says that it was asked and answered at once.
@@ -164,7 +166,7 @@ class Replay:
                 raise Diverged(number, fact.key, ["never asked"], sorted(turn.waiting))
         return waiting
 
-    def _compare(self, number: int, fact: Answered, waiting: Waiting[Any]) -> None:
+    def _compare(self, number: int, fact: Answered, waiting: WaitingRequest[Any]) -> None:
         differs = [
             part for part, known in fact.digests.parts.items() if waiting.parts.get(part, known) != known
         ]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from simulator.facts import AgentRan, Answered, Fact, ToolAnswered
 from simulator.runtime.turns.fired_rules import Firing
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.session import Seats
 from simulator.session.call_counts import Counts
 
@@ -46,7 +46,7 @@ class SessionPort(Protocol):
         """Return what the rules that fired for a call do to its agent's answer."""
         ...
 
-    def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+    def offer(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
         """Find somebody who answers a request; return the work of one who answers it where it is asked."""
         ...
 

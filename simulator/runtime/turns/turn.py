@@ -2,9 +2,9 @@
 
 Everything that the agent asks comes here: of its models, its tools and its code executors, which `adk.boundaries` has
 seated. Each request has a key, made of the turn, the place in the agent and a count, which is the same in every
-execution. It waits (`Waiting`) until it has an answer:
+execution. It waits (`WaitingRequest`) until it has an answer:
 
-- The journal holds one: `Replay` releases it when it is next, if it still fits what is asked.
+- The journal holds one: `TurnReplay` releases it when it is next, if it still fits what is asked.
 - Else the session is asked for somebody who answers (`SessionPort.offer`). What they say is made a fact with the
   request's fingerprint, appended, and only then given to the agent.
 
@@ -64,10 +64,10 @@ from simulator.runtime.turns.agent_tool_rules import cannot_answer
 from simulator.runtime.turns.fired_rules import Firing
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.runtime.turns.quiescence import Settling
-from simulator.runtime.turns.replay_release import Replay
+from simulator.runtime.turns.replay_release import TurnReplay
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import repeated
-from simulator.runtime.turns.waiting_request import Waiting
+from simulator.runtime.turns.waiting_request import WaitingRequest
 
 _SECOND = 1_000_000
 
@@ -75,7 +75,7 @@ _SECOND = 1_000_000
 LONGEST_BREATH = 0.1
 
 
-class Moment(NamedTuple):
+class AnswerTiming(NamedTuple):
     """When an answer becomes a fact: after which events (their fingerprint), and whether right when it was asked for."""
 
     chain: str
@@ -109,17 +109,17 @@ class TurnRun:
         self.used_ids, self.may_have_run = used_ids, may_have_run
         self.loop: StudioLoop = asyncio.get_running_loop()  # type: ignore[assignment] # LoopThread runs no other loop
         self.settling, self._breathed = Settling(self.loop), self.loop.time()
-        self.waiting: dict[str, Waiting[Any]] = {}
+        self.waiting: dict[str, WaitingRequest[Any]] = {}
         self.events: list[JsonObject] = []
         self.artifacts: list[SavedArtifact] = []
-        self.chain, self._at_once = "", Moment("", at_once=True)
+        self.chain, self._at_once = "", AnswerTiming("", at_once=True)
         self.abort = asyncio.Event()
         self.is_over = False
         self.declared: tuple[BaseTool, ...] = ()
         self.refused: list[UnchosenToolError] = []
         self.caught_up = asyncio.Event()
         self.last_model_call: ModelCall | None = None
-        self.replay = Replay(self, recorded, as_then=as_then)
+        self.replay = TurnReplay(self, recorded, as_then=as_then)
         self._thread_answers: list[Any] = []
         self._ordinals: collections.Counter[str] = collections.Counter()
         self._real_ids: collections.Counter[str] = collections.Counter()
@@ -180,7 +180,7 @@ class TurnRun:
 
     async def _ask_about(
         self, call: ToolBoundaryCall, own: tuple[Outcome, Firing] | None = None
-    ) -> tuple[Waiting[Any], Answered]:
+    ) -> tuple[WaitingRequest[Any], Answered]:
         return await self._ask_waiting(
             self._base_of(call),
             call,
@@ -223,7 +223,7 @@ class TurnRun:
             return False
         return call.has_own_code or self.session.plays_agent_tool(call.tool.name, self.replay.released)
 
-    async def _given(self, waiting: Waiting[Any], fact: Answered, context: Any) -> Any:
+    async def _given(self, waiting: WaitingRequest[Any], fact: Answered, context: Any) -> Any:
         if not isinstance(fact, ToolAnswered):
             raise Diverged(-1, fact.key, ["kind"])
         if not waiting.effects_done:
@@ -250,7 +250,7 @@ class TurnRun:
         *,
         arguments: JsonObject | None = None,
         own: tuple[Outcome, Firing] | None = None,
-    ) -> tuple[Waiting[Any], Answered]:
+    ) -> tuple[WaitingRequest[Any], Answered]:
         if self.is_over:
             raise asyncio.CancelledError
         waiting = self._new_waiting(base, call, agent, name, parts=parts, arguments=arguments or {})
@@ -280,11 +280,11 @@ class TurnRun:
 
     def _new_waiting(
         self, base: str, call: Any, agent: str, name: str, *, parts: dict[str, str], arguments: JsonObject
-    ) -> Waiting[Any]:
+    ) -> WaitingRequest[Any]:
         self.settling.activity += 1
         key = f"{base}#{self._ordinals[base]}"
         self._ordinals[base] += 1
-        return Waiting(
+        return WaitingRequest(
             key=key,
             call=call,
             agent=agent,
@@ -313,7 +313,7 @@ class TurnRun:
         if event.id in self._effects:
             return  # it stands in the fact of the tool that sent it, so that fact cannot follow from it
         self.chain = chained(self.chain, written)
-        self._at_once = Moment(self.chain, at_once=True)
+        self._at_once = AnswerTiming(self.chain, at_once=True)
         self.session.noticed()
 
     def note_effect(self, event: Event) -> None:
@@ -353,7 +353,7 @@ class TurnRun:
 
     # ------------------------------------------------------------ releasing
 
-    def unanswered(self, key: str) -> Waiting[Any] | None:
+    def unanswered(self, key: str) -> WaitingRequest[Any] | None:
         """Return the open request with this key."""
         waiting = self.waiting.get(key)
         return None if waiting is None or waiting.future.done() else waiting
@@ -370,7 +370,9 @@ class TurnRun:
                 asks = True
         return asks
 
-    async def release(self, waiting: Waiting[Any], fact_at: Callable[[Moment], Answered]) -> bool:
+    async def release(
+        self, waiting: WaitingRequest[Any], fact_at: Callable[[AnswerTiming], Answered]
+    ) -> bool:
         """Record an answer and let the agent have it; False if it has been answered in the meantime.
 
         Args:
@@ -384,7 +386,7 @@ class TurnRun:
             if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
                 return False
             self._breathed = self.loop.time()
-            waiting.future.set_result(self._recorded_now(fact_at(Moment(self.chain))))
+            waiting.future.set_result(self._recorded_now(fact_at(AnswerTiming(self.chain))))
             await self.settling.settle()
         self.session.changed()
         return True
@@ -396,7 +398,9 @@ class TurnRun:
         self.passed(fact)
         return fact
 
-    async def release_here(self, waiting: Waiting[Any], fact_at: Callable[[Moment], Answered]) -> Answered:
+    async def release_here(
+        self, waiting: WaitingRequest[Any], fact_at: Callable[[AnswerTiming], Answered]
+    ) -> Answered:
         """Record an answer in the task that asked, which goes on with it.
 
         Args:
@@ -411,7 +415,7 @@ class TurnRun:
             async with self._releasing:
                 await self.settling.settle()
                 self._breathed = self.loop.time()
-                fact = self._recorded_now(fact_at(Moment(self.chain)))
+                fact = self._recorded_now(fact_at(AnswerTiming(self.chain)))
         waiting.future.set_result(fact)
         self.session.changed()
         return fact

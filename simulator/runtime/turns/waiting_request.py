@@ -53,7 +53,7 @@ C = TypeVar("C", bound=Called)
 
 
 @dataclass(slots=True)
-class Waiting(Generic[CallT]):
+class WaitingRequest(Generic[CallT]):
     """One open request of the turn in progress.
 
     `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
@@ -123,16 +123,16 @@ class Waiting(Generic[CallT]):
         return self.here or is_at_work or self.future.done()
 
     @property
-    def tool(self: Waiting[ToolBoundaryCall]) -> BaseTool:
+    def tool(self: WaitingRequest[ToolBoundaryCall]) -> BaseTool:
         """The tool that is called."""
         return self.call.tool
 
     @property
-    def branch(self: Waiting[ToolBoundaryCall]) -> str:
+    def branch(self: WaitingRequest[ToolBoundaryCall]) -> str:
         """ADK's branch of the agent that calls the tool."""
         return self.call.context.branch or ""
 
-    def state(self: Waiting[ToolBoundaryCall]) -> JsonObject | None:
+    def state(self: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
         """Return ADK's session state as the tool call sees it."""
         return written_state(self.call.context)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
@@ -43,9 +43,9 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # n
 class Deciding:
     """The pane of one session in one tab; widgets are found by the beginning of their keys."""
 
-    def __init__(self, simulation: Simulation, drafts: Drafts | None = None) -> None:
+    def __init__(self, simulation: Simulation, drafts: UnsentTexts | None = None) -> None:
         self.simulation = simulation
-        self.drafts = drafts if drafts is not None else Drafts()
+        self.drafts = drafts if drafts is not None else UnsentTexts()
         self.problems: list[str] = []
         given = {"simulation": simulation, "drafts": self.drafts, "problems": self.problems}
         self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=PATIENCE).run()

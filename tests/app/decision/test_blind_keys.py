@@ -11,7 +11,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.session_opening import StartForm, open_session
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import ToolAnswered
 from simulator.seats.requests import ModelRequest
 from tests.app.page_driver import Tab
@@ -67,7 +67,7 @@ def _agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 LINE = {"category": "travel", "amount": 640.0, "description": "flight 640 EUR", "has_receipt": True}
 CHECKS = [
-    RecordedCall(
+    ObservedCall(
         tool_name="check_policy",
         arguments={"department": "engineering", "lines": [LINE]},
         response={
@@ -77,7 +77,7 @@ CHECKS = [
         },
         place="call 1",
     ),
-    RecordedCall(
+    ObservedCall(
         tool_name="get_budget",
         arguments={"department": "engineering"},
         response={"department": "engineering", "remaining": 5000.0, "currency": "EUR"},

@@ -15,7 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.facts import Failed, Returned
 from simulator.runtime import Simulation
@@ -275,7 +275,7 @@ def test_a_tool_without_a_schema_gets_a_form_once_its_answers_are_known() -> Non
 
 def test_the_nearest_recorded_call_says_what_differs() -> None:
     """Where a recording plays and has no such call, it is said why, and its answer can be taken over."""
-    recorded = RecordedCall(
+    recorded = ObservedCall(
         tool_name="find_order",
         arguments={"order_id": "A-2"},
         response={"order_id": "A-2", "status": "sunk"},

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, JsonValue
 
 from app.decision.pasted_examples import read_example, take_example
-from app.forms.typed_json import JsonTextError
+from app.forms.typed_json import TypedJsonError
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from tests.app.decision.deciding import Deciding, answers, first
@@ -165,5 +165,5 @@ def test_what_is_no_json_is_a_text(text: str, value: JsonValue) -> None:
 @pytest.mark.parametrize("text", ["", "  ", "{", '{"a": 1,}', "[1", '"open'])
 def test_half_json_is_refused(text: str) -> None:
     """It was meant as JSON: a text would hide the mistake."""
-    with pytest.raises(JsonTextError):
+    with pytest.raises(TypedJsonError):
         read_example(text, None)

@@ -11,10 +11,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from app.decision.decision_commands import (
     AnswerCode,
     AnswerModel,
+    AnswerOpenCall,
     AnswerTool,
     AnswerTools,
     Confirm,
-    Reply,
     RunReal,
     SubmitQuery,
 )
@@ -91,7 +91,7 @@ _CASES: list[tuple[Command, list[tuple[str, Any]]]] = [
     (AnswerCode(key="c", answer=CodeAnswer(stdout="1")), [("answer", ("c", CodeAnswer(stdout="1")))]),
     (RunReal(key="k"), [("run_real", "k")]),
     (Confirm(call_id="i", confirmed=False, payload=1), [("confirm", ("i", False, 1))]),
-    (Reply(call_id="i", response=[1]), [("reply", ("i", [1]))]),
+    (AnswerOpenCall(call_id="i", response=[1]), [("reply", ("i", [1]))]),
     (SubmitQuery(message="hi"), [("query", "hi")]),
     (StopTurn(), [("stop", None)]),
 ]

@@ -9,7 +9,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.session import SessionState
@@ -144,7 +144,7 @@ def test_an_exception_is_raised_in_the_agent() -> None:
 
 def with_exception(simulation: Any, kind: str) -> Deciding:
     """Open the page where this type was typed before; a test cannot type what is not in the list."""
-    drafts = Drafts()
+    drafts = UnsentTexts()
     kept = tool_inputs(drafts, simulation.pending[0]).kept
     kept.put("mode", "Exception")
     kept.put("exception_type", kind)

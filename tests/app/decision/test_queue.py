@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.decision.queue_panel import MOST_PILLS, Waiting, numbers
+from app.decision.queue_panel import MOST_PILLS, QueueEntry, numbers
 from app.forms.safe_labels import safe_label
 from simulator.base.json_values import JsonObject
 from tests.app.decision.deciding import Deciding, answers
@@ -19,9 +19,9 @@ WORDS = st.sampled_from(
 )
 
 
-def line_of(words: list[str]) -> list[Waiting]:
+def line_of(words: list[str]) -> list[QueueEntry]:
     """A line of things with these words."""
-    return [Waiting(key=f"key {place}", words=each) for place, each in enumerate(words)]
+    return [QueueEntry(key=f"key {place}", words=each) for place, each in enumerate(words)]
 
 
 @given(st.lists(WORDS, max_size=30))

@@ -13,7 +13,7 @@ from simulator.environment.world.connections import (
     NO_EDITS,
     ConnectionEdits,
     Connections,
-    Place,
+    ToolField,
     ToolShape,
     found_offline,
     merged,
@@ -72,7 +72,7 @@ def test_another_use_is_the_persons_word() -> None:
 def test_a_deleted_row_is_not_found_again() -> None:
     """What was taken away stays away, until a person sets it again."""
     edits = _read({"deleted_rows": [_place("cancel_order", "parameter")]}).edits
-    assert edits.no_uses == (Place(tool_name="cancel_order", path="order_id"),)
+    assert edits.no_uses == (ToolField(tool_name="cancel_order", path="order_id"),)
     assert not [row for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter")]
     added = {
         "tool": "cancel_order",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.environment.declared_tool_form import (
     DeclaredForm,
     DeclaredFormError,
-    SchemaForm,
+    TypedSchema,
     form_of_schema,
     form_of_tool,
     parameters_line,
@@ -37,7 +37,7 @@ def test_rows_become_a_schema() -> None:
             {"name": None, "type": "text", "required": True},
         ]
     )
-    tool = read_declared(_form(parameters=SchemaForm(rows=rows)))
+    tool = read_declared(_form(parameters=TypedSchema(rows=rows)))
     assert tool.parameters == {
         "type": "object",
         "properties": {
@@ -57,28 +57,28 @@ def test_rows_become_a_schema() -> None:
         (_form(name="find_order"), "Name: a tool named 'find_order' already exists"),
         (_form(name="no name"), "Name: 'no name' is not a valid tool name"),
         (
-            _form(parameters=SchemaForm(rows=(SchemaRow(description="x"),))),
+            _form(parameters=TypedSchema(rows=(SchemaRow(description="x"),))),
             "Parameters: row 1: the field has no",
         ),
         (
-            _form(parameters=SchemaForm(rows=(SchemaRow(name="a"), SchemaRow(name="a")))),
+            _form(parameters=TypedSchema(rows=(SchemaRow(name="a"), SchemaRow(name="a")))),
             "Parameters: row 2: the field 'a' already exists",
         ),
         (
-            _form(parameters=SchemaForm(rows=(SchemaRow(name="a", type="number", choices="x"),))),
+            _form(parameters=TypedSchema(rows=(SchemaRow(name="a", type="number", choices="x"),))),
             "Parameters: field 'a': the allowed value 'x' is not a number",
         ),
-        (_form(parameters=SchemaForm(style="JSON schema", text="{")), "Parameters: Line 1, column 2"),
+        (_form(parameters=TypedSchema(style="JSON schema", text="{")), "Parameters: Line 1, column 2"),
         (
-            _form(parameters=SchemaForm(style="JSON schema", text='{"type": "array"}')),
+            _form(parameters=TypedSchema(style="JSON schema", text='{"type": "array"}')),
             "Parameters: the parameters are of type 'array'",
         ),
         (
-            _form(parameters=SchemaForm(style="JSON schema", text='{"required": ["x"]}')),
+            _form(parameters=TypedSchema(style="JSON schema", text='{"required": ["x"]}')),
             "Parameters: required parameters that are not declared: x",
         ),
         (
-            _form(output=SchemaForm(style="JSON schema", text='{"type": "texts"}')),
+            _form(output=TypedSchema(style="JSON schema", text='{"type": "texts"}')),
             "Response: the schema is invalid",
         ),
     ],

@@ -13,14 +13,14 @@ from app.environment.sources import (
 )
 from app.forms.upload_panel import decoded
 from app.session.commands import with_tool
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 
 
 def test_recorded_calls_are_counted_by_tool() -> None:
     """The tool that is called most comes first; each call is a row of texts."""
     calls = [
-        RecordedCall(tool_name=name, arguments={"n": 1}, response={"x": "y" * 900}, place="[0]")
+        ObservedCall(tool_name=name, arguments={"n": 1}, response={"x": "y" * 900}, place="[0]")
         for name in ("a", "b", "b")
     ]
     assert tools_line(calls) == "b 2, a 1"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.environment.world_edits import Rename, WorldEdits, edited_row, edits_of
+from app.environment.world_edits import ThingRename, WorldEdits, edited_row, edits_of
 from app.environment.world_rows import Sheet, cell, column_kind, sheet_of, value_of
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.entities import EntityChange
@@ -68,7 +68,7 @@ def test_a_boolean_in_a_list_is_not_a_number() -> None:
 
 def test_ids_and_rows() -> None:
     """Another id renames; a deleted row is gone; a new one is put once it has an id that nobody has."""
-    assert _edited({0: {"order_id": "A-9"}}).renames == (Rename(kind="order", old="A-1", new="A-9"),)
+    assert _edited({0: {"order_id": "A-9"}}).renames == (ThingRename(kind="order", old="A-1", new="A-9"),)
     assert "A-2 already exists" in _edited({0: {"order_id": "A-2"}}).problems[0]
     assert "an id is required" in _edited({0: {"order_id": None}}).problems[0]
     assert _edited({0: {"total": 9}}, deleted=[0]).changes == (

@@ -7,7 +7,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from app.forms.widget_sync import SEEN_KEY
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 
 SCHEMA = {
     "type": "object",
@@ -20,12 +20,12 @@ def _page(drafts: "Any", schema: "Any") -> None:  # noqa: UP037 - the script has
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
-    from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
+    from app.forms.widget_store import KeptInputs, gather  # noqa: PLC0415 - as above
     from app.forms.widget_sync import acknowledge  # noqa: PLC0415 - as above
     from app.session.page_state import follow  # noqa: PLC0415 - as above
 
     gather(drafts)
-    kept = Kept(drafts, "owner")
+    kept = KeptInputs(drafts, "owner")
     form = SchemaForm(kept, "text", schema, {"name": "Ada", "place": "Rome"})
     form.sync()
     st.text_area("Text", key=kept.widget("text", form.initial_text()))
@@ -41,7 +41,7 @@ class Browser:
     """A browser whose clicks can leave it before the page's last answer has arrived."""
 
     def __init__(self) -> None:
-        self.drafts = Drafts()
+        self.drafts = UnsentTexts()
         given = {"drafts": self.drafts, "schema": SCHEMA}
         self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=30).run()
         self.tab.run()

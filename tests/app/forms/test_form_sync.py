@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.forms.schema_form_widgets import path_of
 from app.forms.typed_json import parse_json
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from simulator.base.json_values import same
 from tests.app.forms.test_forms_values import ANY_JSON, PAIRS, Pair
 
@@ -23,10 +23,10 @@ def _page(schema: "Any", value: "Any", drafts: "Any", given_up: "Any") -> None: 
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
-    from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
+    from app.forms.widget_store import KeptInputs, gather  # noqa: PLC0415 - as above
 
     gather(drafts)
-    kept = Kept(drafts, "owner")
+    kept = KeptInputs(drafts, "owner")
     form = SchemaForm(kept, "text", schema, value)
     lost = form.sync()
     if lost is not None:
@@ -39,8 +39,8 @@ def _page(schema: "Any", value: "Any", drafts: "Any", given_up: "Any") -> None: 
 class Both:
     """A page with a text and a form for one value."""
 
-    def __init__(self, schema: Any, value: Any, drafts: Drafts | None = None) -> None:
-        self.drafts = drafts or Drafts()
+    def __init__(self, schema: Any, value: Any, drafts: UnsentTexts | None = None) -> None:
+        self.drafts = drafts or UnsentTexts()
         self.given_up: list[str] = []
         given_ = {"schema": schema, "value": value, "drafts": self.drafts, "given_up": self.given_up}
         self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()

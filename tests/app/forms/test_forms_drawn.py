@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import Phase, assume, given, settings
 from streamlit.testing.v1 import AppTest
 
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from simulator.base.json_values import same
 from tests.app.forms.test_forms_values import ANY_JSON, PAIRS, Pair
 
@@ -21,20 +21,20 @@ def _page(schema: "Any", value: "Any", drafts: "Any", results: "Any") -> None:  
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.forms.schema_form_widgets import schema_form  # noqa: PLC0415 - as above
-    from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
+    from app.forms.widget_store import KeptInputs, gather  # noqa: PLC0415 - as above
 
     gather(drafts)
     if not st.checkbox("hide", key="hide"):
-        results.append(schema_form(Kept(drafts, "owner"), "form", schema, value))
+        results.append(schema_form(KeptInputs(drafts, "owner"), "form", schema, value))
     st.button("again", key="again")
 
 
 class Form:
     """A page with one form."""
 
-    def __init__(self, schema: Any, value: Any = None, drafts: Drafts | None = None) -> None:
+    def __init__(self, schema: Any, value: Any = None, drafts: UnsentTexts | None = None) -> None:
         self.results: list[Any] = []
-        self.drafts = drafts if drafts is not None else Drafts()
+        self.drafts = drafts if drafts is not None else UnsentTexts()
         given_ = {"schema": schema, "value": value, "drafts": self.drafts, "results": self.results}
         self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
         assert not self.tab.exception

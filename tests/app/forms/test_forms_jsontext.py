@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.forms.typed_json import JsonTextError, parse_json, parse_object, show_json, write_json
+from app.forms.typed_json import TypedJsonError, parse_json, parse_object, show_json, write_json
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -28,10 +28,10 @@ def test_what_is_written_is_read_back(value: Any) -> None:
 @given(st.text('{}[]",:0123456789.eE+-truefalsnNaIity\\u \n', max_size=30))
 def test_any_text_is_json_or_a_clear_error(text: str) -> None:
     """No text raises anything but the error that says where, and the place is inside the text."""
-    problem: JsonTextError | None = None
+    problem: TypedJsonError | None = None
     try:
         json.dumps(parse_json(text), allow_nan=False)
-    except JsonTextError as error:
+    except TypedJsonError as error:
         problem = error
     assert problem is None or (1 <= problem.line <= text.count("\n") + 1 and problem.column >= 1)
 
@@ -59,7 +59,7 @@ def test_any_text_is_json_or_a_clear_error(text: str) -> None:
 )
 def test_a_mistake_is_named_with_its_line_and_column(text: str, place: tuple[int, int], words: str) -> None:
     """The error says what is wrong in words, and where; it never repeats the text itself."""
-    with pytest.raises(JsonTextError, match=words) as raised:
+    with pytest.raises(TypedJsonError, match=words) as raised:
         parse_json(text)
     assert (raised.value.line, raised.value.column) == place
 
@@ -68,7 +68,7 @@ def test_an_object_is_asked_for_where_one_is_needed() -> None:
     """An empty text is an empty object; a list is refused."""
     assert parse_object(" ") == {}
     assert parse_object('{"a": 1}') == {"a": 1}
-    with pytest.raises(JsonTextError, match="expected a JSON object"):
+    with pytest.raises(TypedJsonError, match="expected a JSON object"):
         parse_object("[]")
 
 
@@ -95,5 +95,5 @@ def test_an_object_with_a_key_twice_is_refused_wherever_it_stands(keys: list[str
     if len(set(keys)) == len(keys):
         assert parse_json(text) == [1, {"a": dict.fromkeys(keys, value)}]
     else:
-        with pytest.raises(JsonTextError, match="duplicate key"):
+        with pytest.raises(TypedJsonError, match="duplicate key"):
             parse_json(text)

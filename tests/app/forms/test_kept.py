@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from app.forms.widget_store import slug
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 
 
 def _page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.forms.widget_store import Kept, gather, keep_typed  # noqa: PLC0415 - as above
+    from app.forms.widget_store import KeptInputs, gather, keep_typed  # noqa: PLC0415 - as above
 
     gather(drafts)
     if stops and stops.pop():
         st.rerun()
-    kept = Kept(drafts, "the owner", about[0])
+    kept = KeptInputs(drafts, "the owner", about[0])
     if about[1]:
         st.text_input("Text", key=kept.widget("text", "first"))
     st.button("Look", key="look", on_click=keep_typed, args=(drafts,))
@@ -33,8 +33,8 @@ def _page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP037 - t
 class Page:
     """A page with one input; `about` is what its owner is about, and whether the input is drawn; `stops` ends a run early."""
 
-    def __init__(self, drafts: Drafts | None = None) -> None:
-        self.drafts = drafts if drafts is not None else Drafts()
+    def __init__(self, drafts: UnsentTexts | None = None) -> None:
+        self.drafts = drafts if drafts is not None else UnsentTexts()
         self.about: list[Any] = ["one", True]
         self.stops: list[bool] = []
         given_ = {"drafts": self.drafts, "about": self.about, "stops": self.stops}

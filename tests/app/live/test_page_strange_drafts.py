@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.forms.widget_store import Kept
+from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.session_opening import StartForm, open_session
@@ -36,13 +36,13 @@ STRANGE: tuple[Any, ...] = (
 def asked_for(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str, str]]:
     """Each input that the page asks for: its owner, what that is about, and its name."""
     found: set[tuple[str, str, str]] = set()
-    value = Kept.value
+    value = KeptInputs.value
 
-    def noted(self: Kept, name: str, initial: Any = None) -> Any:
+    def noted(self: KeptInputs, name: str, initial: Any = None) -> Any:
         found.add((self._owner, self._signature, name))
         return value(self, name, initial)
 
-    monkeypatch.setattr(Kept, "value", noted)
+    monkeypatch.setattr(KeptInputs, "value", noted)
     return found
 
 

@@ -12,7 +12,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.session_opening import StartForm, open_session
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.store import JournalStore
 from tests.app.page_driver import HOSTILE, Tab
@@ -55,7 +55,7 @@ def test_recordings_and_what_is_set_for_tools_are_read(
     """Their calls, schemas, shared states, words and the model; nothing of it is an input, and nothing comes alive."""
     environment = annes.simulation.environment
     asked = {"order_id": HOSTILE}
-    call = RecordedCall(tool_name="find_order", arguments=asked, response={"status": "lost"}, place="line 1")
+    call = ObservedCall(tool_name="find_order", arguments=asked, response={"status": "lost"}, place="line 1")
     environment.give_recording(f"traces {HOSTILE}", [call])
     schema = {"type": "object", "properties": {"seen": {"type": "string", "description": HOSTILE}}}
     settings = ToolSettings(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.live.live_sessions import Registry, RegistryFullError, registry
-from app.live.unsent_texts import Drafts
+from app.live.unsent_texts import UnsentTexts
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentDirectory
 from simulator.journal import Journal
@@ -100,7 +100,7 @@ def test_the_registry_outlives_a_reload_of_its_code() -> None:
 
 def test_drafts_are_kept_by_key() -> None:
     """What was typed is there, as it was typed, until it is dropped."""
-    drafts = Drafts()
+    drafts = UnsentTexts()
     drafts["call-1"] = '{"a": 1'
     assert drafts["call-1"] == '{"a": 1'
     assert drafts.get("call-2") is None
@@ -110,7 +110,7 @@ def test_drafts_are_kept_by_key() -> None:
 
 def test_the_oldest_draft_goes_first() -> None:
     """The number of drafts is bounded; a draft that was changed lately stays."""
-    drafts = Drafts(limit=2)
+    drafts = UnsentTexts(limit=2)
     drafts["a"] = "1"
     drafts["b"] = "2"
     drafts["a"] = "3"

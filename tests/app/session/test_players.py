@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from app.live.player_names import NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned, ToolPlayer
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.page_driver import Tab
 
-RECORDED = (RecordedCall(tool_name="find_order", arguments={}, response={}, place="trace 1"),)
+RECORDED = (ObservedCall(tool_name="find_order", arguments={}, response={}, place="trace 1"),)
 
 
 @pytest.mark.parametrize("player", sorted(PLAYERS))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.doctor.byte_edits import Edit, Insert, Remove, RemoveEarlier, Rename, Replace, apply
+from evalset.doctor.byte_edits import Edit, Insert, Remove, RemoveEarlier, RenameMember, Replace, apply
 from evalset.doctor.file_differences import unified
 from simulator.base.json_places import JsonPath, JsonPlaces
 from tests.evalset.files.formatting import VALUES, eval_sets, formatted
@@ -38,7 +38,7 @@ def changed(value: Any, edit: Edit) -> Any:
             node[edit.path[-1]] = edit.value
         case Remove():
             del node[edit.path[-1]]
-        case Rename():
+        case RenameMember():
             renamed = {edit.name if name == edit.path[-1] else name: held for name, held in node.items()}
             node.clear()
             node.update(renamed)
@@ -57,7 +57,7 @@ def edits(draw: st.DrawFn, value: Any) -> Edit:
     if not path:
         path = places[1][0]
     if isinstance(path[-1], str) and draw(st.booleans()):
-        return Rename(path, "renamed to something new")
+        return RenameMember(path, "renamed to something new")
     ways: list[Edit] = [Replace(path, draw(VALUES)), Remove(path)]
     return draw(st.sampled_from(ways))
 

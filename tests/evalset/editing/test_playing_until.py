@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalset.editing.case_edits import SetCall, SetResponse
-from evalset.editing.case_parts import Step, calls_of, steps_of, turns_of
+from evalset.editing.case_parts import CaseStep, calls_of, steps_of, turns_of
 from evalset.editing.case_play import script_until
 from evalset.editing.set_work import SetWork
 from simulator import SimulatedAgentConfig
@@ -41,7 +41,7 @@ def scripted(desk: SimulatedAgentConfig, work: SetWork, turn: int, steps: int) -
     return ScriptedSession(desk, script)
 
 
-def pending_at(desk: SimulatedAgentConfig, work: SetWork, turn: int, step: Step) -> ToolRequest:
+def pending_at(desk: SimulatedAgentConfig, work: SetWork, turn: int, step: CaseStep) -> ToolRequest:
     """Play a case so that it stops behind a step; return the one call that then waits."""
     steps = steps_of(work.case("case"), turn).index(step) + 1
     with scripted(desk, work, turn, steps) as session:

@@ -20,10 +20,10 @@ from evalset.recorded.recording import (
 from evalset.recorded.tolerances import Ignore
 from evalset.replay.case_following import (
     AmbiguousError,
-    Asked,
     CaseFollowed,
-    Question,
-    Reply,
+    IncomingCall,
+    InputQuestion,
+    InputReply,
     SessionFollowed,
     UnrecordedError,
 )
@@ -31,7 +31,7 @@ from simulator.facts import Returned, ToolEffects
 from tests.evalset.replay.test_following import WRITTEN, case_of, made, said
 
 GO = said("go")
-ASKED = Asked("a", {"x": 1})
+ASKED = IncomingCall("a", {"x": 1})
 YES: Any = {"confirmed": True}
 
 
@@ -75,9 +75,9 @@ def asks(message: str | None, response: Any, question_id: str = "", path: str = 
     return RecordedInput(id=question_id, path=path, arguments=arguments, response={"result": response})
 
 
-def question(message: str, question_id: str = "new", path: str = "") -> Question:
+def question(message: str, question_id: str = "new", path: str = "") -> InputQuestion:
     """A question as it comes."""
-    return Question(question_id, path, {"message": message})
+    return InputQuestion(question_id, path, {"message": message})
 
 
 def test_a_case_goes_on_while_the_same_is_said() -> None:
@@ -130,7 +130,7 @@ def test_an_agent_runs_where_it_was_recorded_that_it_did() -> None:
     assert [run and run.id for run in (found.agent_runs(ASKED), found.agent_runs(ASKED))] == ["r", "s"]
     unknown = found.agent_runs(ASKED)
     assert unknown == RecordedAgentRun(id="", tool="a", arguments={"x": 1})
-    third = found.agent_runs(Asked("a", {"x": 2}))
+    third = found.agent_runs(IncomingCall("a", {"x": 2}))
     assert third is not None
     assert third.id == "t"
 
@@ -139,13 +139,16 @@ def test_an_agent_does_not_run_where_its_call_was_answered() -> None:
     """By a rule or a player: then its answer is there, and nothing that happened inside."""
     answered = {"calls": [called("c")]}
     assert followed(answered).agent_runs(ASKED) is None
-    assert followed(answered).agent_runs(Asked("a", {"x": 2})) is None
-    assert followed(answered).agent_runs(Asked("b", {"x": 1})) is not None
+    assert followed(answered).agent_runs(IncomingCall("a", {"x": 2})) is None
+    assert followed(answered).agent_runs(IncomingCall("b", {"x": 1})) is not None
     entered = {"calls": [called("c"), called("d", tool="b", within=("a",))]}
     assert followed(entered).agent_runs(ASKED) is None
-    assert followed(entered).agent_runs(Asked("a", {"x": 2})) is not None
+    assert followed(entered).agent_runs(IncomingCall("a", {"x": 2})) is not None
     turn = RecordedModelTurn(agent="a", within=("a",), author=WRITTEN)
-    assert followed({"calls": [called("c")], "models": [turn]}).agent_runs(Asked("a", {"x": 2})) is not None
+    assert (
+        followed({"calls": [called("c")], "models": [turn]}).agent_runs(IncomingCall("a", {"x": 2}))
+        is not None
+    )
 
 
 def test_whether_a_call_was_answered_or_its_agent_ran_goes_by_their_order() -> None:
@@ -198,10 +201,10 @@ def test_a_confirmation_is_that_of_the_call_or_of_one_that_was_rejected() -> Non
     rejected = RejectedCall(tool="a", arguments={"x": 2}, confirmed=no)
     found = followed({"calls": [called("c", confirmed=YES)], "rejected": [rejected]})
     assert found.confirmation(ASKED) == YES
-    assert found.confirmation(Asked("a", {"x": 2})) == no
-    assert found.confirmation(Asked("a", {"x": 3})) is None
+    assert found.confirmation(IncomingCall("a", {"x": 2})) == no
+    assert found.confirmation(IncomingCall("a", {"x": 3})) is None
     plain = followed({"calls": [called("c", x=2)], "rejected": [rejected]})
-    assert plain.confirmation(Asked("a", {"x": 2})) is None
+    assert plain.confirmation(IncomingCall("a", {"x": 2})) is None
 
 
 def test_a_call_that_ran_again_after_its_confirmation_counts_with_its_last_answer() -> None:
@@ -271,7 +274,7 @@ def test_of_several_questions_the_nearest_is_answered(recorded: list[RecordedInp
     found = followed({"inputs": recorded})
     asked = question("who", "new", "node")
     reply = found.finds_input(asked)
-    assert reply == Reply(place, recorded[place])
+    assert reply == InputReply(place, recorded[place])
     found.uses_input(asked)
     rest = found.finds_input(asked)
     assert rest is None or rest.place != place
@@ -312,7 +315,7 @@ def test_a_question_is_answered_once_in_its_turn() -> None:
 )
 def test_a_question_without_an_answer_says_why(turn: Any, arguments: Any, words: str) -> None:
     """None was asked, this one was asked less often, or another one was, and what differs."""
-    text = followed(turn).why_no_input(Question("q", "", arguments))
+    text = followed(turn).why_no_input(InputQuestion("q", "", arguments))
     assert text.startswith("case 'one', turn 1 has no recorded reply")
     assert words in text
 
@@ -346,16 +349,16 @@ def test_a_call_without_an_answer_says_what_is_nearest(turns: list[Any], words: 
 
 def test_a_call_is_written_with_where_it_is_asked() -> None:
     """All arguments, and each tool that it is inside of."""
-    text = followed({"calls": [called("c")]}).why_not(Asked("a", {"x": 1, "y": "z"}, ("t", "u")))
+    text = followed({"calls": [called("c")]}).why_not(IncomingCall("a", {"x": 1, "y": "z"}, ("t", "u")))
     assert 'has no recorded response for a(x=1, y="z") inside t inside u: ' in text
-    text = followed({"calls": [called("c")]}).why_not(Asked("a", {"x": 1}, ("t",)))
+    text = followed({"calls": [called("c")]}).why_not(IncomingCall("a", {"x": 1}, ("t",)))
     assert text.endswith("the same call was made by the agent itself")
 
 
 def test_one_that_may_differ_counts_as_asked() -> None:
     """Its tolerance is of the case: also where it says that it was asked, and elsewhere."""
     anything = (Ignore(tool="a", path="x"),)
-    other = Asked("a", {"x": 9})
+    other = IncomingCall("a", {"x": 9})
     assert "it was called 1 time there" in followed({"calls": [called("c")]}, tolerances=anything).why_not(
         other
     )
@@ -375,7 +378,7 @@ def test_a_session_is_one_of_the_cases_that_fit() -> None:
     assert (found.turn, found.eval_ids) == (-1, ("one", "two"))
     found.hear(GO)
     assert (found.turn, found.eval_ids) == (0, ("one", "two"))
-    assert found.call(Asked("b", {"x": 1})).outcome == Returned(value=2)
+    assert found.call(IncomingCall("b", {"x": 1})).outcome == Returned(value=2)
     assert list(found.eval_ids) == ["two"]
     found.hear(said("else"))
     assert list(found.eval_ids) == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import Ignore
-from evalset.replay.case_following import Asked, SessionFollowed, UnrecordedError
+from evalset.replay.case_following import IncomingCall, SessionFollowed, UnrecordedError
 from simulator.facts import Returned
 
 WRITTEN = Author(source="written")
@@ -39,9 +39,9 @@ def case_of(*turns: tuple[str, Sequence[RecordedCall]], **more: Any) -> Recorded
     )
 
 
-def asked(call: RecordedCall) -> Asked:
+def asked(call: RecordedCall) -> IncomingCall:
     """Ask what was recorded."""
-    return Asked(call.tool, call.arguments, call.within)
+    return IncomingCall(call.tool, call.arguments, call.within)
 
 
 drawn_calls = st.lists(
@@ -67,7 +67,7 @@ def test_calls_in_any_order_use_up_each_answer_once(calls: list[RecordedCall], r
             followed.call(asked(call))
 
 
-def is_told_apart(followed: SessionFollowed, what: Asked) -> bool:
+def is_told_apart(followed: SessionFollowed, what: IncomingCall) -> bool:
     """Return whether the cases that fit answer a call alike; where they don't, see that nobody is answered."""
     found = [call.outcome for case in followed._fitting if (call := case.finds(what)) is not None]
     if all(outcome == found[0] for outcome in found):
@@ -96,7 +96,7 @@ def test_among_cases_that_begin_alike_a_session_never_gets_a_strangers_answer(
         assert own in followed.eval_ids
     followed.hear(said(f"more {which % len(cases)}"))
     assert followed.eval_ids == (own,)
-    assert followed.call(Asked("a", {"x": 9})).outcome == Returned(value=which % len(cases))
+    assert followed.call(IncomingCall("a", {"x": 9})).outcome == Returned(value=which % len(cases))
 
 
 def test_an_answer_to_an_open_call_begins_no_turn() -> None:
@@ -107,7 +107,7 @@ def test_an_answer_to_an_open_call_begins_no_turn() -> None:
         {"role": "user", "parts": [{"function_response": {"id": "1", "name": "b", "response": {}}}]}
     )
     assert followed.turn == 0
-    assert followed.call(Asked("a", {"x": 1})).outcome == Returned(value=2)
+    assert followed.call(IncomingCall("a", {"x": 1})).outcome == Returned(value=2)
     followed.hear(said("next"))
     assert followed.turn == 1
 
@@ -118,7 +118,7 @@ def test_more_turns_than_were_recorded_fit_no_case() -> None:
     followed.hear(said("go"))
     followed.hear(said("and on"))
     with pytest.raises(UnrecordedError, match="no recorded case has the user message 'and on' in turn 2"):
-        followed.call(Asked("a", {}))
+        followed.call(IncomingCall("a", {}))
 
 
 def test_models_answer_in_their_order_each_agent_for_itself() -> None:
@@ -146,7 +146,7 @@ def test_what_is_asked_elsewhere_says_where() -> None:
     followed = SessionFollowed({"one": case_of(("go", [made("a", 1, 2, "inner")]))})
     followed.hear(said("go"))
     with pytest.raises(UnrecordedError, match="the same call was made by inner"):
-        followed.call(Asked("a", {"x": 1}))
+        followed.call(IncomingCall("a", {"x": 1}))
 
 
 def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_not_asked_yet() -> None:
@@ -157,9 +157,9 @@ def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_
     )
     followed = SessionFollowed({"one": case})
     followed.hear(said("go"))
-    order = [Asked("a", {"x": 2}), Asked("a", {"x": 7})]
+    order = [IncomingCall("a", {"x": 2}), IncomingCall("a", {"x": 7})]
     assert [followed.call(each).outcome for each in order] == [Returned(value="two"), Returned(value="one")]
     with pytest.raises(UnrecordedError, match="it was called 2 times there, and now once more"):
-        followed.call(Asked("a", {"x": 1}))
+        followed.call(IncomingCall("a", {"x": 1}))
     with pytest.raises(UnrecordedError):
-        followed.call(Asked("b", {"x": 2}))
+        followed.call(IncomingCall("b", {"x": 2}))

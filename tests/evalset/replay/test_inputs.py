@@ -21,7 +21,7 @@ from evalset.recorded.recorded_script import script_of_recorded
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn, without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
-from evalset.recorded.tolerances import Pattern
+from evalset.recorded.tolerances import PatternTolerance
 from evalset.replay.hermetic_environment import Players
 from evalset.verify import RunResult, keep_tolerances, verify
 from simulator import Simulation
@@ -188,7 +188,9 @@ def test_a_tolerance_lets_the_words_differ(tmp_path: Path) -> None:
     eval_set = kept(played(asking.one("It is 10:00. Which one?"), ["blue"]), tmp_path)
     later = asking.one("It is 11:30. Which one?")
     assert not the_run(eval_set, later).passed
-    pattern = Pattern(tool="adk_request_input", path="message", pattern="It is [0-9:]+. Which one\\?")
+    pattern = PatternTolerance(
+        tool="adk_request_input", path="message", pattern="It is [0-9:]+. Which one\\?"
+    )
     keep_tolerances(eval_set, "case", [pattern])
     assert the_run(eval_set, asking.one("It is 11:30. Which one?")).passed
 

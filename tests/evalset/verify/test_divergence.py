@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evalset.golden_trace.steps import Step
 from evalset.verify.criteria import Criteria, Match
-from evalset.verify.divergence import Beside, Compared, aligned, first_divergence, matched
+from evalset.verify.divergence import CallPair, Compared, aligned, first_divergence, matched
 from evalset.verify.results import Divergence
 from evalset.verify.value_differences import text_pieces, value_differences
 from simulator.base.json_values import same
@@ -74,9 +74,9 @@ def test_as_many_find_a_partner_as_can(table: list[list[bool]]) -> None:
 def test_what_was_put_in_shifts_nothing() -> None:
     """The calls behind it stand beside their own."""
     assert aligned(2, 3, alike_in("ab", "xab"), "exact") == [
-        Beside(None, 0, alike=False),
-        Beside(0, 1, alike=True),
-        Beside(1, 2, alike=True),
+        CallPair(None, 0, alike=False),
+        CallPair(0, 1, alike=True),
+        CallPair(1, 2, alike=True),
     ]
 
 

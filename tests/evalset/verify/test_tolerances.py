@@ -14,8 +14,8 @@ from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import (
     CaseInsensitive,
     Ignore,
-    OneOf,
-    Pattern,
+    OneOfTolerance,
+    PatternTolerance,
     Range,
     Tolerance,
     Unordered,
@@ -92,7 +92,7 @@ def test_repeated_runs_propose_what_lets_them_pass(kept: Path, tmp_path: Path) -
     proposed = propose_tolerances(case.runs)
     assert proposed == (
         Ignore(tool="check", path="order"),
-        Pattern(tool="note", path="order", pattern="A\\-[0-9]+"),
+        PatternTolerance(tool="note", path="order", pattern="A\\-[0-9]+"),
     )
     keep_tolerances(eval_set, "two", proposed)
     assert verify(eval_set, agents_dir=changed, cases=["two"]).status == "passed"
@@ -113,13 +113,13 @@ def run_of(*calls: dict[str, Any], tool: str = "find") -> RunResult:
         ([1, 3, 2.5], [Range(tool="find", path="x", low=1, high=3)]),
         (["Ada", "ADA"], [CaseInsensitive(tool="find", path="x")]),
         ([[1, 2], [2, 1]], [Unordered(tool="find", path="x")]),
-        (["A-1", "A-22"], [Pattern(tool="find", path="x", pattern="A\\-[0-9]+")]),
-        (["red", "blue", "red", "blue"], [OneOf(tool="find", path="x", values=("red", "blue"))]),
+        (["A-1", "A-22"], [PatternTolerance(tool="find", path="x", pattern="A\\-[0-9]+")]),
+        (["red", "blue", "red", "blue"], [OneOfTolerance(tool="find", path="x", values=("red", "blue"))]),
         (["some words", "other words"], [Ignore(tool="find", path="x")]),
         ([{"a": 1, "b": "x y"}, {"a": 1, "b": "z"}, {"a": 1}], [Ignore(tool="find", path="x.b")]),
         ([[{"p": 1}, {"p": 5}], [{"p": 2}, {"p": 5}]], [Range(tool="find", path="x[*].p", low=1, high=2)]),
         ([[1], [1, 2]], [Ignore(tool="find", path="x")]),
-        ([True, False, True, False], [OneOf(tool="find", path="x", values=(True, False))]),
+        ([True, False, True, False], [OneOfTolerance(tool="find", path="x", values=(True, False))]),
     ],
 )
 def test_each_way_to_differ_has_its_tolerance(values: list[Any], wanted: list[Tolerance]) -> None:

@@ -19,7 +19,7 @@ from google.adk.workflow import START, Workflow
 from hypothesis import given
 
 from evalset.recorded.recording_files import read_environment, sidecar_of
-from evalset.recorded.tolerances import Ignore, Pattern, Tolerance, as_recorded
+from evalset.recorded.tolerances import Ignore, PatternTolerance, Tolerance, as_recorded
 from evalset.verify import (
     Criteria,
     RunResult,
@@ -145,7 +145,7 @@ def test_a_text_still_has_to_be_the_same_around_what_varies(tmp_path: Path) -> N
     agent = stamped(nothing, text=lambda: str(uuid.uuid4()))
     eval_set = kept(played(agent, []), tmp_path)
     (tolerance,) = replay_written(eval_set, "case", agent=asking.config(agent), keep=True).tolerances
-    assert isinstance(tolerance, Pattern)
+    assert isinstance(tolerance, PatternTolerance)
     assert as_recorded("final_response", "x", "something else", [tolerance]) == "something else"
     said = f"Booked by {uuid.uuid4()}, all is well with your trip to the place that you named."
     assert as_recorded("final_response", "x", said, [tolerance]) == "x"

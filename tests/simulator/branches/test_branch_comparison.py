@@ -13,8 +13,8 @@ from simulator.base.json_values import same
 from simulator.branches import branch_comparison
 from simulator.branches.branch_comparison import (
     ComparedRow,
-    Held,
-    Missing,
+    MissingValue,
+    PresentValue,
     compared,
     differing,
     shared_entries,
@@ -95,9 +95,9 @@ def test_each_place_that_differs_is_named_once(left: Any, right: Any) -> None:
         for whole, side in (({"value": left}, place.left), ({"value": right}, place.right)):
             there = parse(place.path).found(whole)
             match side:
-                case Held(value=value):
+                case PresentValue(value=value):
                     assert [inner for _, inner in there] == [value]
-                case Missing():
+                case MissingValue():
                     assert there == []
 
 
@@ -110,8 +110,8 @@ def test_a_changed_answer_is_named_by_its_path() -> None:
     (place,) = rows[0].differences
     assert (place.path, place.left, place.right) == (
         "result.order.status",
-        Held(value="shipped"),
-        Held(value="lost"),
+        PresentValue(value="shipped"),
+        PresentValue(value="lost"),
     )
     assert [place.path for place in rows[3].differences] == ["content"]
 
@@ -132,8 +132,8 @@ def test_an_error_stands_beside_the_answer_of_the_same_tool() -> None:
     row = compared(made, failed.session().history)[0]
     assert row.kind == "changed"
     assert [(place.path, type(place.left)) for place in row.differences] == [
-        ("result", Held),
-        ("error", Missing),
+        ("result", PresentValue),
+        ("error", MissingValue),
     ]
 
 

@@ -8,7 +8,15 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simulator.branches.branch_tree import BY_ITSELF, Branch, Tree, branches, first_step, history_at, tree
+from simulator.branches.branch_tree import (
+    BY_ITSELF,
+    Branch,
+    BranchTree,
+    branches,
+    first_step,
+    history_at,
+    tree,
+)
 from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.facts import Fact, RulesChanged, SeatChanged
 from simulator.journal import ROOT, Journal
@@ -126,7 +134,7 @@ def _edges_to(above: dict[int, Any], tip: int) -> list[Any]:
     return edges
 
 
-def _check_kinds(drawn: Tree, ways: set[Path]) -> None:
+def _check_kinds(drawn: BranchTree, ways: set[Path]) -> None:
     followed = {
         node.fact: {way[way.index(node.fact) + 1] for way in ways if node.fact in way[:-1]}
         for node in drawn.nodes

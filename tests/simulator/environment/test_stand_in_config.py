@@ -27,7 +27,7 @@ from simulator.environment.plugin_config import (
     read_environment_config,
     write_environment_config,
 )
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime.adk.stub_functions import has_body
 from simulator.runtime.plugin import create_plugin
@@ -61,7 +61,7 @@ FULL = SimulatedEnvironmentConfig(
     ),
     environment_data="words",
     tracing="more words",
-    recordings={"a": (RecordedCall(tool_name="t", arguments={"x": 1}, response=[1, None], place="p"),)},
+    recordings={"a": (ObservedCall(tool_name="t", arguments={"x": 1}, response=[1, None], place="p"),)},
     players={"create_order": "model", "pay": "real"},
     listed="auto",
     unlisted="offline",

@@ -12,7 +12,7 @@ from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer, UserSeated
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
-from simulator.runtime.models.json_client import Patience
+from simulator.runtime.models.json_client import Timeouts
 from simulator.session import SessionState
 from simulator.session.history import SessionNote, UserQuery
 from tests.simulator.runtime.speaking import SCENARIO, desk, held, said, seat, speaker, status
@@ -143,7 +143,7 @@ def test_a_message_that_cannot_be_made_asks_the_person(
 ) -> None:
     """Where ADK raises, the reason is told, after a bounded number of tries; another try may succeed."""
     # The waits between the tries are all that is long here.
-    monkeypatch.setattr("simulator.runtime.user_player.PATIENCE", Patience(retry_delay=0))
+    monkeypatch.setattr("simulator.runtime.user_player.PATIENCE", Timeouts(retry_delay=0))
     model = speaker(*[_parts(line)] * 3, "at last")
     with desk() as sim:
         seat(sim, model)

@@ -14,7 +14,7 @@ from simulator.environment.environment_facts import (
     RecordingGiven,
     StateCleared,
 )
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.session.adk_event_fields import (
     content_text,
@@ -127,7 +127,7 @@ def test_only_the_calls_that_adk_names_wait() -> None:
 
 def test_the_environment_is_what_was_said_last() -> None:
     """Each fact changes its own part; data that a person gives is no longer the agent's own."""
-    calls = (RecordedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[0]"),)
+    calls = (ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[0]"),)
     state = SessionEnvironment(data="brought", is_data_brought=True)
     given = state.after(EnvironmentDataGiven(at=1, text="mine"))
     assert (given.data, given.is_data_brought) == ("mine", False)

@@ -18,7 +18,7 @@ from simulator.environment.environment_facts import (
     WorldEdited,
 )
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import (
@@ -352,7 +352,7 @@ def test_a_change_of_the_rules_says_what_is_new(before: Any, after: Any, words: 
     assert notes[1].content == words
 
 
-CALL = RecordedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[0]")
+CALL = ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[0]")
 
 
 @pytest.mark.parametrize(

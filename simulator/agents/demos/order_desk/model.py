@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.agents.demo_answer import (
     Answer,
-    Failure,
+    ToolFailure,
     listed,
     money,
     pick_number,
@@ -194,13 +194,13 @@ def _status(order: dict[str, Any]) -> str:
     return pick_text(order, "status", "state").lower().replace("_", " ")
 
 
-def _not_found(order_id: str, failure: Failure) -> str:
+def _not_found(order_id: str, failure: ToolFailure) -> str:
     if failure.is_missing:
         return f"I cannot find an order {order_id}. Please check the id."
     return f"I could not look up order {order_id}: {_sorry(failure)}"
 
 
-def _sorry(failure: Failure) -> str:
+def _sorry(failure: ToolFailure) -> str:
     if failure.is_busy:
         return f"the service is not available at the moment ({failure}). I am sorry; please try again later."
     return f"{failure}.".replace("..", ".")

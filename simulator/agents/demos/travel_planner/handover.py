@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from simulator.agents.demo_answer import Answer, Failure, pick_number, pick_text
+from simulator.agents.demo_answer import Answer, ToolFailure, pick_number, pick_text
 from simulator.agents.demo_model import Steps
-from simulator.agents.demo_request import Call, Talk
+from simulator.agents.demo_request import DemoCall, Talk
 from simulator.agents.demos.travel_planner.trips import DONE_BY, ENTRY, FLIGHTS, HOTELS, WEATHER, Trip
 
 COORDINATOR, FLIGHT_AGENT, HOTEL_AGENT = "travel_planner", "flight_agent", "hotel_agent"
@@ -28,7 +28,7 @@ def hand_over(talk: Talk, trip: Trip, me: str, words: str) -> Steps[str]:
     """Say `words`, and let the next agent go on where something is left; gives the words for a final answer."""
     target = next_agent(talk, trip, me)
     if target and "transfer_to_agent" in talk.tools:
-        yield [Call("transfer_to_agent", {"agent_name": target}, spoken=words)]
+        yield [DemoCall("transfer_to_agent", {"agent_name": target}, spoken=words)]
     return words or "I could not hand this over to the agent that does it. What else can I do for you?"
 
 
@@ -61,7 +61,7 @@ def booked(answer: Answer, thing: str) -> str:
     return f"The booking of {thing} is {status}; its id is {booking_id}."
 
 
-def sorry(failure: Failure) -> str:
+def sorry(failure: ToolFailure) -> str:
     """Word a failure for the traveller."""
     if failure.is_busy:
         return f"the service is not available at the moment ({failure}). Please try again later."

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.evalsets.run import adk_eval_tab as tab_module
-from app.evalsets.run.adk_eval_jobs import TOLERANT, Choice, spec_of
+from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, spec_of
 from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
@@ -201,7 +201,7 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     """Where several people use the server a metric of one's own is refused; the studio's own for this set is not."""
     sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
     workspace = workspaces().of("browser-1", eval_set)
-    choice = Choice(agent="adder")
+    choice = AdkEvalOptions(agent="adder")
     workspace.criteria.heed_tolerances(eval_set)
     spec = spec_of(workspace, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
@@ -217,7 +217,7 @@ def test_results_of_a_set_from_elsewhere_stay_with_their_run(eval_set: Path, tmp
     """Nothing is written into the folder of an agent that the set does not lie with."""
     elsewhere = write_tiny_eval_set(tmp_path / "sums.evalset.json")
     workspace = workspaces().of(LOCAL, elsewhere)
-    assert spec_of(workspace, Choice(agent="adder", hermetic=False), catalogue()).history is None
+    assert spec_of(workspace, AdkEvalOptions(agent="adder", hermetic=False), catalogue()).history is None
 
 
 def spec_of_local(eval_set: Path) -> EvalRunSpec:
@@ -225,4 +225,4 @@ def spec_of_local(eval_set: Path) -> EvalRunSpec:
     workspace = workspaces().of(LOCAL, eval_set)
     workspace.criteria.heed_tolerances(eval_set)
     workspace.criteria.own_metric("mine", "os.system")
-    return spec_of(workspace, Choice(agent="adder"), catalogue())
+    return spec_of(workspace, AdkEvalOptions(agent="adder"), catalogue())

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from app.evalsets.run.eval_tables import call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
-from evalset.adk_runs.eval_results import CallMade, CaseResult, MetricResult, RubricResult, RunResults, Status
+from evalset.adk_runs.eval_results import (
+    AdkCaseResult,
+    CallMade,
+    MetricResult,
+    RubricResult,
+    RunResults,
+    Status,
+)
 
 
-def case(eval_id: str, status: Status, *metrics: MetricResult) -> CaseResult:
+def case(eval_id: str, status: Status, *metrics: MetricResult) -> AdkCaseResult:
     """Return a case."""
-    return CaseResult(eval_id=eval_id, status=status, metrics=metrics)
+    return AdkCaseResult(eval_id=eval_id, status=status, metrics=metrics)
 
 
 TRAJECTORY = MetricResult(name="tool_trajectory_avg_score", score=0.5, threshold=1.0, status="failed")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.evalsets.run.verify_jobs import Asked, verifying
+from app.evalsets.run.verify_jobs import VerifyOptions, verifying
 from app.live import agent_catalogue as of_server
 from tests.evalset.verify.desks import agents, recorded_set
 
@@ -25,7 +25,7 @@ def test_agents_that_the_cases_name_run_in_processes(tmp_path: Path, monkeypatch
     monkeypatch.setattr(of_server, "LOADS_NONE_HERE", True)
     monkeypatch.setattr(sys, "argv", ["app"])
     monkeypatch.setenv("GOLDEN_TRACE_AGENTS_DIR", str(agents(tmp_path, tells)))
-    job = verifying(Asked(eval_set=eval_set))
+    job = verifying(VerifyOptions(eval_set=eval_set))
     assert job.wait(60)
     assert job.result is not None, job.problem
     assert job.result.status == "passed"

@@ -15,7 +15,7 @@ from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase
 from evalset.recorded.recording_files import sidecar_of
-from evalset.recorded.tolerances import Ignore, OneOf
+from evalset.recorded.tolerances import Ignore, OneOfTolerance
 from evalset.verify import tolerances_of
 from evalset.verify.report import junit
 from evalset.verify.results import Verification
@@ -172,7 +172,7 @@ def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) ->
     assert tolerances_of(path, "one") == ()
     tab.app.text_input(key=tab.key("more-0")).input('["A"]')
     tab.run().click(tab.key("save-tolerances-one"))
-    assert tolerances_of(path, "one") == (OneOf(tool="check", path="order", values=("A",)),)
+    assert tolerances_of(path, "one") == (OneOfTolerance(tool="check", path="order", values=("A",)),)
     assert verified(tab, path).status == "passed"
     tab.app.selectbox(key=tab.key("kind-0")).select("ignore")
     tab.run().click(tab.key("save-tolerances-one"))

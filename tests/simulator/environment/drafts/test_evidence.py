@@ -15,7 +15,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.docstring_examples import shown_answer
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, Reading
+from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Hole, Module, Outcome
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.environment.drafts.test_generator import schemas
@@ -46,10 +46,10 @@ def quote(amount: float, kind: str = "plain") -> dict:
 '''
 
 
-def code(name: str, text: str = SHOP) -> Code:
+def code(name: str, text: str = SHOP) -> FunctionSource:
     """Return where a function of a module is written."""
     line = next(place for place, one in enumerate(text.splitlines(), start=1) if f"def {name}(" in one)
-    return Code(Module("shop/tools.py", text, "shop.tools"), name, line)
+    return FunctionSource(Module("shop/tools.py", text, "shop.tools"), name, line)
 
 
 CODES = {name: code(name) for name in ("find_order", "cancel_order", "list_orders", "quote")}
@@ -70,7 +70,7 @@ def answered(tool: str, response: Any, **arguments: Any) -> EarlierAnswer:
 def read(*outcomes: Outcome, **more: Any) -> Draft:
     """Draft an answer of a tool whose code says this."""
     call = DraftCall(tool_name="look", code=CODES["quote"], **more)
-    return drafted(call, Sources(read=lambda *_, **__: Reading(outcomes, complete=True)))
+    return drafted(call, Sources(read=lambda *_, **__: CodeReading(outcomes, complete=True)))
 
 
 def test_the_code_gives_the_answer_and_its_place() -> None:
@@ -150,7 +150,7 @@ def test_holes_are_filled_from_the_session_the_schema_and_what_the_code_states()
     }
     world = World(tables=read_tables('{"customers": [{"id": "C-1", "name": "Ada"}]}'))
     call = DraftCall(tool_name="get_customer", arguments={"customer_id": "C-1"}, code=CODES["quote"])
-    reading = Reading((Outcome(sketch, certain=True, line=4),))
+    reading = CodeReading((Outcome(sketch, certain=True, line=4),))
     made = drafted(call, Sources(world=world, read=lambda *_, **__: reading))
     value: Any = made.value
     assert value["customer_name"] == "Ada"
@@ -279,7 +279,7 @@ def create_order(customer_id: str, sku: str) -> dict:
 
 def test_what_code_certainly_returns_counts_for_more_than_a_plain_annotation() -> None:
     """A schema that a person set, or one with fields, still holds."""
-    reading = Reading((Outcome({"sum": 3}, certain=True, line=4),))
+    reading = CodeReading((Outcome({"sum": 3}, certain=True, line=4),))
     sources = Sources(read=lambda *_, **__: reading)
     call = DraftCall(tool_name="add", code=CODES["quote"], response_schema={"type": "string"})
     assert drafted(call, sources).value == {"sum": 3}

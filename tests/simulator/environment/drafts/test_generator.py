@@ -13,7 +13,7 @@ from simulator.environment.conventions.entity_kinds import is_identifier, words_
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafts.draft_generator import drafted as drafted_from
-from simulator.environment.drafts.schema_instances import Maker, Scope
+from simulator.environment.drafts.schema_instances import Maker, ValueContext
 from simulator.environment.schema.schema_checks import check, normalise
 from simulator.environment.schema.schema_plans import plan_of
 from simulator.environment.world.entities import WorldCall
@@ -181,7 +181,7 @@ def test_a_schema_that_holds_itself_ends() -> None:
         "required": ["name", "children"],
     }  # fmt: skip
     schema = normalise({"$ref": "#/$defs/Node", "$defs": {"Node": node}})
-    made = Maker(plan_of(schema)).value(schema, "", Scope(Chance("s"), {}, {}))
+    made = Maker(plan_of(schema)).value(schema, "", ValueContext(Chance("s"), {}, {}))
     assert check(made, schema) == ()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
 from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
@@ -174,9 +174,9 @@ def test_what_is_made_is_numbered_on_and_found_again() -> None:
     assert gone["error_code"] == 404
 
 
-def recorded(tool: str, ticket: str, answer: JsonObject, /) -> RecordedCall:
+def recorded(tool: str, ticket: str, answer: JsonObject, /) -> ObservedCall:
     """Return a recorded call about a ticket."""
-    return RecordedCall(
+    return ObservedCall(
         tool_name=tool, arguments={"ticket_id": ticket, "lang": "en"}, response=answer, place=f"call {ticket}"
     )
 

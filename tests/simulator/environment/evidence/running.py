@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, Sketch
+from simulator.environment.evidence.sketch import FunctionSource, Hole, Module, Outcome, Sketch
 from tests.simulator.environment.evidence.programs import Program, copied_arguments
 
 MOST_LINES = 20_000
@@ -87,7 +87,7 @@ def _counting() -> Any:
     return trace
 
 
-def code_of(program: Program) -> Code:
+def code_of(program: Program) -> FunctionSource:
     """Return where the tool of a program is written."""
     with warnings.catch_warnings(action="ignore"):
         tree = ast.parse(program.text)
@@ -97,7 +97,7 @@ def code_of(program: Program) -> Code:
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name == program.name
     ]
     line = min([found[-1].lineno, *(one.lineno for one in found[-1].decorator_list)])
-    return Code(Module("program.py", program.text, "program"), program.name, line)
+    return FunctionSource(Module("program.py", program.text, "program"), program.name, line)
 
 
 def ends_so(outcome: Outcome, ended: Ended) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, Sketch
+from simulator.environment.evidence.sketch import FunctionSource, Hole, Module, Outcome, Sketch
 from simulator.environment.evidence.tool_returns import read_returns
 
 TOOLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
@@ -166,10 +166,12 @@ def test_names_decide_nothing(name: str) -> None:
     """A tool whose every word is nonsense has the same outcomes, in nonsense."""
     text, arguments = TOOLS[name]
     line = next(number for number, one in enumerate(text.splitlines(), 1) if f"def {name}(" in one)
-    plain = read_returns(Code(Module("tools.py", text, "tools"), name, line), arguments, state={})
+    plain = read_returns(FunctionSource(Module("tools.py", text, "tools"), name, line), arguments, state={})
     other = renamed(text)
     given: dict[str, JsonValue] = json.loads(renamed(json.dumps(arguments)))
-    odd = read_returns(Code(Module("tools.py", other, "tools"), nonsense(name), line), given, state={})
+    odd = read_returns(
+        FunctionSource(Module("tools.py", other, "tools"), nonsense(name), line), given, state={}
+    )
     assert plain.outcomes
     assert plain.complete == odd.complete
     # Errors stand last, and what an error looks like is told by its words: so the order is left aside.

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome, Reading
+from simulator.environment.evidence.sketch import (
+    CodeReading,
+    EarlierCall,
+    FunctionSource,
+    Hole,
+    Module,
+    Outcome,
+)
 from simulator.environment.evidence.tool_returns import read_returns
 
 ORDERS = """
@@ -30,17 +37,17 @@ ORDERS = """
 """
 
 
-def code_of(source: str, name: str, **more: Any) -> Code:
+def code_of(source: str, name: str, **more: Any) -> FunctionSource:
     """Return a function of a source."""
     text = textwrap.dedent(source)
     lines = text.splitlines()
     line = next(place for place, one in enumerate(lines, 1) if f"def {name}(" in one)
     while line > 1 and lines[line - 2].strip().startswith("@"):
         line -= 1
-    return Code(Module("shop/tools.py", text, "shop.tools"), name, line, **more)
+    return FunctionSource(Module("shop/tools.py", text, "shop.tools"), name, line, **more)
 
 
-def reading(source: str, call: str, /, state: Any = None, **arguments: Any) -> Reading:
+def reading(source: str, call: str, /, state: Any = None, **arguments: Any) -> CodeReading:
     """Read a call of a function."""
     return read_returns(code_of(source, call), arguments, state=state)
 
@@ -246,9 +253,11 @@ def test_helpers_of_other_modules_of_the_project_are_read() -> None:
     data = Module(
         "shop/data.py", "PRICES = {'a': 2}\n\ndef price(sku):\n    return PRICES[sku]\n", "shop.data"
     )
-    code = Code(Module("shop/tools.py", text, "shop.tools"), "quote", 3, project={"shop.data": data})
+    code = FunctionSource(
+        Module("shop/tools.py", text, "shop.tools"), "quote", 3, project={"shop.data": data}
+    )
     assert read_returns(code, {"sku": "a"}).outcomes[0].value == {"price": 2, "known": 1}
-    alone = Code(Module("shop/tools.py", text, "shop.tools"), "quote", 3)
+    alone = FunctionSource(Module("shop/tools.py", text, "shop.tools"), "quote", 3)
     value: Any = read_returns(alone, {"sku": "a"}).outcomes[0].value
     assert isinstance(value["price"], Hole)
 
@@ -263,7 +272,7 @@ def test_helpers_of_other_modules_of_the_project_are_read() -> None:
 )
 def test_what_cannot_be_read_says_why(text: str, line: int, problem: str) -> None:
     """And gives no outcome."""
-    found = read_returns(Code(Module("t.py", text, "t"), "tool", line), {})
+    found = read_returns(FunctionSource(Module("t.py", text, "t"), "tool", line), {})
     assert found.outcomes == ()
     assert problem in found.problem
 

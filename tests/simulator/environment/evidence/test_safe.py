@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.environment.evidence.sketch import Code, Module, Reading
+from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk.tool_code import code_of
 from tests.simulator.environment.evidence.running import stands_for
@@ -172,9 +172,9 @@ def written(where: str, mark: Path) -> str:
     return (MODULE + BODIES[where]).replace("MARK", repr(str(mark)))
 
 
-def reading_of(text: str, name: str = "tool", **arguments: int) -> Reading:
+def reading_of(text: str, name: str = "tool", **arguments: int) -> CodeReading:
     """Read the tool of a module."""
-    return read_returns(Code(Module("traps.py", text, "traps"), name, _line(text, name)), arguments)
+    return read_returns(FunctionSource(Module("traps.py", text, "traps"), name, _line(text, name)), arguments)
 
 
 def _line(text: str, name: str) -> int:
@@ -241,7 +241,7 @@ UNREADABLE = {
 def test_what_cannot_be_read_breaks_nothing(what: str) -> None:
     """A reading always comes back, and soon: with outcomes, or with the reason for none."""
     began = time.process_time()
-    reading = read_returns(Code(Module("tools.py", UNREADABLE[what], "tools"), "tool", 1), {"x": 1})
+    reading = read_returns(FunctionSource(Module("tools.py", UNREADABLE[what], "tools"), "tool", 1), {"x": 1})
     assert reading.outcomes or reading.problem
     assert time.process_time() - began < 5
 
@@ -250,7 +250,9 @@ def test_large_modules_are_not_read() -> None:
     """10 MB of source cost next to nothing."""
     text = "VALUES = [\n" + "    1234567890,\n" * 700_000 + "]\n\ndef tool(x):\n    return x\n"
     began = time.process_time()
-    reading = read_returns(Code(Module("tools.py", text, "tools"), "tool", text.count("\n") - 1), {"x": 1})
+    reading = read_returns(
+        FunctionSource(Module("tools.py", text, "tools"), "tool", text.count("\n") - 1), {"x": 1}
+    )
     assert reading.problem
     assert time.process_time() - began < 1
 
@@ -262,7 +264,9 @@ def test_a_project_that_cannot_be_read_leaves_the_rest() -> None:
         "broken": Module("broken.py", "def a(:\n", "broken"),
         "other": Module("other.py", "from tools import tool\nb = 2\n", "other"),
     }
-    reading = read_returns(Code(Module("tools.py", text, "tools"), "tool", 4, project=project), {"x": 1})
+    reading = read_returns(
+        FunctionSource(Module("tools.py", text, "tools"), "tool", 4, project=project), {"x": 1}
+    )
     assert [one.value for one in reading.outcomes if one.possible] in ([{"x": 1, "b": 2}], [])
     assert reading.outcomes or reading.problem
 
@@ -270,7 +274,7 @@ def test_a_project_that_cannot_be_read_leaves_the_rest() -> None:
 def test_odd_arguments_break_nothing() -> None:
     """A model may give too few arguments, too many, and of other types."""
     text = "def tool(x: int, *, y: str = 'a') -> dict:\n    return {'x': x + 1, 'y': y.upper()}\n"
-    code = Code(Module("tools.py", text, "tools"), "tool", 1)
+    code = FunctionSource(Module("tools.py", text, "tools"), "tool", 1)
     for arguments in ({}, {"x": "1"}, {"x": None, "y": 3}, {"z": 1}, {"x": [1], "y": {"a": [None]}}):
         reading = read_returns(code, arguments)  # type: ignore[arg-type]  # a dict of anything
         assert reading.outcomes or reading.problem

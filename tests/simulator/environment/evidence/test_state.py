@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.evidence import tool_returns
-from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome
+from simulator.environment.evidence.sketch import EarlierCall, FunctionSource, Hole, Module, Outcome
 from simulator.environment.evidence.tool_returns import read_returns
 
 DESK = Module(
@@ -48,10 +48,12 @@ def guess(order_id: str, tool_context) -> dict:
 )
 
 
-def code(tool: str) -> Code:
+def code(tool: str) -> FunctionSource:
     """Return where a tool of the desk is written."""
     lines = DESK.text.split("\n")
-    return Code(DESK, tool, next(number for number, line in enumerate(lines, 1) if f"def {tool}(" in line))
+    return FunctionSource(
+        DESK, tool, next(number for number, line in enumerate(lines, 1) if f"def {tool}(" in line)
+    )
 
 
 def was(tool: str, order_id: str, response: JsonValue) -> EarlierCall:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.environment.evidence.programs import Program
 from tests.simulator.environment.evidence.running import ran
@@ -235,7 +235,7 @@ def test_a_hash_that_goes_on_is_not_known() -> None:
             return {"id": made.hexdigest()}
     """
     first: Any = read_returns(
-        Code(Module("a.py", textwrap.dedent(source), "a"), "tool", 3), {"text": "b"}
+        FunctionSource(Module("a.py", textwrap.dedent(source), "a"), "tool", 3), {"text": "b"}
     ).outcomes[0]
     assert not isinstance(first.value["id"], str)
     assert code_of(source, "tool").line == 3

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.environment.expressions.compiled_expression import ExpressionError
-from simulator.environment.expressions.evaluation_budget import Budget, TooMuchWorkError
+from simulator.environment.expressions.evaluation_budget import EvaluationBudget, TooMuchWorkError
 from simulator.environment.expressions.expressions import compiled
 from tests.simulator.environment.expressions.costly_expressions import VARIABLES as COSTLY_VARIABLES
 from tests.simulator.environment.expressions.costly_expressions import costly_expressions
@@ -358,17 +358,17 @@ def test_no_drawn_expression_holds_the_thread(text: str) -> None:
 def test_the_clock_ends_what_its_steps_do_not() -> None:
     """The time that there is counts too: by the thread's own clock, which is read often enough."""
     ticks = itertools.count()
-    slow = Budget(seconds=3.0, clock=lambda: float(next(ticks)))
+    slow = EvaluationBudget(seconds=3.0, clock=lambda: float(next(ticks)))
     with pytest.raises(ExpressionError, match="it takes longer than 3000 ms"):
         compiled("range(9999) | map('abs') | sum").value({}, slow)
     assert next(ticks) < 10
-    assert compiled("1 + 1").value({}, Budget(seconds=3.0, clock=lambda: 0.0)) == 2
+    assert compiled("1 + 1").value({}, EvaluationBudget(seconds=3.0, clock=lambda: 0.0)) == 2
 
 
 def test_evaluations_share_the_time_of_one_budget() -> None:
     """What the first took is missing to the second; what is paused is not counted."""
     now = [0.0]
-    shared = Budget(seconds=1.0, clock=lambda: now[0])
+    shared = EvaluationBudget(seconds=1.0, clock=lambda: now[0])
     with shared.running():
         now[0] += 0.6
         with shared.paused():

@@ -20,8 +20,8 @@ from simulator.environment.injection.rules import (
     ErrorEffect,
     InjectionRule,
     ResponseEffect,
+    RuleVerdict,
     Tally,
-    Verdict,
     evaluate,
 )
 
@@ -42,7 +42,7 @@ def never(_: InjectionRule) -> float:
     raise AssertionError("drew")
 
 
-def fired(verdict: Verdict) -> str | None:
+def fired(verdict: RuleVerdict) -> str | None:
     """Name the rule that answered."""
     return verdict.fired.rule_id if verdict.fired else None
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.prompts.tool_source import source_of_tool
 
 TEXT = '''"""Tools."""
@@ -38,9 +38,9 @@ class Desk:
 '''
 
 
-def code(name: str, line: int, text: str = TEXT, **held: int) -> Code:
+def code(name: str, line: int, text: str = TEXT, **held: int) -> FunctionSource:
     """Say where a function is written."""
-    return Code(Module("shop/tools.py", text, "shop.tools"), name, line, held)
+    return FunctionSource(Module("shop/tools.py", text, "shop.tools"), name, line, held)
 
 
 def test_a_function_comes_with_what_it_uses_in_the_order_of_the_file() -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.recordings.recorded_calls import (
-    RecordedCall,
+    ObservedCall,
     Recording,
     RecordingError,
     read_recording,
@@ -292,9 +292,9 @@ def test_any_json_can_be_read(value: object) -> None:
 # ---------------------------------------------------------------- the nearest calls
 
 
-def recorded(name: str, answer: object, **arguments: Any) -> RecordedCall:
+def recorded(name: str, answer: object, **arguments: Any) -> ObservedCall:
     """Make a recorded call."""
-    return RecordedCall(tool_name=name, arguments=arguments, response=answer, place="")
+    return ObservedCall(tool_name=name, arguments=arguments, response=answer, place="")
 
 
 CALLS = (

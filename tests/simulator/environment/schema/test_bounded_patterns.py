@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from pydantic import ValidationError
 
-from evalset.recorded.tolerances import Pattern, Unordered, tolerated
+from evalset.recorded.tolerances import PatternTolerance, Unordered, tolerated
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.drafts.draft_generator import DraftCall, drafted
@@ -116,7 +116,7 @@ def test_patterns_of_rules_and_tolerances_are_bounded_too() -> None:
     """What is too large is refused when it is read; what searches without end is given up, though it is asked of many values."""
     begun = time.process_time()
     for pattern in HUGE:
-        for read in (Matches, partial(Pattern, tool="read")):
+        for read in (Matches, partial(PatternTolerance, tool="read")):
             with pytest.raises(ValidationError, match=r"repeats too much|at most 1000 characters"):
                 read(pattern=pattern)
     endless = "a" * 5_000 + "!"
@@ -129,7 +129,7 @@ def test_patterns_of_rules_and_tolerances_are_bounded_too() -> None:
         )
         call = CallContext("read", {"values": [endless] * 500})
         assert evaluate([rule], call, lambda _: 0.0).fired is None
-        tolerance = Pattern(tool="read", path="values[*]", pattern=pattern)
+        tolerance = PatternTolerance(tool="read", path="values[*]", pattern=pattern)
         recorded: JsonObject = {"values": ["a"] * 500}
         assert not tolerated("read", recorded, {"values": [endless] * 500}, [tolerance])
         anyhow = Unordered(tool="read", path="values")

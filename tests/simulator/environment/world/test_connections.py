@@ -11,8 +11,8 @@ from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
-    Place,
     Produced,
+    ToolField,
     ToolRole,
     ToolShape,
     found_offline,
@@ -257,8 +257,8 @@ def test_a_role_follows_what_is_said_of_its_parameters() -> None:
 def test_a_connection_can_be_taken_away_and_a_role_be_set() -> None:
     """What a person takes away does not come back, also not from a model."""
     person = ConnectionEdits(
-        no_uses=(Place(tool_name="create_order", path="items[*].sku"),),
-        no_produces=(Place(tool_name="refund_order", path="refund_id"),),
+        no_uses=(ToolField(tool_name="create_order", path="items[*].sku"),),
+        no_produces=(ToolField(tool_name="refund_order", path="refund_id"),),
         roles=(ToolRole(tool_name="list_orders", use="deletes", kind="orders", source="person"),),
     )
     model = Connections(

@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import STEERING, DeclaredTool
 from simulator.environment.schema.schema_checks import check
-from simulator.environment.world.connections import ConnectionEdits, ParameterUse, Place, found_offline
+from simulator.environment.world.connections import ConnectionEdits, ParameterUse, ToolField, found_offline
 from simulator.environment.world.tool_settings import (
     DefaultToolResponse,
     EnvironmentSettings,
@@ -90,7 +90,7 @@ def test_settings_are_json_in_and_out() -> None:
         environment='{"orders": []}',
         invariants=("stock >= 0",),
         implicit_contradictions=False,
-        connections=ConnectionEdits(uses=(use,), no_uses=(Place(tool_name="g", path="id"),)),
+        connections=ConnectionEdits(uses=(use,), no_uses=(ToolField(tool_name="g", path="id"),)),
         authority={"order": "closed"},
         max_tool_call_cache_size=50,
         simulation_model="gemini-flash-latest",

@@ -8,8 +8,8 @@ import pytest
 
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.user_simulator import personas, written_config, written_scenario
-from simulator.runtime.models.json_client import Patience
-from simulator.runtime.user_player import Conversation, Made, next_message
+from simulator.runtime.models.json_client import Timeouts
+from simulator.runtime.user_player import UserMessageContext, UserMessageResult, next_message
 from simulator.session.user_fold import UserSeat
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.simulator.runtime.models.model_servers import PROVIDERS, gemini_at, on_loop
@@ -22,16 +22,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 GEMINI = PROVIDERS["google-genai"]
 
 
-def made(*replies: Reply, config: Any = None, **patience: Any) -> tuple[Made, list[str], list[Any]]:
+def made(
+    *replies: Reply, config: Any = None, **patience: Any
+) -> tuple[UserMessageResult, list[str], list[Any]]:
     """Ask through the real client for the second message; return it, what was told, and what arrived."""
     told: list[str] = []
     with loopback(*replies) as server:
         model = gemini_at(server.url)
         named = {"model": model.model, **(config or {})}
         standing = UserSeat(player="scenario", scenario=SCENARIO, config=named, said=1)
-        conversation = Conversation(standing, (), {model.model: model})
+        conversation = UserMessageContext(standing, (), {model.model: model})
         patience = {"retry_delay": 0, **patience}
-        work = next_message(conversation, told.append, lambda: 0.0, Patience(**patience))
+        work = next_message(conversation, told.append, lambda: 0.0, Timeouts(**patience))
         return on_loop(work), told, server.asked
 
 

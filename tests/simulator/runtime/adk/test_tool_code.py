@@ -24,7 +24,7 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import FunctionNode
 
-from simulator.environment.evidence.sketch import Code, Hole
+from simulator.environment.evidence.sketch import FunctionSource, Hole
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk import source_text, tool_code
 from simulator.runtime.adk.tool_code import code_of
@@ -161,14 +161,14 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
         del sys.modules[name]
 
 
-def found(tool: object) -> Code:
+def found(tool: object) -> FunctionSource:
     """Find the code of a tool that has some."""
     code, reason = code_of(tool)
     assert code is not None, reason
     return code
 
 
-def definition(code: Code) -> ast.AST:
+def definition(code: FunctionSource) -> ast.AST:
     """Return what stands at the line of a code, as the reader of the source finds it."""
     for node in ast.walk(ast.parse(code.module.text)):
         match node:

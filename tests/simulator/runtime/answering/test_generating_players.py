@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.rule_effects import AskEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Failed, ToolProposed
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError
@@ -225,7 +225,7 @@ def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to
     """The same call twice gets the first and then the second answer; what was not recorded comes with what differs."""
     asks = [[call("find_order", order_id="R-1")]] * 2 + [[call("find_order", order_id="R-2")]]
     recorded = [
-        RecordedCall(
+        ObservedCall(
             tool_name="find_order",
             arguments={"order_id": "R-1"},
             response={"order_id": "R-1", "sku": "mug", "quantity": quantity},
@@ -248,7 +248,7 @@ def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to
 def test_a_recorded_error_is_an_error_again(player: str) -> None:
     """What a recording tells in ADK's form of an error is a failed call, and no value that the tool returned."""
     gone = {"error_code": 404, "error_message": "No such order.", "order_id": "R-1"}
-    recorded = RecordedCall(
+    recorded = ObservedCall(
         tool_name="find_order", arguments={"order_id": "R-1"}, response=gone, place="call 1"
     )
     with opened(agent_of([call("find_order", order_id="R-1")], tools=TOOLS), tools=player) as sim:

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime import ContradictionError
 from simulator.seats.answers import returned
@@ -58,7 +58,7 @@ ORDERS = json.dumps({"orders": [{"order_id": "A-1", "status": "open"}]})
 INVENTED = {"order_id": "NOPE", "status": "shipped"}
 ERROR = {"error_code": 404, "error_message": "No order NOPE."}
 PLAIN_ERROR = {"status": "error", "error": "No order NOPE."}
-RECORDED = RecordedCall(tool_name="weather", arguments={"city": "Rome"}, response=BAD, place="call 1")
+RECORDED = ObservedCall(tool_name="weather", arguments={"city": "Rome"}, response=BAD, place="call 1")
 MILD = InjectionRule.model_validate(
     {"rule_id": "mild", "tool_name": "weather", "effect": {"kind": "response", "value": BAD}}
 )
@@ -154,8 +154,8 @@ def test_a_recorded_error_and_a_wrapped_answer_break_no_schema() -> None:
         raise AssertionError("the real tool ran")
 
     calls = [
-        RecordedCall(tool_name="weather", arguments={"city": "Rome"}, response=PLAIN_ERROR, place="call 1"),
-        RecordedCall(
+        ObservedCall(tool_name="weather", arguments={"city": "Rome"}, response=PLAIN_ERROR, place="call 1"),
+        ObservedCall(
             tool_name="said", arguments={"city": "Rome"}, response={"result": "sunny"}, place="call 2"
         ),
     ]

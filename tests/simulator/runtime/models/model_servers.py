@@ -11,7 +11,7 @@ from google.adk.models.google_llm import Gemini
 
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.models.model_generator import Generation, Progress, generate
+from simulator.runtime.models.model_generator import Generation, RequestProgress, generate
 from tests.harness import loopback as wire
 from tests.harness.loopback import Loopback, Reply
 from tests.simulator.runtime.stage import PATIENCE
@@ -144,7 +144,7 @@ class Told:
     """Keeps what the person is told, and how long would have been waited; the time is one second later at each look."""
 
     def __init__(self) -> None:
-        self.progress: list[Progress] = []
+        self.progress: list[RequestProgress] = []
         self.slept: list[float] = []
         self._now = 1_700_000_000.0
 

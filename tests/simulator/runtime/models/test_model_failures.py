@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulator.base.secret_masking import secrets_of
-from simulator.runtime.models.model_requests import Wish, with_less
+from simulator.runtime.models.model_requests import RequestFeatures, with_less
 from simulator.runtime.models.model_responses import failure_of
 
 NOW = 1_700_000_000.0
@@ -92,25 +92,25 @@ def test_an_error_without_words_is_told_by_its_class() -> None:
 @pytest.mark.parametrize(
     ("status", "words", "less"),
     [
-        (400, "thinking_budget is not supported", Wish(thoughts=False)),
-        (400, "response_format: schema has too many states", Wish(schema=False)),
-        (422, "additionalProperties is not allowed", Wish(schema=False)),
-        (400, "response_format is not supported", Wish(json_mode=False, schema=False)),
-        (None, "response_mime_type is unknown", Wish(json_mode=False, schema=False)),
+        (400, "thinking_budget is not supported", RequestFeatures(thoughts=False)),
+        (400, "response_format: schema has too many states", RequestFeatures(schema=False)),
+        (422, "additionalProperties is not allowed", RequestFeatures(schema=False)),
+        (400, "response_format is not supported", RequestFeatures(json_mode=False, schema=False)),
+        (None, "response_mime_type is unknown", RequestFeatures(json_mode=False, schema=False)),
         (400, "API key not valid", None),
         (404, "the thinking model was not found", None),
     ],
 )
 def test_less_is_asked_for_where_that_was_the_reason(
-    status: int | None, words: str, less: Wish | None
+    status: int | None, words: str, less: RequestFeatures | None
 ) -> None:
     """Only what the provider complains of is left away."""
-    assert with_less(Wish(), status, words) == less
+    assert with_less(RequestFeatures(), status, words) == less
 
 
 def test_there_is_an_end_to_asking_for_less() -> None:
     """A provider that complains of everything is asked a few times only."""
-    wish: Wish | None = Wish()
+    wish: RequestFeatures | None = RequestFeatures()
     steps = 0
     while wish is not None:
         wish = with_less(wish, 400, "json mode, schema, thinking")

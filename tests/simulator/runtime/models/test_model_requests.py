@@ -15,7 +15,7 @@ from google.genai import types
 
 from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
 from simulator.runtime.adk.boundaries import seat_agent
-from simulator.runtime.models.model_requests import Wish, asking
+from simulator.runtime.models.model_requests import RequestFeatures, asking
 from tests.harness.loopback import loopback
 from tests.simulator.runtime.models.model_servers import GOOD, KEY, PROVIDERS, SCHEMA, generated
 from tests.simulator.runtime.stage import agent_of
@@ -34,10 +34,10 @@ class Own(BaseLlm):
 
 
 def config_for(
-    model: BaseLlm, schema: AnswerSchema = ORDER, wish: Wish | None = None
+    model: BaseLlm, schema: AnswerSchema = ORDER, wish: RequestFeatures | None = None
 ) -> tuple[types.GenerateContentConfig, str]:
     """Return what a model is asked with, and how that is told."""
-    request, sent = asking(model, "the prompt", schema, None, wish or Wish())
+    request, sent = asking(model, "the prompt", schema, None, wish or RequestFeatures())
     assert request.model == model.model
     return request.config, sent
 
@@ -88,11 +88,11 @@ def test_gemini_behind_litellm_is_sent_geminis_schema(name: str, monkeypatch: py
 @pytest.mark.parametrize(
     ("wish", "mime", "sent"),
     [
-        (Wish(schema=False), "application/json", "JSON mode, the schema in the prompt alone"),
-        (Wish(json_mode=False), None, "the prompt alone"),
+        (RequestFeatures(schema=False), "application/json", "JSON mode, the schema in the prompt alone"),
+        (RequestFeatures(json_mode=False), None, "the prompt alone"),
     ],
 )
-def test_less_is_sent_where_less_is_wished(wish: Wish, mime: str | None, sent: str) -> None:
+def test_less_is_sent_where_less_is_wished(wish: RequestFeatures, mime: str | None, sent: str) -> None:
     """What a provider has refused is not sent again."""
     config, told = config_for(Gemini(model="gemini-2.5-flash"), wish=wish)
     assert config.response_json_schema is None

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig, read_environment_config
 from simulator.environment.prompts.provider_schemas import answer_schema
-from simulator.runtime.models.model_requests import Wish, asking
+from simulator.runtime.models.model_requests import RequestFeatures, asking
 from tests.simulator.runtime.plugin.adk_engine import (
     ByHeart,
     busy,
@@ -177,7 +177,7 @@ def test_5_json_is_never_asked_for() -> None:
     seen_by("adk", agent_of(FIND, tools=TOOLS), configured(*MOCKED))
     assert [request.config.response_mime_type for request in ByHeart.requests] == [None, None]
     asked = asking(
-        Gemini(model="gemini-2.5-flash"), "prompt", answer_schema({"type": "object"}), None, Wish()
+        Gemini(model="gemini-2.5-flash"), "prompt", answer_schema({"type": "object"}), None, RequestFeatures()
     )
     assert asked.request.config.response_mime_type == "application/json"
 
