@@ -225,10 +225,10 @@ def _ways(scene: SessionContext) -> Show | None:
     asked: Show | None = None
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if st.button("Add rule", key="rule_add", icon=":material/add:"):
-            asked = Show(view="environment", rule=NEW_RULE)
+            asked = Show(view="environment", tab="Rules", rule=NEW_RULE)
         words = "All rules" if scene.session.rules else "Fault library"
         if st.button(words, key="rules_open", type="tertiary", icon=":material/tune:"):
-            asked = Show(view="environment")
+            asked = Show(view="environment", tab="Rules")
     return asked
 
 
@@ -246,7 +246,7 @@ def _rule(rule: InjectionRule, fired: int) -> Command | Show | None:
                 type="tertiary",
                 help=f"Edit {safe_label(rule.rule_id, 24)}",
             ):
-                asked = Show(view="environment", rule=rule.rule_id)
+                asked = Show(view="environment", tab="Rules", rule=rule.rule_id)
         st.text(literal(rule_line(rule)))
     return asked
 

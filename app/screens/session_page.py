@@ -284,6 +284,8 @@ def _show(asked: Show) -> None:
     page_state.put("problem", None)
     if asked.view == "export":
         page_state.put("unwritten", None)
+    if asked.tab is not None:
+        st.session_state["environment_tab"] = asked.tab
     if asked.rule is not None:
         page_state.put("editing_rule", asked.rule)
     page_state.show(asked.view)

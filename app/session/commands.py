@@ -69,10 +69,12 @@ def hand(simulation: LiveSimulation, asked: Command) -> None:
 class Show(Value):
     """Show a page of the session, or the session itself where `view` is None; nothing in the session changes.
 
-    `rule` is the id of a rule to edit in the environment, `NEW_RULE` begins one.
+    `tab` is the tab of the environment to open, None for the one that was open last. `rule` is the id of a rule to edit
+    there, `NEW_RULE` begins one.
     """
 
     view: View | None
+    tab: str | None = None
     rule: str | None = None
 
 

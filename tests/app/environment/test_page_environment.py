@@ -27,6 +27,18 @@ def test_the_header_leads_there_and_back() -> None:
     assert "view" not in tab.app.query_params
 
 
+@pytest.mark.usefixtures("simulation")
+@pytest.mark.parametrize("button", ["rule_add", "rules_open"])
+def test_the_buttons_at_the_rules_open_the_rules(button: str) -> None:
+    """Whatever tab was open last; the button in the header leads to that one."""
+    tab = Tab(SESSION).click("open_environment")
+    tab.app.segmented_control(key="environment_tab").set_value("Connections").run()
+    tab.click("environment_back").click("open_environment")
+    assert tab.app.segmented_control(key="environment_tab").value == "Connections"
+    tab.click("environment_back").click(button)
+    assert tab.app.segmented_control(key="environment_tab").value == "Rules"
+
+
 def test_what_waits_is_said_with_a_way_to_it(simulation: FakeSimulation) -> None:
     """While a call waits, the page names it letter for letter and leads to it; nothing else is said when none waits."""
     simulation.pending = (tool_request("c1", HOSTILE), tool_request("c2"))

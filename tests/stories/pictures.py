@@ -1,0 +1,177 @@
+"""Makes the pictures of the documents from the running studio, with the words that are on each: `make screenshots`.
+
+`app/docs/pictures.json` keeps the words. A story compares them with those of today, so that no document shows a page that is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from playwright.sync_api import Browser, expect
+
+from evalset import EvalSetWriter, GoldenTraceBuilder
+from evalset.recorded.recording_export import record
+from simulator import Seats, Simulation, demo_agent
+from tests.harness.browser import Studio, chromium, studio_server
+from tests.harness.processes import REPOSITORY
+
+DOCS = REPOSITORY / "app" / "docs"
+WORDS = DOCS / "pictures.json"
+HOME = Path(tempfile.gettempdir()) / "golden-trace-studio"
+"""Where the sessions and sets of the pictures are: their paths are in them."""
+SIZE = {"width": 1440, "height": 900}
+CANCEL = "Please cancel order A-1001 and refund me."
+WEATHER = "What is the weather like in Rome, Lisbon and Athens?"
+PATIENCE = 60.0
+
+_VARIES = (
+    (re.compile(re.escape(str(HOME))), "HOME"),
+    (re.compile(re.escape(str(REPOSITORY))), "STUDIO"),
+    (re.compile(r"order_desk_\d{4}-\d\d-\d\dT[\d.:-]+|order_desk_\d{8}\w*"), "EVAL_ID"),
+    (re.compile(r"\b[0-9a-f]{5,}\b"), "ID"),
+    (re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b"), "TIME"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d( \d\d:\d\d)?\b"), "DATE"),
+)
+"""What differs from one run to the next, and what stands for it."""
+
+Take = Callable[[str, Studio], None]
+
+
+@contextmanager
+def of_person(browser: Browser, url: str, scheme: Literal["light", "dark"] = "light") -> Iterator[Studio]:
+    """Open the studio in a browser of its own."""
+    context = browser.new_context(
+        viewport={"width": SIZE["width"], "height": SIZE["height"]}, color_scheme=scheme
+    )
+    yield Studio(context, url).open()
+    context.close()
+
+
+def take_all(browser: Browser, take: Take) -> None:
+    """Go to each page that a document shows, and take its picture there."""
+    shutil.rmtree(HOME, ignore_errors=True)
+    variables = {"GOLDEN_TRACE_STORE": str(HOME / "sessions.db"), "GOLDEN_TRACE_DATA_DIR": str(HOME)}
+    with studio_server(environment=variables) as server:
+        with of_person(browser, server.url) as studio:
+            _of_a_session(studio, take)
+        with of_person(browser, server.url) as studio:
+            _of_a_set(studio, take)
+        with of_person(browser, server.url) as studio:
+            studio.pick_agent("order_desk").start(CANCEL, agents="You")
+            studio.wait_for_pause("next turn")
+            take("agent", studio)
+        with of_person(browser, server.url, "dark") as studio:
+            studio.pick_agent("travel_planner").start(WEATHER)
+            studio.wait_for_pause("get_weather")
+            take("parallel-dark", studio)
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+def _of_a_session(studio: Studio, take: Take) -> None:
+    """Play a cancellation whose refund fails by a rule, and export it."""
+    studio.pick_agent("order_desk")
+    expect(studio.like("agent_unread_")).to_have_count(0)
+    take("start", studio)
+    studio.start(CANCEL)
+    studio.wait_for_pause("find_order")
+    take("answer", studio)
+    studio.click("open_environment")
+    studio.keyed("environment_tab").wait_for()
+    studio.rest()
+    take("environment", studio)
+    studio.choose("environment_tab", "World")
+    take("world", studio)
+    studio.choose("environment_tab", "Connections")
+    take("connections", studio)
+    studio.click("environment_back")
+    studio.wait_for_pause("find_order")
+    studio.add_error_rule("refund_order", 503, "The payment service is down.")
+    studio.wait_for_pause("find_order").run_real()
+    studio.wait_for_pause("cancel_order").accept_draft()
+    studio.wait_for_status("Completed")
+    take("completed", studio)
+    studio.click("open_export")
+    studio.keyed("head_export_ways").wait_for()
+    studio.rest()
+    studio.click("export_write")
+    expect(studio.keyed("export_replay")).to_contain_text("Verified")
+    studio.rest()
+    take("export", studio)
+
+
+def _of_a_set(studio: Studio, take: Take) -> None:
+    """Open a case of a set as a timeline, and verify the set: one of its goldens was edited."""
+    path = edited_set(HOME / "orders.evalset.json")
+    studio.open(f"{studio.url}/?page=sets&set={quote(str(path))}")
+    expect(studio.keyed("cases_count")).to_contain_text("2 cases")
+    studio.rest()
+    studio.like("cases_table_").get_by_test_id("stDataFrameResizable").click(position={"x": 16, "y": 52})
+    expect(studio.keyed("case_title")).to_have_text("cancel_and_refund")
+    studio.rest()
+    studio.like("case_step_").nth(2).locator("summary").click()
+    studio.rest()
+    take("case", studio)
+    studio.click("case_back")
+    studio.choose("set_tab", "Verify")
+    studio.click("verify_go")
+    studio.keyed("divergence").wait_for()
+    studio.rest()
+    take("verify", studio)
+
+
+def edited_set(path: Path) -> Path:
+    """Write a set of two recorded cases; in the golden of the first one an argument was edited afterwards."""
+    config = demo_agent("order_desk")
+    for eval_id, query in (("cancel_and_refund", CANCEL), ("where_is_it", "Where is order A-1002?")):
+        with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
+            assert simulation.query(query, wait=PATIENCE)
+            facts = [fact for _, fact in simulation.journal.path()]
+            case = GoldenTraceBuilder(simulation.session, eval_id=eval_id).build()
+            EvalSetWriter(path, "order_desk").write_eval_case(case)
+            record(path, eval_id, simulation.session, facts, config.root_agent)
+    document = json.loads(path.read_text())
+    calls = document["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_uses"]
+    calls[-1]["args"]["amount"] = 1.0
+    path.write_text(json.dumps(document, indent=2))
+    return path
+
+
+def words_of(studio: Studio) -> list[str]:
+    """Return the lines of words on the page, without what differs from run to run."""
+    studio.rest()
+    text = studio.page.locator("body").inner_text()
+    for varies, name in _VARIES:
+        text = varies.sub(name, text)
+    return [line for each in text.splitlines() if (line := each.strip())]
+
+
+def main() -> None:
+    """Write the pictures, in 256 colours, and their words."""
+    from PIL import Image  # noqa: PLC0415 - Streamlit brings it; only here is it needed
+
+    words: dict[str, list[str]] = {}
+
+    def take(name: str, studio: Studio) -> None:
+        words[name] = words_of(studio)
+        file = DOCS / f"{name}.png"
+        studio.page.mouse.move(1, 1)
+        studio.page.screenshot(path=file, animations="disabled", caret="hide")
+        Image.open(file).convert("RGB").quantize(256).save(file, optimize=True)
+        sys.stdout.write(f"{file}\n")
+
+    with chromium() as browser:
+        take_all(browser, take)
+    WORDS.write_text(json.dumps(words, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
