@@ -88,7 +88,7 @@ def world_view(knowledge: Knowledge, analysing: str = "") -> WorldView:
             *knowledge.tables.problems,
             *knowledge.warnings,
             *(
-                f"a connection is set for {name!r}, a tool that is not known"
+                f"a connection is set for the unknown tool {name!r}"
                 for name in _strangers(knowledge)
             ),
         ),
