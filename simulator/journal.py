@@ -260,7 +260,9 @@ def _read(text: str) -> _Document:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise JournalError(f"not a journal: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
-        raise JournalError(f"journal version {data.get('version')!r} is not supported; this studio reads version {VERSION}")
+        raise JournalError(
+            f"journal version {data.get('version')!r} is not supported; this studio reads version {VERSION}"
+        )
     try:
         return _Document.model_validate(data)
     except ValidationError as error:

@@ -147,9 +147,7 @@ def _configs_in(module: ModuleType, name: str) -> Iterator[SimulatedAgentConfig]
 
 def _checked(listed: object, name: str) -> Iterator[SimulatedAgentConfig]:
     if not isinstance(listed, (list, tuple)) or not listed:
-        raise AgentLoadError(
-            f"{name}: {LIST_NAME} must be a list with at least one SimulatedAgentConfig"
-        )
+        raise AgentLoadError(f"{name}: {LIST_NAME} must be a list with at least one SimulatedAgentConfig")
     for place, one in enumerate(listed):
         if not isinstance(one, SimulatedAgentConfig):
             raise AgentLoadError(

@@ -175,7 +175,9 @@ class Kernel:
             raise KernelError(f"{self.python} did not start within {START_SECONDS:.0f} s") from error
         if ready.version != VERSION:
             self.kill()
-            raise KernelError(f"the agent's process uses protocol version {ready.version}, this studio {VERSION}")
+            raise KernelError(
+                f"the agent's process uses protocol version {ready.version}, this studio {VERSION}"
+            )
         return ready
 
     # ------------------------------------------------------------ asking
@@ -199,7 +201,9 @@ class Kernel:
         try:
             return self.begin_asking(name, arguments, session=session).result(patience)
         except FutureTimeoutError as error:
-            raise KernelBusyError("the agent's process is not responding: its code is still running") from error
+            raise KernelBusyError(
+                "the agent's process is not responding: its code is still running"
+            ) from error
 
     def begin_asking(self, name: str, arguments: JsonObject, *, session: str = "") -> Future[Any]:
         """Ask for something and return the answer that is to come; it may fail as `ask` does.
@@ -400,7 +404,10 @@ class Kernel:
         with self._lock:
             if self.busy or (self._listeners and not with_sessions):
                 return False
-            self.why_ended, self._rests = self.why_ended or "the agent's process was stopped because it was idle", True
+            self.why_ended, self._rests = (
+                self.why_ended or "the agent's process was stopped because it was idle",
+                True,
+            )
             resting, self._listeners = self._listeners, {}
         for one in resting.values():
             one.rested()

@@ -55,9 +55,7 @@ _BEGIN_SECONDS = 30.0
 _TWICE_SECONDS = 15.0
 """A kernel that ends so soon after another one is not started again by itself."""
 _GOES_ON = "It is restarting. The session continues from the last saved step."
-_RESTS = (
-    "It was restarted and ended again. Stop the turn or go back a step to restart it."
-)
+_RESTS = "It was restarted and ended again. Stop the turn or go back a step to restart it."
 _BESIDE = "Another session with this agent blocks its process. This session continues in a separate process."
 _AGAIN_AND_AGAIN = "the agent's process keeps ending"
 _LOG = logging.getLogger(__name__)
@@ -175,7 +173,9 @@ class RemoteSimulation:
         """
         session = journal.session()
         if session.agent_name != config.name:
-            raise SimulationError(f"the session belongs to the agent {session.agent_name!r}, not to {config.name!r}")
+            raise SimulationError(
+                f"the session belongs to the agent {session.agent_name!r}, not to {config.name!r}"
+            )
         made = cls(config, journal)
         made._begin("resume", {"journal": journal.to_json()})
         made.wait(wait)
@@ -797,7 +797,9 @@ class RemoteEnvironment(SimulatedEnvironment):
     def use_model(self, model: Any) -> None:
         """Set the environment's model by its name; an empty one sets none."""
         if not isinstance(model, str):
-            raise SimulationError("an agent in a separate process takes the name of a model, not a model object")
+            raise SimulationError(
+                "an agent in a separate process takes the name of a model, not a model object"
+            )
         self._done("use_model", model=model)
 
     def analyse_connections(self) -> None:

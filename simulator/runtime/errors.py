@@ -18,7 +18,10 @@ class ContradictionError(SimulationError):
 
     def __init__(self, tool_name: str, found: Sequence[Contradiction]) -> None:
         self.tool_name, self.contradictions = tool_name, tuple(found)
-        super().__init__(f"the response of {tool_name} contradicts what is known: " + "; ".join(each.what for each in found))
+        super().__init__(
+            f"the response of {tool_name} contradicts what is known: "
+            + "; ".join(each.what for each in found)
+        )
 
 
 def ends_the_work(error: BaseException) -> bool:

@@ -136,7 +136,9 @@ class Simulation(UserCommands):
         """
         session = journal.session()
         if session.agent_name != config.name:
-            raise SimulationError(f"the session belongs to the agent {session.agent_name!r}, not to {config.name!r}")
+            raise SimulationError(
+                f"the session belongs to the agent {session.agent_name!r}, not to {config.name!r}"
+            )
         simulation = cls(config, journal, clock)
         simulation.wait(wait)
         return simulation

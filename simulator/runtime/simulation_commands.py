@@ -270,7 +270,9 @@ def content_of(message: str | JsonObject) -> JsonObject:
             raise SimulationError("the user message is empty")
         return {"role": "user", "parts": [{"text": plain(message, "user message")}]}
     if not isinstance(message, dict):
-        raise SimulationError(f"the user message is a {type(message).__name__}, not a text or a Content in JSON")
+        raise SimulationError(
+            f"the user message is a {type(message).__name__}, not a text or a Content in JSON"
+        )
     content: JsonObject = plain(message, "user message")
     if unknown := sorted(content.keys() - {"role", "parts"}):
         raise SimulationError(f"the user message has fields that Content does not have: {', '.join(unknown)}")

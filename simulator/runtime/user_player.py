@@ -323,9 +323,7 @@ async def next_message(
     if seat.player != "scenario":
         return _of_script(seat)
     if seat.left == 0:
-        return Made(
-            "turn_limit_reached", "scenario", reason=f"The message limit of {seat.limit} is reached."
-        )
+        return Made("turn_limit_reached", "scenario", reason=f"The message limit of {seat.limit} is reached.")
     if seat.own_simulator:
         return await _of_own_simulator(conversation, told, patience or PATIENCE)
     if seat.said == 0:
@@ -336,7 +334,11 @@ async def next_message(
 
 def _of_script(seat: UserSeat) -> Made:
     if seat.said >= len(seat.script):
-        return Made("stop_signal_detected", seat.player, reason=f"All messages were sent ({len(seat.script)} of {len(seat.script)}).")
+        return Made(
+            "stop_signal_detected",
+            seat.player,
+            reason=f"All messages were sent ({len(seat.script)} of {len(seat.script)}).",
+        )
     return Made("success", seat.player, copied(seat.script[seat.said]))
 
 

@@ -265,7 +265,9 @@ def _left_over(slots: Iterable[_Slot]) -> Iterator[Leftover]:
             yield Leftover(place=slot.place, words=f"{what} was used {slot.used} of {slot.most:g} times")
         elif slot.late:
             behind = ".".join(map(str, slot.late))
-            yield Leftover(place=slot.place, words=f"{what} was used after {behind}, which comes later in the script")
+            yield Leftover(
+                place=slot.place, words=f"{what} was used after {behind}, which comes later in the script"
+            )
 
 
 def described(entry: Line | Change) -> str:

@@ -26,9 +26,7 @@ def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
         asks = f"with the question {turn.question!r}" if turn.question else ""
         named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
         wanted = " ".join(filter(None, named)) or "any"
-        raise MisplacedError(
-            f"no open call matches {turn.speaks} of {wanted}; open calls: {there}"
-        )
+        raise MisplacedError(f"no open call matches {turn.speaks} of {wanted}; open calls: {there}")
     return found[0]
 
 

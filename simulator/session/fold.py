@@ -226,7 +226,11 @@ class SessionFold:
 
     def _check_over(self, fact: ConversationEnded) -> None:
         self._require(fact, self._state is SessionState.COMPLETED, "the agent has given no final response")
-        self._require(fact, fact.over != self.user.ended, "the conversation has already ended" if fact.over else "the conversation has not ended")
+        self._require(
+            fact,
+            fact.over != self.user.ended,
+            "the conversation has already ended" if fact.over else "the conversation has not ended",
+        )
 
     def _check_environment(self, fact: EnvironmentFact) -> None:
         self._require(fact, self._selected is not None, "no agent is selected")

@@ -111,13 +111,9 @@ class Database:
         # SQLite would go on writing to a file that has lost its name, and all of it would be lost.
         if self._file and locations.identity(self._file) != self._identity:
             self._engine.dispose()
-            raise StoreError(
-                f"the session database {self._file}: the file was removed or replaced"
-            )
+            raise StoreError(f"the session database {self._file}: the file was removed or replaced")
         if self._line is not None and self._line.is_lost:
-            raise StoreError(
-                f"the session database {self.name}: it is not responding ({self._line.words()})"
-            )
+            raise StoreError(f"the session database {self.name}: it is not responding ({self._line.words()})")
         try:
             with engine.begin() as connection:
                 yield connection

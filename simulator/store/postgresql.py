@@ -209,9 +209,7 @@ def _bounded_connection() -> Any:
                     elif now - heard > self.patience:
                         self.on_silence()
                         self.close()
-                        raise psycopg.OperationalError(
-                            f"no response from the server for {self.patience:g} s"
-                        )
+                        raise psycopg.OperationalError(f"no response from the server for {self.patience:g} s")
                     wanted = gen.send(ready)
             except StopIteration as end:
                 return end.value

@@ -180,7 +180,11 @@ def words_of(generation: Generation) -> tuple[str, ...]:
     tokens = generation.tokens
     counted = [
         f"{count} {what} tokens"
-        for count, what in ((tokens.asked, "input"), (tokens.answered, "output"), (tokens.thought, "thinking"))
+        for count, what in (
+            (tokens.asked, "input"),
+            (tokens.answered, "output"),
+            (tokens.thought, "thinking"),
+        )
         if count
     ]
     tries = len(generation.attempts)

@@ -135,7 +135,9 @@ class _Asking:
         for attempt in self._attempts:
             tokens = tokens.plus(attempt.tokens)
         seconds = self._ways.clock() - started
-        self._tell(f"no response from {self._name}: {reason}" if reason else f"response after {seconds:.1f} s")
+        self._tell(
+            f"no response from {self._name}: {reason}" if reason else f"response after {seconds:.1f} s"
+        )
         return Asked(
             value=None if reason else value,
             problems=self._problems,

@@ -115,7 +115,10 @@ class Modelled:
             analysis.cancel()
             raise
         if said.reason:
-            _LOG.warning("the model did not analyse the tool connections, so those found offline are used: %s", said.reason)
+            _LOG.warning(
+                "the model did not analyse the tool connections, so those found offline are used: %s",
+                said.reason,
+            )
             self._forget(key)
         analysis.set_result(said.connections)
         return said.connections

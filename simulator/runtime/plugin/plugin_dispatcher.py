@@ -79,7 +79,9 @@ class PluginAnswering(Pipeline[Question]):
             return (await self._played(question, player, real)).noted(note)
         made = made or await self._played(question, player, real)
         if rule is not None and rule.effect.kind == "ask":
-            return made.noted(f"{rule.rule_id} asks a person to answer the call, but no one can be asked here")
+            return made.noted(
+                f"{rule.rule_id} asks a person to answer the call, but no one can be asked here"
+            )
         return made
 
     def _after(self, error: Exception, question: Question, player: StandInPlayer) -> Made:
