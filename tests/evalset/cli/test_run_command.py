@@ -227,16 +227,16 @@ def test_a_line_that_does_not_fit_is_named(
     assert f"{script}: line 7: turns.0.moves.0: find_order is not long-running" in capsys.readouterr().err
     script.write_text(FINE + "- confirm: true\n")
     assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
-    assert f"{script}: line 6: turns.1: nothing waits that fits confirm of any" in capsys.readouterr().err
+    assert f"{script}: line 6: turns.1: no open call matches confirm of any" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "text", "wanted"),
     [
         (["order_desk"], None, "cannot be read: No such file"),
-        (["order_desk"], "turns: [", "no YAML"),
-        (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: an answer has one of"),
-        (["nobody"], FINE, "AGENT: there is no agent 'nobody'"),
+        (["order_desk"], "turns: [", "invalid YAML"),
+        (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: an answer needs exactly one of"),
+        (["nobody"], FINE, "AGENT: no agent named 'nobody'"),
         (["missing.py"], FINE, "AGENT: there is no agent 'missing.py'"),
         (["missing.module#x"], FINE, "AGENT: no agent can be loaded from missing.module#x"),
         (["order_desk", "--eval-id", "a:b"], FINE, "--eval-id: the eval id 'a:b' contains ':'"),
@@ -382,7 +382,7 @@ def test_agents_come_from_folders_and_files(tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert here(agents, "--script", script, "--out", out) == 2
     assert (
-        f"AGENT: {agents} holds several agents; name one: #run_adder, #run_other" in capsys.readouterr().err
+        f"AGENT: {agents} contains several agents; choose one: #run_adder, #run_other" in capsys.readouterr().err
     )
     script.write_text(FINE)
     assert here(f"{tmp_path / 'run_mine.py'}#Desk", "--script", script, "--out", out) == 0

@@ -58,7 +58,7 @@ def test_the_call_is_shown_with_its_draft_and_a_value_answers_it(
     assert 'order_desk calls find_order:\n  {\n    "order_id": "A-1002"\n  }\nDraft:\n' in said
     assert ":raise TimeoutError: too slow" in said
     assert ":frobnicate is not a command here" in said
-    assert "the text is no JSON" in said
+    assert "invalid JSON" in said
     assert responses(tmp_path) == [{"order_id": "A-1002", "status": "delayed"}]
     moves = read_script(recorded.read_text()).script.turns[0].moves
     assert any(

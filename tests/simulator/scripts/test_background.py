@@ -93,13 +93,13 @@ def test_it_ends_where_somebody_goes_back_or_stops_the_turn() -> None:
         assert simulation.undo(wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "Somebody went to another place in the session."
+        assert work.progress.played.stopped == "Someone moved the session to another step."
     with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
         assert work.wait(asking, PATIENCE)
         simulation.stop()
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "Somebody stopped the turn."
+        assert work.progress.played.stopped == "Someone stopped the turn."
 
 
 def test_it_goes_on_where_it_was_after_a_stop_and_after_an_undo() -> None:

@@ -229,7 +229,7 @@ def test_what_waits_for_the_user_in_the_end_is_named() -> None:
     assert played.refused is not None
     assert played.refused.place == ("turns", 1)
     assert (
-        "nothing waits that fits confirm of find_order; what waits for the user: refund ("
+        "no open call matches confirm of find_order; open calls: refund ("
         in played.refused.words
     )
 
@@ -255,7 +255,7 @@ def test_a_turn_that_fails_ends_the_script_unless_it_is_meant_to() -> None:
     played = play(desk(*calls), meant)
     assert played.came_through
     assert [(each.place, each.words) for each in played.leftovers] == [
-        (("turns", 1, "ends"), "the turn was to end with an error, and ended well")
+        (("turns", 1, "ends"), "the turn should have ended with an error, but ended normally")
     ]
 
 
@@ -284,7 +284,7 @@ def test_code_prints_what_the_script_says() -> None:
     assert played.came_through, played.waits
     assert last(played.session) == "It is 42."
     (waits,) = play(coder(), script(agent="model", otherwise="generate")).waits
-    assert waits.snippet == "# its code:\n#   print(6 * 7)\n- prints: What the code prints.\n"
+    assert waits.snippet == "# its code:\n#   print(6 * 7)\n- prints: The output of the code.\n"
 
 
 def test_a_content_and_a_state_delta_may_be_said() -> None:

@@ -113,8 +113,8 @@ def test_the_cost_of_answers_that_were_of_no_use_is_told_too() -> None:
         (fact,) = tool_facts(sim)
         assert fact.provenance.by == "offline"
         reason, cost, *_ = fact.provenance.notes
-        assert reason.startswith("an offline draft: ")
-        assert "22 tokens in" in cost
+        assert reason.startswith("a generated draft: ")
+        assert "22 input tokens" in cost
         assert "asked 2 times" in cost
 
 
