@@ -177,7 +177,7 @@ class ScriptPlay:
     # ------------------------------------------------------------ one turn
 
     def _speak(self, turn: ScriptTurn) -> None:
-        self._tell("the user speaks")
+        self._tell("the user message is sent")
         place = ("turns", self._turn)
         if turn.say is not None:
             said = turn.say

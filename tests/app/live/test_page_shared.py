@@ -286,7 +286,7 @@ def test_its_environment_cannot_be_shaped(annes: LiveSession, token: str, rests:
         environment.analyse_connections,
         environment.stop_analysing,
     ):
-        with pytest.raises(SimulationError, match="only be looked at"):
+        with pytest.raises(SimulationError, match="this session is read-only"):
             shape()
     assert seen.simulation.journal.to_json() == before
 

@@ -90,7 +90,7 @@ def test_an_answer_that_breaks_what_was_set_is_given_when_it_is_said_again(
     )
     assert ask(tmp_path, script, "{total: much}", "{total: much}") == 0
     said = capsys.readouterr().err
-    assert "the answer to find_order contradicts: " in said
+    assert "the response of find_order contradicts what is known: " in said
     assert "Type the same again to send it anyway." in said
     assert responses(tmp_path) == [{"total": "much"}]
 

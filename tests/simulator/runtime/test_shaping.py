@@ -129,7 +129,7 @@ def test_an_edit_that_cannot_be_read_names_its_place() -> None:
 
 def test_no_model_at_all_is_told() -> None:
     """None is neither a name nor a model."""
-    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; give a name"):
+    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; pass a name"):
         sim.environment.use_model(None)  # type: ignore[arg-type] # as above
 
 

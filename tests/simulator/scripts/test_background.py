@@ -46,7 +46,7 @@ def test_what_the_script_lacks_waits_for_a_person_and_then_it_goes_on() -> None:
     with at_work(desk(TWO, [say("done")]), lines) as (simulation, work):
         assert work.wait(asking, PATIENCE)
         (waits,) = work.progress.asks
-        assert waits.words == "an answer to find_order, which order_desk calls"
+        assert waits.words == "a response of find_order, called by order_desk"
         assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None

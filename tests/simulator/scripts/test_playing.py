@@ -55,7 +55,7 @@ def test_the_script_plays_agent_and_environment() -> None:
     assert results(played.session) == [{"status": "late"}]
     assert last(played.session) == "Late."
     assert steps == [
-        "the user speaks",
+        "the user message is sent",
         "order_desk is answered by turns.0.moves.0",
         "find_order is answered by turns.0.moves.1",
         "order_desk is answered by turns.0.moves.2",
@@ -95,7 +95,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
         (waits,) = played.waits
         assert not played.came_through
         assert waits.place == ("turns", 0, "moves")
-        assert waits.words == "an answer to find_order, which order_desk calls"
+        assert waits.words == "a response of find_order, called by order_desk"
         assert waits.snippet.startswith("- tool: find_order\n  args:\n    order_id: A-1\n  returns:")
         assert scripted.simulation.answer(scripted.simulation.pending[0], {"by": "hand"})
         assert results(scripted.simulation.session) == [{"by": "hand"}]

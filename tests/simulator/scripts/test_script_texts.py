@@ -160,8 +160,8 @@ def test_what_is_wrong_is_said_with_its_place(document: dict[str, Any], words: s
             "format: golden-trace-studio/script\nversion: 2",
             "version 2 is not supported; this studio reads version 1",
         ),
-        ("format: [", "no YAML: .* at line 2"),
-        ('{"a": 1, "a": 2}', "'a' stands twice"),
+        ("format: [", "invalid YAML: .* at line 2"),
+        ('{"a": 1, "a": 2}', "'a' appears twice"),
     ],
 )
 def test_what_is_no_script_is_refused(text: str, words: str) -> None:

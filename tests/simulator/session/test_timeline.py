@@ -377,7 +377,7 @@ CALL = RecordedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[
         ),
         (
             ConnectionsAnalysed(at=1, model="m", reason="no key"),
-            "environment: connections: m said nothing, no key",
+            "environment: connections: no response from m, no key",
         ),
         (ConnectionsAnalysed(at=1, model="m"), "environment: connections by m"),
         (

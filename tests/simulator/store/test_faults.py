@@ -144,7 +144,7 @@ def test_closing_says_what_could_not_be_stored(kept: Kept) -> None:
     journal = begun(store)
     with kept.locked():
         journal.append(asked())
-        with pytest.raises(StoreError, match=r"not stored: session 'session': .*locked by another program"):
+        with pytest.raises(StoreError, match=r"not saved: session 'session': .*locked by another program"):
             store.close()
 
 

@@ -184,10 +184,10 @@ def test_reading_code_runs_nothing(tmp_path: Path) -> None:
     [
         ("", "the text is empty"),
         ('{"tool_simulation_configs": [', "invalid JSON: "),
-        ("tool_simulation_configs:\n  - tool_name: a\n   x: 1\n", "no YAML: .* at line 3"),
-        ("tool_simulation_configs: &a []\ntracing: *a\n", "aliases are not read, at line 2"),
+        ("tool_simulation_configs:\n  - tool_name: a\n   x: 1\n", "invalid YAML: .* at line 3"),
+        ("tool_simulation_configs: &a []\ntracing: *a\n", "aliases are not supported, at line 2"),
         ("tracing: a\ntracing: b\n", "the field 'tracing' appears twice in one object, at line 2"),
-        ('{"tracing": "a", "tracing": "b"}', "the field 'tracing' stands twice"),
+        ('{"tracing": "a", "tracing": "b"}', "the field 'tracing' appears twice"),
         ('{"tracing": NaN}', "NaN is not a JSON number at line 1"),
         ("- 1\n", "or a mapping, not list"),
         ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 is not a mock"),

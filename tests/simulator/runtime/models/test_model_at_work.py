@@ -98,9 +98,9 @@ def test_the_cost_of_an_answer_counts_all_that_was_asked() -> None:
         for word in (
             "busy-model",
             " s,",
-            "11 tokens in",
-            "7 tokens out",
-            "3 tokens of thoughts",
+            "11 input tokens",
+            "7 output tokens",
+            "3 thinking tokens",
             "asked 2 times",
         ):
             assert word in cost

@@ -246,4 +246,4 @@ def test_servers_elsewhere_are_not_tried() -> None:
     elsewhere = LiteLlm(model="openai/m", api_base="http://model.example:9/v1")
     assert model_problem(elsewhere, {}) is None
     broken = LiteLlm(model="openai/m", api_base="http://localhost:port/v1")
-    assert "no URL" in (model_problem(broken, {}) or "")
+    assert "an invalid URL" in (model_problem(broken, {}) or "")
