@@ -41,7 +41,7 @@ class SimulatedAgentConfig:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
-            raise AgentConfigError("SimulatedAgentConfig.name is empty; give the name that people shall see")
+            raise AgentConfigError("SimulatedAgentConfig.name is empty; set the name to show in the studio")
         if not is_agent(self.root_agent):
             raise AgentConfigError(
                 f"SimulatedAgentConfig {self.name!r}: agent is a {type(self.agent).__name__}, not an ADK agent, "
@@ -53,7 +53,7 @@ class SimulatedAgentConfig:
         if not isinstance(data, (str, Path)):
             what = type(data).__name__
             raise AgentConfigError(
-                f"SimulatedAgentConfig {self.name!r}: environment_data is a {what}, not a text or a pathlib.Path"
+                f"SimulatedAgentConfig {self.name!r}: environment_data is a {what}, not a str or a pathlib.Path"
             )
         if not self.app_name:
             object.__setattr__(self, "app_name", str(self.agent.name))
@@ -91,11 +91,11 @@ def _path_problem(path: object) -> str | None:
     if not str(path).strip():
         return "is empty"
     if "\0" in str(path):
-        return f"{str(path)!r} holds a null character, which no path may"
+        return f"{str(path)!r} contains a null character"
     try:
         place = Path(path).expanduser()
     except RuntimeError as error:
-        return f"{str(path)!r} cannot be followed: {error}"
+        return f"{str(path)!r} cannot be resolved: {error}"
     names_no_file = place.name in {"", ".."} or str(path).endswith("/")
     return f"{str(path)!r} is a folder, not a file" if names_no_file or _is_folder(place) else None
 

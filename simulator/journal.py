@@ -119,7 +119,7 @@ class Journal:
             JournalError: There is none with this number.
         """
         if not 0 <= number < len(self._facts):
-            raise JournalError(f"the journal holds no fact {number}; it has {len(self._facts)}")
+            raise JournalError(f"the journal has no fact {number}; its length is {len(self._facts)}")
         return self._facts[number]
 
     def parent(self, number: int) -> int:
@@ -242,7 +242,7 @@ class Journal:
             except ValueError as error:
                 raise JournalError(f"fact {number}: {error}") from error
         if not ROOT <= document.head < len(facts):
-            raise JournalError(f"the journal holds no fact {document.head}; it has {len(facts)}")
+            raise JournalError(f"the journal has no fact {document.head}; its length is {len(facts)}")
         journal = cls()
         journal._hold(facts, parents, document.head, folds.give(document.head))
         return journal
@@ -260,7 +260,9 @@ def _read(text: str) -> _Document:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise JournalError(f"not a journal: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
-        raise JournalError(f"journal version {data.get('version')!r} is not known; this one reads {VERSION}")
+        raise JournalError(
+            f"journal version {data.get('version')!r} is not supported; this studio reads version {VERSION}"
+        )
     try:
         return _Document.model_validate(data)
     except ValidationError as error:

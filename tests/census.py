@@ -34,6 +34,8 @@ COMMON = frozenset({"__init__", "__main__", "main", "errors", "model", "report",
 """Names that say what a module is of its folder, so that they mean the same in each: `agent` and `tools` are ADK's, of a demo."""
 _SHOWN = 10
 EXAMPLES = ".agents.demos."
+PROMISED = {"WrittenCase": "evalset and evalset.verify have each offered one by this name since 0.1"}
+"""The class names that may stand twice, and why."""
 BEFORE = {"folder": 129, "circles": 3, "up": 2, "names": 72, "classes": 66, "long": 6, "statements": 64_850}
 """The same figures of the sources before they were laid out by feature and by layer."""
 
@@ -154,7 +156,9 @@ class House:
                 for node in module.tree.body:
                     if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                         places[node.name].append(name)
-        return {each: names for each, names in sorted(places.items()) if len(names) > 1}
+        return {
+            each: names for each, names in sorted(places.items()) if len(names) > 1 and each not in PROMISED
+        }
 
     def long_functions(self) -> Iterator[tuple[str, int, bool]]:
         """The functions over 40 lines: where each is, how long, and whether it says why."""

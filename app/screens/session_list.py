@@ -157,7 +157,7 @@ def of_owner(store: JournalStore, session_id: str, owner: str) -> str:
     from simulator.store import UnknownSessionError  # noqa: PLC0415 - takes half a second
 
     if store.record(session_id).owner != owner:
-        raise UnknownSessionError(f"the store holds no session {session_id!r}")
+        raise UnknownSessionError(f"the store has no session {session_id!r}")
     return session_id
 
 

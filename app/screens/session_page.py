@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 
 COLUMNS = (1.05, 1.6, 0.95)
 _STYLES = Path(__file__).parents[1] / "styles.css"
-_UNCHANGED = "That did not work. Nothing was changed."
-_UNSURE = "That did not work. The timeline shows what happened."
+_UNCHANGED = "The action failed. Nothing was changed."
+_UNSURE = "The action failed. The timeline shows what happened."
 _UNFIT = "The message was not sent. It does not match the agent's input schema."
 _IN_PART = "Some calls were not answered."
 _ELSEWHERE = "This session was continued on another server. You see its current state. Your own changes are kept as a branch."

@@ -75,7 +75,7 @@ def _session(scene: SessionContext) -> None:
     asked = watched_head(view, has_branches=len(live.simulation.journal.tips()) > 1)
     failed = page_state.get("problem")
     if failed:
-        problem("That did not work. Nothing was changed.", str(failed))
+        problem("The action failed. Nothing was changed.", str(failed))
     left, middle, right = st.columns(COLUMNS, gap="small")
     with left:
         timeline(view, live.simulation, may_go=False)

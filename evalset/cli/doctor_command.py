@@ -33,7 +33,7 @@ EXIT_CODES = (
 )
 
 
-RENAMED = "there is no agent {old}, and only {new} declares the same tools. Use --rename-agent {old}={new} to rename it in the files"
+RENAMED = "There is no agent {old}, and only {new} declares the same tools. Use --rename-agent {old}={new} to rename it in the files"
 """How the new name of an agent is proposed."""
 
 

@@ -51,7 +51,7 @@ from simulator.session import SimulationSession
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evalset.verify import WrittenCaseReplay
+    from evalset.verify import WrittenCase
 
 _UNRECORDED = (
     "the case was written, but its recorded environment was not: {}. {} to write it; this adds no second case"
@@ -226,7 +226,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
 
 def _replayed_back(
     path: Path, eval_id: str, config: SimulatedAgentConfig, progress: ProgressLine
-) -> WrittenCaseReplay | None:
+) -> WrittenCase | None:
     """Replay the case that was written, keep a tolerance for what differs by itself, and say where it does not pass."""
     from evalset.verify import VerifyError, replay_written  # noqa: PLC0415 - ADK's evaluation takes a second to import
 

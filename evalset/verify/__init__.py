@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         VerifyProgress,
     )
     from evalset.verify.verify_run import verify
-    from evalset.verify.written_case import WrittenCaseReplay, replay_written
+    from evalset.verify.written_case import WrittenCase, replay_written
 
 _HOMES = {
     "CaseResult": "evalset.verify.results",
@@ -80,7 +80,7 @@ _HOMES = {
     "tolerances_of": "evalset.verify.proposed_tolerances",
     "replay_written": "evalset.verify.written_case",
     "verify": "evalset.verify.verify_run",
-    "WrittenCaseReplay": "evalset.verify.written_case",
+    "WrittenCase": "evalset.verify.written_case",
 }
 
 __all__ = [
@@ -94,7 +94,7 @@ __all__ = [
     "Verification",
     "VerifyError",
     "VerifyProgress",
-    "WrittenCaseReplay",
+    "WrittenCase",
     "accept",
     "accepting",
     "add_tolerances",

@@ -22,7 +22,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import missing_a2a_known
 
 
-class WrittenCaseReplay(Value):
+class WrittenCase(Value):
     """What the replay of a written case showed.
 
     Attributes:
@@ -62,7 +62,7 @@ def replay_written(  # long: what it takes is most of it
     environment: Path | str | None = None,
     keep: bool = False,
     timeout: float = PATIENCE,
-) -> WrittenCaseReplay:
+) -> WrittenCase:
     """Replay a case against its recording, several times where that is quick, and propose tolerances for what differs by itself.
 
     The recording answers for the tools, for the models where their turns are recorded, and for the user, so all replays get the same
@@ -104,12 +104,12 @@ def replay_written(  # long: what it takes is most of it
     return found.model_copy(update={"kept": keep and bool(found.varying)})
 
 
-def _replayed_in_kernel(config: KernelAgentConfig, arguments: JsonObject) -> WrittenCaseReplay:
+def _replayed_in_kernel(config: KernelAgentConfig, arguments: JsonObject) -> WrittenCase:
     try:
         found = config.kernels.run("replay_written_here", arguments)
     except (KernelError, RefusedError) as error:
         raise VerifyError(str(error)) from error
-    return WrittenCaseReplay.model_validate(found)
+    return WrittenCase.model_validate(found)
 
 
 def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
@@ -117,7 +117,7 @@ def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
     return replay_written(**arguments, agent=config).model_dump(mode="json")
 
 
-async def _replayed(each: ReadyCase, ways: ReplayOptions) -> WrittenCaseReplay:
+async def _replayed(each: ReadyCase, ways: ReplayOptions) -> WrittenCase:
     first = await replayed(each.case, each.recorded, each.config, ways)
     found = await find_varying(each, ways, first)
     tolerant = allowing(each, found)
@@ -125,4 +125,4 @@ async def _replayed(each: ReadyCase, ways: ReplayOptions) -> WrittenCaseReplay:
         await replayed(tolerant.case, tolerant.recorded, tolerant.config, ways) if found else first
     )
     result = await scored_as(tolerant, again, RunSettings(Criteria(), 1, ways))
-    return WrittenCaseReplay(eval_id=each.case.eval_id, run=result, varying=found)
+    return WrittenCase(eval_id=each.case.eval_id, run=result, varying=found)

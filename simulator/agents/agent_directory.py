@@ -90,7 +90,7 @@ def _model_name(node: Any) -> str:
 def _tool_card(tool: Any) -> ToolCard | None:
     if hasattr(tool, "get_tools"):
         return ToolCard(
-            name=type(tool).__name__, description="known once the agent has been shown them", is_set=True
+            name=type(tool).__name__, description="tools are listed after the first model call", is_set=True
         )
     name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
     described = getattr(tool, "description", None) or inspect.getdoc(tool) or ""

@@ -80,7 +80,7 @@ def keep_declared_model(seated: Any, declared: Any) -> None:
 
 
 def changes(before: str, now: str) -> tuple[str, ...]:
-    """Say in phrases what differs between two fingerprints: `the tool refund_order is new`. Equal ones differ in nothing."""
+    """Say in phrases what differs between two fingerprints: `the tool refund_order was added`. Equal ones differ in nothing."""
     if before == now:
         return ()
     old, new = _read(before), _read(now)
@@ -94,9 +94,9 @@ def changes(before: str, now: str) -> tuple[str, ...]:
         if part not in old and not knows_graphs:
             continue
         if part not in old:
-            found["new"].append(f"the {part} is new")
+            found["new"].append(f"the {part} was added")
         elif part not in new:
-            found["gone"].append(f"the {part} is gone")
+            found["gone"].append(f"the {part} was removed")
         elif words := _differing(old[part], new[part]):
             found["changed"].append(f"the {part} has changed ({', '.join(words)})")
     return (*found["gone"], *found["new"], *found["changed"])

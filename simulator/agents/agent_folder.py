@@ -68,9 +68,9 @@ class AgentFolder:
             raise AgentLoadError(f"the agents folder {self.path} cannot be read: {error.strerror}") from error
         if not (folders or files):
             why = _deeper(paths) or (
-                "none of <name>/agent.py, <name>/root_agent.yaml, <name>/__init__.py or <name>.py with a root_agent is there"
+                "expected <name>/agent.py, <name>/root_agent.yaml, <name>/__init__.py or <name>.py with a root_agent"
             )
-            raise AgentLoadError(f"the agents folder {self.path} holds no agents: {why}")
+            raise AgentLoadError(f"no agents in the folder {self.path}: {why}")
         return tuple(sorted(folders | files))
 
     def where(self, name: str) -> Path:

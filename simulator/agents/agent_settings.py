@@ -95,7 +95,7 @@ def interpreter_named(named: str) -> Path | None:
             return found.absolute()
     if command := shutil.which(named):
         return Path(command)
-    raise AgentSettingsError(f"--python {named}: there is no such interpreter")
+    raise AgentSettingsError(f"--python {named}: interpreter not found")
 
 
 def _named(value: str) -> str:

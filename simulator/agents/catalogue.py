@@ -313,7 +313,7 @@ class AgentCatalogue:
     def _find(self, name: str) -> _Found:
         found = self._found()
         if name not in found:
-            raise UnknownAgentError(f"there is no agent {name!r}; there are {', '.join(found) or 'none'}")
+            raise UnknownAgentError(f"no agent named {name!r}; available: {', '.join(found) or 'none'}")
         return found[name]
 
     def _load(self, found: _Found, *, anew: bool) -> AgentEntry:

@@ -80,7 +80,7 @@ class ConfigsFile:
         """
         configs = self.configs(anew=anew)
         if place >= len(configs):
-            raise AgentLoadError(f"{self.name} lists only {len(configs)} agents now")
+            raise AgentLoadError(f"{self.name} now lists fewer agents ({len(configs)})")
         return configs[place]
 
     def _import(self) -> ModuleType:
@@ -95,7 +95,7 @@ class ConfigsFile:
 
     def _import_by_name(self) -> ModuleType:
         if not all(self.name.split(".")):
-            what = "is a folder" if Path(self.name).is_dir() else "is not there"
+            what = "is a folder" if Path(self.name).is_dir() else "does not exist"
             raise AgentLoadError(
                 f"the agents file {self.name!r} {what}; name a Python file or a dotted module"
             )
@@ -113,7 +113,7 @@ def _run(path: Path) -> ModuleType:
     name = f"golden_trace_agents_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise AgentLoadError(f"{path} is no Python file; its name has to end with .py")
+        raise AgentLoadError(f"{path} is not a Python file: its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -139,7 +139,7 @@ def _configs_in(module: ModuleType, name: str) -> Iterator[SimulatedAgentConfig]
             found.update((id(one), one) for one in values)
     if not found:
         raise AgentLoadError(
-            f"{name} lists no agents: it needs a list {LIST_NAME} = [SimulatedAgentConfig(...), ...] of "
+            f"{name} lists no agents: add {LIST_NAME} = [SimulatedAgentConfig(...), ...] with "
             "simulator.agent_config.SimulatedAgentConfig"
         )
     return iter(found.values())
@@ -147,9 +147,7 @@ def _configs_in(module: ModuleType, name: str) -> Iterator[SimulatedAgentConfig]
 
 def _checked(listed: object, name: str) -> Iterator[SimulatedAgentConfig]:
     if not isinstance(listed, (list, tuple)) or not listed:
-        raise AgentLoadError(
-            f"{name}: {LIST_NAME} has to be a list of SimulatedAgentConfig with at least one in it"
-        )
+        raise AgentLoadError(f"{name}: {LIST_NAME} must be a list with at least one SimulatedAgentConfig")
     for place, one in enumerate(listed):
         if not isinstance(one, SimulatedAgentConfig):
             raise AgentLoadError(

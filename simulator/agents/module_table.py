@@ -37,11 +37,11 @@ def prepare(folder: Path, *, package: str | None = None) -> None:
             forget(name)
         elif strangers and name == package:
             raise AgentLoadError(
-                f"the name {name!r} is taken by {strangers[0]}, which was imported before; give the agent another name"
+                f"the name {name!r} is already used by the imported module {strangers[0]}; rename the agent"
             )
     if package in sys.builtin_module_names:
         raise AgentLoadError(
-            f"the name {package!r} is taken by a module of Python; give the agent another name"
+            f"the name {package!r} is already used by a built-in module of Python; rename the agent"
         )
     _look_first_in(str(folder))
 

@@ -33,7 +33,7 @@ def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgen
     if path.is_file() or _is_a_module(place):
         return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False), elsewhere), words, name)
     raise UnknownAgentError(
-        f"there is no agent {words!r}: it is no folder, no Python file, no dotted module, and no demo agent "
+        f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent "
         f"({', '.join(DEMOS)})"
     )
 
@@ -69,6 +69,6 @@ def _chosen(catalogue: AgentCatalogue, words: str, name: str) -> SimulatedAgentC
     names = [entry.name for entry in entries]
     if not name and len(names) != 1:
         raise UnknownAgentError(
-            f"{words} holds several agents; name one: {', '.join(f'#{each}' for each in names)}"
+            f"{words} contains several agents; choose one: {', '.join(f'#{each}' for each in names)}"
         )
     return catalogue.config(name or names[0])

@@ -70,7 +70,7 @@ def _earlier_name(gone: Collection[str], likely: Iterable[str]) -> str:
     found = next((name for name in likely if name in gone), None)
     if found is None:
         raise AgentConfigError(
-            f"several of its agents were renamed ({', '.join(sorted(gone))}), and which of them is its root is not known"
+            f"several agents were renamed ({', '.join(sorted(gone))}), so the root agent cannot be identified"
         )
     return found
 

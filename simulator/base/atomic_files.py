@@ -144,7 +144,7 @@ def chunks(file: FileIO, size: int) -> Iterator[memoryview]:
     while size:
         count = file.readinto(buffer[:size])
         if not count:
-            raise OSError(f"{file.name!r} became shorter while it was read")
+            raise OSError(f"{file.name!r} was truncated while it was read")
         yield buffer[:count]
         size -= count
 
@@ -298,7 +298,7 @@ def _wait(descriptor: int, path: Path, deadline: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise LockTimeoutError(f"{path} is held by another writer") from None
+                raise LockTimeoutError(f"{path} is locked by another writer") from None
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
         else:
@@ -331,7 +331,7 @@ def database_lock(path: Path, timeout: float) -> Iterator[None]:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise LockTimeoutError(f"{path} is held by another writer") from error
+                raise LockTimeoutError(f"{path} is locked by another writer") from error
             raise OSError(f"{path}: {error}") from error
         yield
 

@@ -43,14 +43,14 @@ def read_document(text: str) -> JsonValue:
         DocumentError: It is neither, names a field twice, or holds what JSON has no word for.
     """
     if len(text) > _MOST_CHARACTERS:
-        raise DocumentError(f"the text has {len(text):,} characters; {_MOST_CHARACTERS:,} are the most")
+        raise DocumentError(f"the text has {len(text):,} characters; the limit is {_MOST_CHARACTERS:,}")
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise DocumentError("the text is empty")
     try:
         value: JsonValue = taken(_read(text))
     except NotJsonError as error:
-        raise DocumentError(f"the text holds what is {error}") from error
+        raise DocumentError(f"the text is {error}") from error
     except RecursionError as error:
         raise DocumentError("the text is nested too deeply") from error
     return value
@@ -129,7 +129,7 @@ def _json(text: str) -> Any:
             return _yaml(text)
         except DocumentError:
             place = f"line {error.line}, column {error.column}"
-            raise DocumentError(f"the text is no JSON: {error.reason}, at {place}") from error
+            raise DocumentError(f"invalid JSON: {error.reason} at {place}") from error
     except JsonTextError as error:
         raise DocumentError(str(error)) from error
 
@@ -139,7 +139,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(read) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise DocumentError(f"the field {twice!r} stands twice in one object")
+        raise DocumentError(f"the field {twice!r} appears twice in one object")
     return read
 
 
@@ -147,7 +147,7 @@ def _yaml(text: str) -> Any:
     try:
         return read_yaml(text)
     except YamlTextError as error:
-        raise DocumentError(f"the text is no YAML: {error}") from error
+        raise DocumentError(f"invalid YAML: {error}") from error
 
 
 class _Dumper(yaml.SafeDumper):

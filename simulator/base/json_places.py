@@ -144,7 +144,7 @@ class JsonPlaces(Generic[AnyStr]):
 
     def _key(self, start: int) -> tuple[str, Span]:
         if self._letters[start : start + 1] != '"':
-            raise ValueError(f"not valid JSON at {start}")
+            raise ValueError(f"not valid JSON at offset {start}")
         name, end = scanstring(self._letters, start + 1, False)
         if not isinstance(self.text, str) and not name.isascii():  # its letters stand for bytes
             name = json.loads(self.text[start:end], strict=False)
@@ -158,7 +158,7 @@ class JsonPlaces(Generic[AnyStr]):
             with reading_large():
                 return int(_SCAN(self._letters, start)[1])
         except (StopIteration, ValueError) as error:
-            raise ValueError(f"not valid JSON from {start} on") from error
+            raise ValueError(f"not valid JSON from offset {start}") from error
 
     @cached_property
     def _letters(self) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-_TOO_DEEP = "it is nested too deeply"
+_TOO_DEEP = "nested too deeply"
 _LEVELS = 200
 """So many levels are read anywhere; more is refused here or later."""
 
@@ -59,7 +59,7 @@ def read_json(
     except _ConstantError as error:
         word = str(error)
         offset = _first(text, lambda token: token == word)
-        raise JsonTextError(f"{word} is no JSON number", *line_and_column(text, offset or 0)) from None
+        raise JsonTextError(f"{word} is not a JSON number", *line_and_column(text, offset or 0)) from None
     except JsonTextError:
         raise
     except ValueError as error:
@@ -68,7 +68,7 @@ def read_json(
         if offset is None:
             raise
         digits = len(_TOKENS.match(text, offset).group().lstrip("-"))  # type: ignore[union-attr] # it was found so
-        reason = f"a number has {digits:,} digits; {most:,} are the most"
+        reason = f"a number has {digits:,} digits; the limit is {most:,}"
         raise JsonTextError(reason, *line_and_column(text, offset)) from error
 
 

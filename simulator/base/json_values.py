@@ -17,7 +17,7 @@ _LONG_TEXT = 4096
 # pydantic writes 255 levels; what stands around an answer in the journal, in ADK's events and in views needs some.
 _DEEPEST = 200
 _LARGE = 1 << 63
-_TOO_DEEP = f"not a JSON value: it is nested more than {_DEEPEST} levels deep"
+_TOO_DEEP = f"not a JSON value: nested more than {_DEEPEST} levels deep"
 
 
 def _encoder(

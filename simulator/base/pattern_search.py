@@ -100,11 +100,11 @@ class StandardSearcher:
 
     def _ready(self, length: int, seconds: float, *, starts: int) -> re.Pattern[str]:
         if self._compiled is None:
-            raise SearchError(f"was not tried: {_NO_REGEX}, and Python's re cannot read it")
+            raise SearchError(f"was not searched: {_NO_REGEX}, and Python's re cannot read it")
         most = int(seconds * _STEPS_PER_SECOND)
         begins = 1 if self._tree and self._tree[0] in _BEGINNINGS else starts
         if begins * _ways(self._tree, length, most) > most:
-            raise SearchError(f"was not tried: {_NO_REGEX}, and without it the search might take very long")
+            raise SearchError(f"was not searched: {_NO_REGEX}, and Python's re could take too long")
         return self._compiled
 
 

@@ -76,11 +76,11 @@ class _Reader:
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:
             raise YamlTextError(
-                f"it has {len(text):,} characters; {MOST_CHARACTERS:,} are the most for YAML, so write it as JSON"
+                f"the text has {len(text):,} characters; the limit for YAML is {MOST_CHARACTERS:,}, so use JSON"
             )
         if half := _HALF.search(text):
             place = line_and_column(text, half.start())
-            raise YamlTextError("half a character, which no file can hold", *place)
+            raise YamlTextError("an unpaired surrogate, which a file cannot contain", *place)
         self._text = text
 
     def read(self) -> Any:
@@ -105,7 +105,7 @@ class _Reader:
                 kind = type(event)
                 if kind is yaml.DocumentStartEvent:
                     if seen:
-                        raise _refused("there is more than one document", event)
+                        raise _refused("the text has more than one document", event)
                     seen = True
                 elif kind not in _AROUND:
                     yield event
@@ -137,7 +137,7 @@ class _Reader:
         while not isinstance(key := next(events), yaml.MappingEndEvent):
             name = _name(key)
             if name in made:
-                raise _refused(f"the field {name!r} stands twice in one object", key)
+                raise _refused(f"the field {name!r} appears twice in one object", key)
             made[name] = self._value(next(events), events, depth + 1)
         return made
 
@@ -173,22 +173,22 @@ def _place_of(event: yaml.Event) -> tuple[int, int]:
 def _check(event: yaml.Event, depth: int) -> None:
     """Refuse aliases, a few lines of which grow without bounds, and what is nested too deeply."""
     if isinstance(event, yaml.AliasEvent):
-        raise _refused("aliases are not read", event)
+        raise _refused("aliases are not supported", event)
     if depth > MOST_LEVELS:
-        raise _refused("it is nested too deeply", event)
+        raise _refused("nested too deeply", event)
 
 
 def _check_tag(event: Any, wanted: str) -> None:
     if event.tag not in {None, "!", f"{_CORE}{wanted}"}:
-        raise _refused(f"JSON has no word for {event.tag!r}", event)
+        raise _refused(f"{event.tag!r} has no JSON equivalent", event)
 
 
 def _name(key: yaml.Event) -> str:
     if isinstance(key, yaml.AliasEvent):
-        raise _refused("aliases are not read", key)
+        raise _refused("aliases are not supported", key)
     name = _scalar(key) if isinstance(key, yaml.ScalarEvent) else None
     if not isinstance(name, str):
-        raise _refused("the name of a field has to be a text", key)
+        raise _refused("field names must be strings", key)
     return name
 
 
@@ -204,9 +204,9 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
     if kind in {"str", "!"}:
         return text
     if pattern is None:
-        raise _refused(f"JSON has no word for {tag!r}", event)
+        raise _refused(f"{tag!r} has no JSON equivalent", event)
     if not pattern.fullmatch(text):
-        raise _refused(f"{text!r:.40} is no {kind}", event)
+        raise _refused(f"{text!r:.40} is not a valid {kind}", event)
     return float(text) if kind == "float" else _plain(text, event)
 
 
@@ -216,7 +216,7 @@ def _plain(text: str, event: yaml.ScalarEvent) -> Any:
     if FLOAT.fullmatch(text):
         if _TOO_MANY_DIGITS.fullmatch(text):
             raise _refused(
-                f"a number has {len(text.lstrip('+-')):,} digits; {MOST_DIGITS:,} are the most", event
+                f"a number has {len(text.lstrip('+-')):,} digits; the limit is {MOST_DIGITS:,}", event
             )
         return float(text)
     if BOOLEAN.fullmatch(text):

@@ -96,7 +96,7 @@ class AgentKernels:
         """
         self.kernel()
         if self._outline is None:
-            raise KernelError("the agent has not been loaded")
+            raise KernelError("the agent is not loaded")
         return self._outline
 
     @property
@@ -140,7 +140,7 @@ class AgentKernels:
                 answer = asking.submit(kernel.ask, "run", {"function": function, "arguments": arguments})
                 while not wait({answer}, timeout=_LOOKS_EVERY).done:
                     if stopped():
-                        kernel.kill("it was stopped")
+                        kernel.kill("the agent's process was stopped")
                 return answer.result()
         finally:
             kernel.kill()
@@ -172,7 +172,7 @@ class AgentKernels:
         """
         for kernel in self.alive:
             if not kernel.rest(with_sessions=True):
-                kernel.kill("it was restarted by hand")
+                kernel.kill("the agent's process was stopped for a restart")
         self.kernel()
 
     def end(self) -> None:
@@ -192,7 +192,7 @@ class AgentKernels:
         except KernelBusyError as error:
             kernel.kill()
             raise KernelError(
-                f"importing the agent took more than {LOAD_SECONDS:.0f} seconds, and was given up"
+                f"importing the agent took longer than {LOAD_SECONDS:.0f} s and was stopped"
             ) from error
         except RefusedError as error:
             kernel.end()

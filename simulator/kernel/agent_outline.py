@@ -195,7 +195,7 @@ class LikenessTool(BaseTool):
 
     async def run_async(self, **_: Any) -> NoReturn:
         """Refuse: the agent's code is in its kernel."""
-        raise RuntimeError(f"the tool {self.name} runs in the agent's own process only")
+        raise RuntimeError(f"the tool {self.name} runs only in the agent's process")
 
 
 def likeness(outline: AgentOutline) -> BaseAgent:

@@ -39,7 +39,7 @@ def loaded(asked: JsonObject) -> SimulatedAgentConfig:
         case {"file": str(file), "place": int(place)}:
             configs = listed(file)
             if place >= len(configs):
-                raise AgentLoadError(f"{file} lists only {len(configs)} agents now")
+                raise AgentLoadError(f"{file} now lists fewer agents ({len(configs)})")
             return configs[place]
         case {"folder": str(folder), "name": str(name)}:
             agents = AgentFolder(Path(folder))
@@ -48,7 +48,7 @@ def loaded(asked: JsonObject) -> SimulatedAgentConfig:
             except (Exception, SystemExit) as error:
                 raise AgentLoadError(failure_words(error, agents.home)) from error
         case _:
-            raise AgentLoadError("no agent is named")
+            raise AgentLoadError("no agent was named")
 
 
 def listed(file: str) -> tuple[SimulatedAgentConfig, ...]:

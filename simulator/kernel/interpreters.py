@@ -106,7 +106,7 @@ def line_for_project(agent: Path, python: Path) -> str:
         listed, project = folder / "requirements.txt", folder / "pyproject.toml"
         if listed.is_file() or project.is_file():
             needed = f"-r {shlex.quote(str(listed))}" if listed.is_file() else shlex.quote(str(folder))
-            named = f"If {(listed if listed.is_file() else project).name} lists its package, "
+            named = f"If {(listed if listed.is_file() else project).name} lists the missing package, "
             if str(python) != sys.executable:
                 return f"{named}install it: {shlex.quote(str(python))} -m pip install {needed}"
             environment = folder / _ENVIRONMENTS[0]

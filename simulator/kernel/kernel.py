@@ -57,7 +57,7 @@ PULSE_SECONDS = 2.0
 """How long the loop on which a kernel's sessions run may take to answer before its code counts as stuck."""
 _GRACE_SECONDS = 2.0
 _LAST_LINES = 40
-_LEFT = "its code held up other sessions, and the last one that was played in it has left it"
+_LEFT = "the agent's process was stopped: its code blocked other sessions, and its last session has left"
 _LOG = logging.getLogger(__name__)
 
 
@@ -175,10 +175,12 @@ class Kernel:
             ready = self._ready.result(START_SECONDS)
         except FutureTimeoutError as error:
             self.kill()
-            raise KernelError(f"{self.python} did not start in {START_SECONDS:.0f} seconds") from error
+            raise KernelError(f"{self.python} did not start within {START_SECONDS:.0f} s") from error
         if ready.version != VERSION:
             self.kill()
-            raise KernelError(f"a kernel speaks version {ready.version}, this studio {VERSION}")
+            raise KernelError(
+                f"the agent's process uses protocol version {ready.version}, this studio {VERSION}"
+            )
         return ready
 
     # ------------------------------------------------------------ asking
@@ -202,7 +204,9 @@ class Kernel:
         try:
             return self.begin_asking(name, arguments, session=session).result(patience)
         except FutureTimeoutError as error:
-            raise KernelBusyError("the agent's process does not answer: its code is at work") from error
+            raise KernelBusyError(
+                "the agent's process is not responding: its code is still running"
+            ) from error
 
     def begin_asking(self, name: str, arguments: JsonObject, *, session: str = "") -> Future[Any]:
         """Ask for something and return the answer that is to come; it may fail as `ask` does.
@@ -219,7 +223,7 @@ class Kernel:
         try:
             self._channel.send(KernelCall(number=number, session=session, name=name, arguments=arguments))
         except OSError:  # it is about to be heard that it has ended
-            _LOG.debug("A kernel could not be asked", exc_info=True)
+            _LOG.debug("A request could not be sent to a kernel", exc_info=True)
         return answer
 
     def has_pulse(self) -> bool:
@@ -273,8 +277,8 @@ class Kernel:
         except (ProtocolError, OSError) as error:
             why = str(error)
         except Exception:  # noqa: BLE001 - else nobody would hear that it has ended
-            _LOG.exception("What a kernel said could not be taken in")
-            why = "what it said could not be taken in"
+            _LOG.exception("A message from a kernel could not be read")
+            why = "its message could not be read"
         self._over(why)
 
     def _watch(self) -> None:
@@ -304,13 +308,13 @@ class Kernel:
             case Keep():
                 self._keepers.submit(self._kept, message)
             case _:
-                raise ProtocolError(f"a kernel does not say {message.kind!r}")
+                raise ProtocolError(f"unexpected message from a kernel: {message.kind!r}")
 
     def _kept(self, message: Keep) -> None:
         listener, problem = self._listeners.get(message.session), ""
         try:
             if listener is None:  # nothing real may run for a session that goes on elsewhere
-                problem = "the session is played by another process"
+                problem = "the session is running in another process"
             else:
                 listener.keep()
         except ValueError as error:
@@ -346,7 +350,7 @@ class Kernel:
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         said = next((line for line in reversed(self._last) if line.strip()), "")
         reason = why or without_secrets(said.strip())
-        return f"the agent's process has ended ({ended}){f': {reason}' if reason else ''}"
+        return f"the agent's process ended ({ended}){f': {reason}' if reason else ''}"
 
     def _log(self) -> None:
         errors = self._process.stderr
@@ -375,7 +379,7 @@ class Kernel:
         """The process's id."""
         return self._process.pid
 
-    def end(self, why: str = "it was ended") -> None:
+    def end(self, why: str = "the agent's process was stopped") -> None:
         """End it: first its input ends, then it is killed; the sessions are told why."""
         with self._lock:
             self.why_ended = self.why_ended or why
@@ -403,14 +407,17 @@ class Kernel:
         with self._lock:
             if self.busy or (self._listeners and not with_sessions):
                 return False
-            self.why_ended, self._rests = self.why_ended or "it was not used", True
+            self.why_ended, self._rests = (
+                self.why_ended or "the agent's process was stopped because it was idle",
+                True,
+            )
             resting, self._listeners = self._listeners, {}
         for one in resting.values():
             one.rested()
         self._end_process()
         return True
 
-    def kill(self, why: str = "it was ended") -> None:
+    def kill(self, why: str = "the agent's process was stopped") -> None:
         """End it at once, whatever is at work."""
         with self._lock:
             self.why_ended = self.why_ended or why

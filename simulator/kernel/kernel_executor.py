@@ -10,7 +10,7 @@ from typing import Any
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel import Kernel, KernelError
 
-_STOPPED = "it was stopped"
+_STOPPED = "the process was stopped"
 
 
 class KernelEndedError(BrokenExecutor):
@@ -47,7 +47,7 @@ class KernelExecutor(Executor):
             TypeError: There are arguments by position.
         """
         if args:
-            raise TypeError("a kernel takes arguments by name")
+            raise TypeError("a kernel takes keyword arguments only")
         return self._threads.submit(self._run, fn.__name__, kwargs)
 
     def _run(self, function: str, arguments: JsonObject) -> Any:

@@ -178,7 +178,7 @@ def _not_loaded(error: KernelError, python: Path, agent: Path | None) -> AgentLo
     words = str(error)
     if not isinstance(error.__cause__, RefusedError):
         return AgentLoadError(
-            f"{python} has no google-adk. Install it there: {line_for_adk(python)}"
+            f"google-adk is not installed for {python}. Install it: {line_for_adk(python)}"
             if _NO_ADK in words
             else words
         )

@@ -95,7 +95,7 @@ class ReportedJournal(Journal):
             SimulationError: The session goes on in another process.
         """
         if self._is_left:
-            raise SimulationError("the session goes on in another process")
+            raise SimulationError("the session continues in another process")
         parent = self.head
         number = super().append(fact)
         written = _FACT.dump_python(fact, mode="json")
@@ -200,7 +200,7 @@ class Server:
                 return self._leave(call.session)
             case name if name in CALLS:
                 return self._commanded(call)
-        raise SimulationError(f"no kernel knows {call.name!r}")
+        raise SimulationError(f"unknown call of a kernel: {call.name!r}")
 
     def _prepared(self, call: KernelCall) -> JsonObject | None:
         given: dict[str, Any] = dict(call.arguments)
@@ -229,12 +229,12 @@ class Server:
         """Run a function of ours that is made for kernels: it takes the agent, if one was loaded, and JSON, and gives JSON."""
         module = FOR_KERNELS.get(function)
         if module is None:
-            raise SimulationError(f"no kernel runs {function!r}")
+            raise SimulationError(f"unknown function of a kernel: {function!r}")
         return getattr(importlib.import_module(module), function)(self._config, **arguments)
 
     def _agent(self) -> SimulatedAgentConfig:
         if self._config is None:
-            raise SimulationError("the agent has not been loaded")
+            raise SimulationError("the agent is not loaded")
         return self._config
 
     def _begun(self, call: KernelCall) -> None:
@@ -264,7 +264,7 @@ class Server:
     def _commanded(self, call: KernelCall) -> Any:
         played = self._sessions.get(call.session)
         if played is None:
-            raise SimulationError("this kernel does not play the session")
+            raise SimulationError("the session is not running in this process")
         if call.name == "set_time":
             played.clock.at = call.arguments["at"]  # type: ignore[assignment] # as the studio sends it
             return None
@@ -286,7 +286,7 @@ class Server:
         played, key = self._sessions[call.session], str(call.arguments["key"])
         request = played.shown.get(key)
         if request is None:
-            raise SimulationError("the call waits no more")
+            raise SimulationError("the call is no longer waiting")
         names = call.arguments["names"]
         made = {str(name): getattr(request, str(name)) for name in (names if isinstance(names, list) else ())}
         written: JsonObject = to_jsonable_python(made)
@@ -333,7 +333,7 @@ class Server:
         answered = event.wait(timeout)
         del self._kept[number]
         if not answered:
-            raise SimulationError("the studio does not say whether what was appended is kept")
+            raise SimulationError("the studio did not confirm that the newest steps are saved")
         if problem[0]:
             raise SimulationError(problem[0])
 

@@ -163,14 +163,14 @@ class Channel:
             return None
         (length,) = _LENGTH.unpack(head)
         if length > MOST_BYTES:
-            raise ProtocolError(f"a message of {length} bytes is longer than {MOST_BYTES}")
+            raise ProtocolError(f"a message has {length} bytes; the limit is {MOST_BYTES}")
         body = self._incoming.read(length)
         if len(body) < length:
             return None
         try:
             return _MESSAGE.validate_python(json.loads(body))
         except ValueError as error:
-            raise ProtocolError(f"no message of version {VERSION}: {error}") from error
+            raise ProtocolError(f"not a message of version {VERSION}: {error}") from error
 
     def close_outgoing(self) -> None:
         """Say that nothing comes any more."""

@@ -54,12 +54,10 @@ _TRIES = 5
 _BEGIN_SECONDS = 30.0
 _TWICE_SECONDS = 15.0
 """A kernel that ends so soon after another one is not started again by itself."""
-_GOES_ON = "It is started anew, and the session goes on from what is kept."
-_RESTS = (
-    "It was started anew and has ended again. Stop the turn or go back a step; then it is started once more."
-)
-_BESIDE = "Another session with this agent holds up its process. This one goes on in a process of its own."
-_AGAIN_AND_AGAIN = "the agent's process ends again and again"
+_GOES_ON = "It is restarting. The session continues from the last saved step."
+_RESTS = "It was restarted and ended again. Stop the turn or go back a step to restart it."
+_BESIDE = "Another session with this agent blocks its process. This session continues in a separate process."
+_AGAIN_AND_AGAIN = "the agent's process keeps ending"
 _LOG = logging.getLogger(__name__)
 
 
@@ -67,7 +65,7 @@ class _UnansweredError(KernelBusyError):
     """A kernel did not answer in time; the session had so many facts when it was asked."""
 
     def __init__(self, kernel: Kernel, facts: int) -> None:
-        super().__init__("the agent's process does not answer: its code is at work")
+        super().__init__("the agent's process is not responding: its code is still running")
         self.kernel, self.facts = kernel, facts
 
 
@@ -175,7 +173,9 @@ class RemoteSimulation:
         """
         session = journal.session()
         if session.agent_name != config.name:
-            raise SimulationError(f"the session is with {session.agent_name!r}, not with {config.name!r}")
+            raise SimulationError(
+                f"the session belongs to the agent {session.agent_name!r}, not to {config.name!r}"
+            )
         made = cls(config, journal)
         made._begin("resume", {"journal": journal.to_json()})
         made.wait(wait)
@@ -235,7 +235,7 @@ class RemoteSimulation:
     def journal(self) -> Journal:
         """The session's journal; to be read, not to be appended to."""
         if self._journal_or_none is None:
-            raise SimulationError("the session has not begun")
+            raise SimulationError("the session has not started")
         return self._journal_or_none
 
     @property
@@ -375,7 +375,7 @@ class RemoteSimulation:
         try:
             self._playing()
         except SimulationError as error:
-            _LOG.warning("Session %r does not go on: %s", self.journal.session().session_id, error)
+            _LOG.warning("Session %r cannot continue: %s", self.journal.session().session_id, error)
             with self._lock:
                 self._words = (str(error),)
                 self._shown = self._shown.model_copy(update={"busy": False})
@@ -625,7 +625,7 @@ class RemoteSimulation:
                 raise
             with self._lock:
                 self._stopped_hard = True
-            kernel.kill("the agent's process was ended, as its code did not stop")
+            kernel.kill("the agent's process was ended because its code did not stop")
 
     def move_head(self, fact: int, *, wait: float | None = None) -> bool:
         """Go to a fact of the journal; the way there is re-executed."""
@@ -686,7 +686,7 @@ class RemoteSimulation:
         try:
             kernel.ask("close", {}, session=self._id, patience=STOP_SECONDS)
         except (RefusedError, KernelError):
-            _LOG.debug("A kernel did not let go of a session", exc_info=True)
+            _LOG.debug("A kernel did not close a session", exc_info=True)
         kernel.forget(self._id)
 
 
@@ -705,7 +705,7 @@ class RemoteEnvironment(SimulatedEnvironment):
 
     def _done(self, name: str, /, **arguments: Any) -> Any:
         if self._only_looked_at:
-            raise SimulationError("this session can only be looked at: nothing was changed")
+            raise SimulationError("this session is read-only; nothing was changed")
         return self._seen(name, **arguments)
 
     @property
@@ -797,7 +797,9 @@ class RemoteEnvironment(SimulatedEnvironment):
     def use_model(self, model: Any) -> None:
         """Set the environment's model by its name; an empty one sets none."""
         if not isinstance(model, str):
-            raise SimulationError("an agent in a process of its own takes the name of a model, not an object")
+            raise SimulationError(
+                "an agent in a separate process takes the name of a model, not a model object"
+            )
         self._done("use_model", model=model)
 
     def analyse_connections(self) -> None:
@@ -819,7 +821,7 @@ def _made(simulation: RemoteSimulation, session: str, key: str, names: tuple[str
                 "fields", {"key": key, "names": wanted}, session=session, patience=_LOOK_SECONDS
             )
     except (RefusedError, KernelError, SimulationError):
-        _LOG.debug("A draft was not given", exc_info=True)
+        _LOG.debug("A draft could not be read", exc_info=True)
     fields = ToolRequest.model_fields
     return {
         name: _adapter(name).validate_python(given[name])

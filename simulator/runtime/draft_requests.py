@@ -27,7 +27,7 @@ def ask_for_draft(engine: Engine, key: str) -> None:
     """
     _, waiting = _for_person(engine, key)
     if waiting.drafting is not None:
-        raise SimulationError(f"a model is drafting an answer for {waiting.name} already")
+        raise SimulationError(f"a model is already drafting a response for {waiting.name}")
     engine.modelling.model()
     if not engine.drafting.is_about_nothing(waiting):
         begin_if_due(engine.modelling, engine)
@@ -44,7 +44,7 @@ def stop_drafting(engine: Engine, key: str) -> None:
     """
     waiting = engine.run.unanswered(key) if engine.run else None
     if waiting is None or waiting.drafting is None:
-        raise SimulationError(f"no model drafts an answer for {key}")
+        raise SimulationError(f"no model is drafting a response for {key}")
     waiting.drafting.cancel()
 
 
@@ -57,7 +57,7 @@ def draw_again(engine: Engine, key: str) -> None:
     run, waiting = _for_person(engine, key)
     draw = engine.journal.fold.draw(key)
     if not engine.drafting.offline(waiting, draw).varies:
-        raise SimulationError(f"there is no other draft for {waiting.name}: nothing in it is drawn")
+        raise SimulationError(f"there is no other draft for {waiting.name}: it has no random values")
     engine.append(DraftDrawn(at=engine.now(), turn=run.number, key=key, draw=draw + 1))
     waiting.shown = None
     engine.changed()
@@ -72,7 +72,7 @@ def _for_person(engine: Engine, key: str) -> tuple[TurnRun, WaitingRequest[ToolB
         or not waiting.for_person
         or not isinstance(waiting.call, ToolBoundaryCall)
     ):
-        raise SimulationError(f"no tool call waits for a person under {key}")
+        raise SimulationError(f"no tool call {key} is waiting for a person")
     return run, waiting
 
 

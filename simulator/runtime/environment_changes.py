@@ -44,8 +44,8 @@ def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> Enviro
         return EnvironmentSettings.model_validate({**dict(now), **fields})
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        said = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'they'}: {each['msg']}" for each in found)
-        raise SimulationError(f"the settings cannot be so: {said}") from error
+        said = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'settings'}: {each['msg']}" for each in found)
+        raise SimulationError(f"invalid settings: {said}") from error
 
 
 def change_settings(engine: Engine, settings: EnvironmentSettings) -> None:
@@ -84,7 +84,7 @@ def edit_world(engine: Engine, changes: Iterable[EntityChange | Mapping[str, Any
     """
     edits = tuple(_change(number, each) for number, each in enumerate(changes, start=1))
     if not edits:
-        raise SimulationError("there is nothing to change in the world")
+        raise SimulationError("no change of the world was given")
     _take(engine, WorldEdited(at=engine.now(), changes=edits))
 
 
@@ -97,7 +97,7 @@ def _change(number: int, given: object) -> EntityChange:
             f"{'.'.join(('change', str(number), *map(str, each['loc'])))}: {complaint(each, EntityChange.model_fields)}"
             for each in found
         )
-        raise SimulationError(f"the world cannot be changed so: {said}") from error
+        raise SimulationError(f"invalid change of the world: {said}") from error
 
 
 def rename(engine: Engine, kind: str, old: str, new: str) -> None:
@@ -161,11 +161,11 @@ def declare(engine: Engine, tools: Iterable[DeclaredTool | Callable[..., Any]]) 
     declared = tuple(map(declared_from, tools))
     names = [tool.name for tool in declared]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise SimulationError(f"two tools are declared as {', '.join(twice)}")
+        raise SimulationError(f"two declared tools have the name {', '.join(twice)}")
     before = {tool.name for tool in engine.journal.fold.environment.declared}
     own = engine.tool_shapes().keys() - before
     if taken := sorted(own & set(names)):
-        raise SimulationError(f"the agent has a tool of its own called {', '.join(taken)}")
+        raise SimulationError(f"the agent already has a tool named {', '.join(taken)}")
     _take(engine, ToolsDeclared(at=engine.now(), tools=declared))
 
 
@@ -201,7 +201,7 @@ def try_rules(engine: Engine, rules: Iterable[InjectionRule], call: str | int) -
 def _waiting_call(engine: Engine, key: str) -> CallContext:
     waiting = engine.run.unanswered(key) if engine.run else None
     if waiting is None or engine.answering is None or not isinstance(waiting.call, ToolBoundaryCall):
-        raise SimulationError(f"no tool call waits under {key}")
+        raise SimulationError(f"no tool call {key} is waiting")
     return engine.answering.pipeline.rules.asked(waiting)
 
 
@@ -211,7 +211,7 @@ def _past_call(engine: Engine, number: int) -> CallContext:
     place = next((place for place, (each, _) in enumerate(path) if each == number), None)
     fact = path[place][1] if place is not None else None
     if not isinstance(fact, ToolAnswered) or place is None:
-        raise SimulationError(f"fact {number} answers no tool call")
+        raise SimulationError(f"fact {number} is not the response to a tool call")
     before = engine.journal.branched(path[place - 1][0])
     knowledge = engine.knowledge_along(before)
     counts = before.fold.counts

@@ -18,7 +18,10 @@ class ContradictionError(SimulationError):
 
     def __init__(self, tool_name: str, found: Sequence[Contradiction]) -> None:
         self.tool_name, self.contradictions = tool_name, tuple(found)
-        super().__init__(f"the answer to {tool_name} contradicts: " + "; ".join(each.what for each in found))
+        super().__init__(
+            f"the response of {tool_name} contradicts what is known: "
+            + "; ".join(each.what for each in found)
+        )
 
 
 def ends_the_work(error: BaseException) -> bool:
@@ -47,8 +50,8 @@ class ReplayDivergence(Value):
     def sentence(self) -> str:
         """Say it to a person."""
         if "never asked" in self.what:
-            return f"step {self.fact} was recorded, but the agent no longer asks for it"
-        return f"step {self.fact} no longer fits what the agent asks: {', '.join(self.what)} changed"
+            return f"step {self.fact} was recorded, but the agent no longer reaches it"
+        return f"step {self.fact} no longer matches the agent's request: {', '.join(self.what)} changed"
 
 
 class Diverged(Exception):  # noqa: N818 - a finding about the agent, not a fault of the program

@@ -224,7 +224,7 @@ class Engine:
     async def start_turn(self, fact: TurnStarted) -> None:
         """Record that the user spoke, and let the agent run."""
         if self.divergence is not None:
-            raise SimulationError(f"{self.divergence.sentence()}; go back to before it first")
+            raise SimulationError(f"{self.divergence.sentence()}; go back to a step before it first")
         self.journal.append(fact)
         self.problems.clear()  # those of the turn before have been seen
         await self.open()
@@ -368,7 +368,9 @@ class Engine:
         state = ground.sessions.state_of(**ground.where)
         for name, value in state.items():
             if not survives_json(value):
-                self.problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
+                self.problem(
+                    f"state {name!r} has a value that JSON cannot represent; it was converted to JSON"
+                )
         self._last_model_call = run.last_model_call
         self.run = self.answering = None
         self.journal.append(
@@ -434,9 +436,7 @@ class Engine:
             await cancelled(self._agent)
             await asyncio.wait({task}, timeout=PATIENCE_WITH_CANCELLATION)
         if not task.done():
-            raise SimulationError(
-                "code of the agent goes on however often it is cancelled; the turn cannot be stopped"
-            )
+            raise SimulationError("the agent's code ignores cancellation, so the turn cannot be stopped")
 
     async def close(self) -> None:
         """Drop the turn in progress without a word in the journal; it can be resumed from there."""

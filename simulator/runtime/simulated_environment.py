@@ -50,7 +50,7 @@ class OnlyReads:
 
     def command(self, work: Callable[[Any], Any]) -> None:  # noqa: ARG002 - as `Commands` has it
         """Refuse the work."""
-        raise SimulationError("this session can only be looked at: nothing was changed")
+        raise SimulationError("this session is read-only; nothing was changed")
 
 
 class SimulatedEnvironment:
@@ -209,7 +209,7 @@ class SimulatedEnvironment:
         """
         if not isinstance(model, (str, BaseLlm)):
             raise SimulationError(
-                f"the environment's model is of type {type(model).__name__}; give a name, an empty one for none, or a model"
+                f"the environment's model is of type {type(model).__name__}; pass a name, an empty string for none, or a model"
             )
         name = model if isinstance(model, str) else model.model
 

@@ -61,7 +61,7 @@ class Simulation(UserCommands):
         """Use `open` or `resume`."""
         if config.runs_elsewhere:
             raise SimulationError(
-                f"the agent {config.name!r} runs in a process of its own, so it cannot be played in this one"
+                f"the agent {config.name!r} runs in a separate process, so it cannot run in this one"
             )
         self.config = config
         self._loop = LoopThread.shared()
@@ -136,7 +136,9 @@ class Simulation(UserCommands):
         """
         session = journal.session()
         if session.agent_name != config.name:
-            raise SimulationError(f"the session is with {session.agent_name!r}, not with {config.name!r}")
+            raise SimulationError(
+                f"the session belongs to the agent {session.agent_name!r}, not to {config.name!r}"
+            )
         simulation = cls(config, journal, clock)
         simulation.wait(wait)
         return simulation
@@ -295,7 +297,7 @@ class Simulation(UserCommands):
         self._check_open()
         rules = self.session.rules
         if all(rule.rule_id != rule_id for rule in rules):
-            raise SimulationError(f"there is no injection rule {rule_id!r}")
+            raise SimulationError(f"no injection rule has the id {rule_id!r}")
         self.set_rules(
             rule.model_copy(update={"enabled": enabled}) if rule.rule_id == rule_id else rule
             for rule in rules
@@ -313,18 +315,18 @@ class Simulation(UserCommands):
         """
         self._check_open()
         if fact < next(number for number, each in self.journal.path() if each.kind == "agent_selected"):
-            raise SimulationError(f"fact {fact} is before the agent was selected")
+            raise SimulationError(f"fact {fact} comes before the agent was selected")
         if fact >= (length := len(self.journal)):
-            raise SimulationError(f"the journal holds no fact {fact}; it has {length}")
+            raise SimulationError(f"the journal has no fact {fact}; its length is {length}")
         return self._command_and_wait(lambda: self._engine.move(fact), wait)
 
     def undo(self, *, wait: float | None = None) -> bool:
         """Take back the last step that a person took, as `move_head`: something said, answered, set, edited or stopped."""
-        return self._move(undo_target, "take back", wait)
+        return self._move(undo_target, "undo", wait)
 
     def redo(self, *, wait: float | None = None) -> bool:
         """Bring back the step that was taken back last, as `move_head`; after another step there is none."""
-        return self._move(redo_target, "bring back", wait)
+        return self._move(redo_target, "redo", wait)
 
     def _move(self, target: Callable[[Journal], int | None], what: str, wait: float | None) -> bool:
         self._check_open()

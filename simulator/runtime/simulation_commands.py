@@ -117,9 +117,9 @@ def _open_request(engine: Engine, key: str) -> WaitingRequest[Any]:
     waiting = run.unanswered(key)
     if waiting is None:
         known = any(isinstance(fact, Answered) and fact.key == key for _, fact in engine.journal.path())
-        raise SimulationError(f"{key} has been answered already" if known else f"nothing waits under {key}")
+        raise SimulationError(f"{key} is already answered" if known else f"no request {key} is waiting")
     if not waiting.for_person:
-        raise SimulationError(f"{waiting.name} is being answered already; stop it first")
+        raise SimulationError(f"{waiting.name} is already being answered; stop that first")
     return waiting
 
 
@@ -145,19 +145,19 @@ async def answer(engine: Engine, key: str, given: Answer | Any) -> None:
     except NotJsonError as error:
         raise SimulationError(f"the answer to {waiting.name} is {error}") from error
     if not released:
-        raise SimulationError(f"{waiting.name} has been answered in the meantime")
+        raise SimulationError(f"{waiting.name} is already answered")
 
 
 async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], given: Any) -> bool:
     answering = engine.answering
     if isinstance(given, (ModelAnswer, CodeAnswer)) or answering is None:
-        raise SimulationError(f"{waiting.name} is a tool; a {given.kind} answer does not fit")
+        raise SimulationError(f"{waiting.name} is a tool; it cannot take an answer of kind {given.kind!r}")
     answer_ = given if isinstance(given, ToolAnswer) else _plain_answer(engine, waiting, taken(given))
     if answer_ is given:
         taken(getattr(given.outcome, "value", None))
     effects = ToolEffects(state_delta=taken(answer_.state_delta))
     if isinstance(answer_.outcome, Deferred) and not waiting.call.tool.is_long_running:
-        raise SimulationError(f"{waiting.name} is not long-running, so its answer cannot come later")
+        raise SimulationError(f"{waiting.name} is not long-running, so its response cannot come later")
     outcome = answer_.outcome
     if answer_.source == "generated" and isinstance(outcome, Returned):
         outcome = outcome_of(outcome.value)  # a draft that is an error is one, whoever hands it on
@@ -181,7 +181,7 @@ async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], give
     if isinstance(given, str):
         given = said(given)
     if not isinstance(given, ModelAnswer) or answering is None:
-        raise SimulationError(f"the turn of {waiting.agent} is a text or a ModelAnswer")
+        raise SimulationError(f"the turn of {waiting.agent} must be a text or a ModelAnswer")
     parts = checked_parts(given.parts)
     if not _is_proposal(waiting, parts):
         check_not_blank(parts)
@@ -205,7 +205,7 @@ async def _answer_code(engine: Engine, waiting: WaitingRequest[CodeCall], given:
     if isinstance(given, str):
         given = CodeAnswer(stdout=given)
     if not isinstance(given, CodeAnswer) or answering is None:
-        raise SimulationError("code is answered by what it prints: a text or a CodeAnswer")
+        raise SimulationError("the answer to code must be its output: a text or a CodeAnswer")
     waiting.for_person = False
     result: JsonObject = {"stdout": given.stdout, "stderr": given.stderr}
     return await answering.release_code(waiting, result, provenance_of(waiting, given.source, given.by))
@@ -267,15 +267,17 @@ def content_of(message: str | JsonObject) -> JsonObject:
     """
     if isinstance(message, str):
         if not message.strip():
-            raise SimulationError("the query is empty")
-        return {"role": "user", "parts": [{"text": plain(message, "query")}]}
+            raise SimulationError("the user message is empty")
+        return {"role": "user", "parts": [{"text": plain(message, "user message")}]}
     if not isinstance(message, dict):
-        raise SimulationError(f"the query is a {type(message).__name__}, not a text or a Content in JSON")
-    content: JsonObject = plain(message, "query")
+        raise SimulationError(
+            f"the user message is a {type(message).__name__}, not a text or a Content in JSON"
+        )
+    content: JsonObject = plain(message, "user message")
     if unknown := sorted(content.keys() - {"role", "parts"}):
-        raise SimulationError(f"the query holds {', '.join(unknown)}, which no Content has")
+        raise SimulationError(f"the user message has fields that Content does not have: {', '.join(unknown)}")
     if content.get("role") not in {None, "user"}:
-        raise SimulationError(f"the role of a query is user, not {content['role']!r}")
+        raise SimulationError(f"the role of a user message must be 'user', not {content['role']!r}")
     parts = checked_parts(content.get("parts"))
     check_not_blank(parts)
     return {"role": "user", "parts": parts}

@@ -130,7 +130,7 @@ def _contradicted(
         return ()
     found = engine.drafting.against(waiting, as_response(outcome))
     broken = breach_of(outcome, engine.knowledge.output_schema(waiting.name))
-    return (*found, Contradiction(what=f"the answer {broken}")) if broken else found
+    return (*found, Contradiction(what=f"the response {broken}")) if broken else found
 
 
 def refuse_contradictions(

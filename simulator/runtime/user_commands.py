@@ -48,13 +48,13 @@ def user_view(engine: Engine) -> UserView:
     if seat.player == "person":
         return UserView(seat=seat)
     if seat.ended:
-        return UserView(seat=seat, words="The conversation is over.")
+        return UserView(seat=seat, words="The conversation has ended.")
     if work.speaks:
         return UserView(seat=seat, running=True, progress=work.progress, since=work.since)
     if fold.is_running:
         return UserView(seat=seat)
     if fold.asks_the_user:
-        return UserView(seat=seat, words="The agent asks for something that only a person answers.")
+        return UserView(seat=seat, words="The agent asks for something that only a person can answer.")
     held_back = user_player.holds_back(engine)
     proposed = seat.proposed
     again = proposed is not None and proposed.status in {"failed", "stopped"}
@@ -123,7 +123,7 @@ class UserCommands(ABC):
         """
         held = self.read(lambda engine: user_view(engine).held)
         if held is None:
-            raise SimulationError("no message of the user is held")
+            raise SimulationError("no user message is held for approval")
         said = simulation_commands.content_of(held if message is None else message)
         if message is None or same(said, held):
             return self.query(said, wait=wait)
@@ -154,12 +154,12 @@ def _fields(
     if player in {"script", "recording"}:
         said = tuple(_messages(player, script))
         if not said:
-            raise SimulationError(f"the {player} holds no message")
+            raise SimulationError(f"the {player} has no messages")
         return {"script": said}
     if player != "scenario":
         return {}
     if scenario is None:
-        raise SimulationError("a scenario is missing")
+        raise SimulationError("no scenario was given")
     adk = importlib.import_module("simulator.runtime.adk.user_simulator")
     named = {"model": model.model} if model is not None else {}
     given = simulation_commands.plain({**(config or {}), **named}, "user simulator's configuration")

@@ -90,7 +90,7 @@ async def sit(engine: Engine, player: UserPlayer, **fields: Any) -> None:
     try:
         fact = UserSeated(at=engine.now(), player=player, **fields)
     except ValidationError as error:
-        raise SimulationError(f"{player!r} cannot speak for the user") from error
+        raise SimulationError(f"{player!r} cannot play the user") from error
     await engine.user.close()
     engine.user.is_open = True
     engine.append(fact)
@@ -145,12 +145,12 @@ def holds_back(engine: Engine) -> str:
     """Return why the player does not speak by themselves here; empty where nothing holds them back."""
     fold = engine.journal.fold
     if engine.user.came_back_to == (fold.turns_so_far, fold.answers_in_turn):
-        return "You came back here, so nothing is said before you let it."
+        return "You went back to this step, so the next message waits for you."
     last = fold.last_turn
     if last is not None and last.stopped:
-        return "You stopped the turn before."
+        return "You stopped the previous turn."
     if last is not None and last.error is not None:
-        return f"The turn before ended with an error: {last.error.short_type}: {last.error.message}"
+        return f"The previous turn ended with an error: {last.error.short_type}: {last.error.message}"
     return ""
 
 
@@ -278,8 +278,8 @@ PATIENCE = Timeouts()
 _DEFAULT_MODEL = "gemini-2.5-flash"
 
 
-_DONE = "The plan is done: the model gave its stop signal."
-_DROPPED = "ADK drops what it said beside the signal; send it to keep it."
+_DONE = "The plan is complete: the model sent its stop signal."
+_DROPPED = "ADK discards the text sent with the signal. Send it to keep it."
 
 
 class UserMessageContext(NamedTuple):
@@ -320,13 +320,13 @@ async def next_message(
     seat = conversation.seat
     if seat.is_over:
         return UserMessageResult(
-            "stop_signal_detected", seat.player, reason="The message before was the last one."
+            "stop_signal_detected", seat.player, reason="The previous message was the last one."
         )
     if seat.player != "scenario":
         return _of_script(seat)
     if seat.left == 0:
         return UserMessageResult(
-            "turn_limit_reached", "scenario", reason=f"All {seat.limit} messages of the limit were said."
+            "turn_limit_reached", "scenario", reason=f"The message limit of {seat.limit} is reached."
         )
     if seat.own_simulator:
         return await _of_own_simulator(conversation, told, patience or PATIENCE)
@@ -339,7 +339,9 @@ async def next_message(
 def _of_script(seat: UserSeat) -> UserMessageResult:
     if seat.said >= len(seat.script):
         return UserMessageResult(
-            "stop_signal_detected", seat.player, reason=f"All {len(seat.script)} messages were said."
+            "stop_signal_detected",
+            seat.player,
+            reason=f"All messages were sent ({len(seat.script)} of {len(seat.script)}).",
         )
     return UserMessageResult("success", seat.player, copied(seat.script[seat.said]))
 
@@ -365,7 +367,9 @@ async def _of_own_simulator(
             "failed", name, reason=redacted(f"{type(error).__name__}: {error}", secrets_of())
         )
     if said.user_message is None:
-        return UserMessageResult(said.status.value, name, reason=f"{name} says no more: {said.status.value}.")
+        return UserMessageResult(
+            said.status.value, name, reason=f"{name} sent no message: {said.status.value}."
+        )
     content: JsonObject = said.user_message.model_dump(mode="json", exclude_none=True)
     return UserMessageResult("success", name, {"role": "user", **content})
 
@@ -387,7 +391,7 @@ class _Asking:
 
     async def whole(self) -> UserMessageResult:
         if not self._name:
-            return self._failed("No model is set for the scenario, so a person says what comes next.")
+            return self._failed("No model is set for the scenario, so a person writes the next message.")
         self._told(f"asking {self._name}")
         try:
             model = await own_model(self._conversation.models.get(self._name, self._name))
@@ -409,13 +413,13 @@ class _Asking:
             waits = self._patience.retry_delay * 2**number if said.wait is None else said.wait
             if waits > self._patience.longest_wait:
                 return self._failed(
-                    f"{said.words}; it asks to wait {waits:,.0f} s, longer than {self._patience.longest_wait:g} s"
+                    f"{said.words}; the provider asks to wait {waits:,.0f} s, but the limit is {self._patience.longest_wait:g} s"
                 )
             if number < self._patience.retries:
                 again = f"({number + 1} of {self._patience.retries})"
                 self._told(f"{said.words}, trying again in {waits:g} s {again}")
                 await asyncio.sleep(waits)
-        return self._failed(f"{words}, {self._patience.retries + 1} times")
+        return self._failed(f"{words} ({self._patience.retries + 1} attempts)")
 
     async def _try(self, adk: Any, model: BaseLlm) -> UserMessageResult | ModelFailure:
         seat, events = self._conversation.seat, list(self._conversation.events)

@@ -265,7 +265,9 @@ def _left_over(slots: Iterable[_Slot]) -> Iterator[Leftover]:
             yield Leftover(place=slot.place, words=f"{what} was used {slot.used} of {slot.most:g} times")
         elif slot.late:
             behind = ".".join(map(str, slot.late))
-            yield Leftover(place=slot.place, words=f"{what} was used after {behind}, which stands behind it")
+            yield Leftover(
+                place=slot.place, words=f"{what} was used after {behind}, which comes later in the script"
+            )
 
 
 def described(entry: Line | Change) -> str:
@@ -274,13 +276,13 @@ def described(entry: Line | Change) -> str:
         case ToolMove():
             return f"the answer to {_call(entry.tool, entry.args)}"
         case CodeMove():
-            return f"what code prints ({entry.prints!r:.40})"
+            return f"the output of code ({entry.prints!r:.40})"
         case AgentMove():
             return f"the move of {entry.agent or 'the agent'} ({_move(entry)})"
         case RulesChange():
             return "the change of the rules"
         case PlayerChange():
-            return f"the change of who plays {entry.target}"
+            return f"the change of the player of {entry.target}"
         case EnvironmentChange():
             return f"the change of the environment ({entry.environment.kind})"
 
@@ -294,7 +296,7 @@ def _move(move: AgentMove) -> str:
     if move.calls:
         return "calls " + ", ".join(call.name for call in move.calls)
     if move.transfer:
-        return f"hands over to {move.transfer}"
+        return f"transfers to {move.transfer}"
     return (
         f"says {move.text!r:.40}"
         if move.text

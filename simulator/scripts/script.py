@@ -88,7 +88,7 @@ class ScriptTurn(Value):
         said = [name for name in said if name == "reply" or getattr(self, name) is not None]
         if len(said) != 1:
             raise ValueError(
-                f"a turn has one of {', '.join(_SPEAKS)}; this one has {' and '.join(said) or 'none'}"
+                f"a turn needs exactly one of {', '.join(_SPEAKS)}; this one has {' and '.join(said) or 'none'}"
             )
         if said == ["say"]:
             self._check_absent(("payload", "tool", "call_id", "question", "node"), "say")
@@ -103,7 +103,7 @@ class ScriptTurn(Value):
     def _check_absent(self, names: tuple[str, ...], beside: str) -> None:
         for name in names:
             if getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True):
-                raise ValueError(f"{name} cannot stand beside {beside}")
+                raise ValueError(f"{name} cannot be combined with {beside}")
 
     @property
     def speaks(self) -> Literal["say", "confirm", "reply"]:
@@ -155,7 +155,7 @@ class Script(Value):
     @classmethod
     def _has_a_turn(cls, turns: tuple[ScriptTurn, ...]) -> tuple[ScriptTurn, ...]:
         if not turns:
-            raise ValueError("a script has at least one turn")
+            raise ValueError("a script needs at least one turn")
         return turns
 
     @field_validator("rules")
@@ -163,7 +163,7 @@ class Script(Value):
     def _names_each_rule_once(cls, rules: tuple[InjectionRule, ...]) -> tuple[InjectionRule, ...]:
         names = [rule.rule_id for rule in rules]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"two have the rule_id {', '.join(map(repr, twice))}")
+            raise ValueError(f"two rules have the rule_id {', '.join(map(repr, twice))}")
         return rules
 
     def moves_of_agents(self) -> Iterator[tuple[Place, AgentMove, str]]:

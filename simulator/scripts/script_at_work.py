@@ -47,7 +47,7 @@ class ScriptAtWork:
     def __init__(self, simulation: Simulation, script: Script, *, resumes: bool = False) -> None:
         self._simulation = simulation
         self._play = ScriptPlay(simulation, script, asks=self._asks, resumes=resumes)
-        first = ScriptStep(turn=1, turns=len(script.turns), words="the script begins")
+        first = ScriptStep(turn=1, turns=len(script.turns), words="the script starts")
         self._progress = ScriptProgress(step=first)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="script", daemon=True)

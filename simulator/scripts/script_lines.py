@@ -87,7 +87,7 @@ class AgentMove(Value):
         done = [name for name, given in ways.items() if given]
         if len(done) != 1:
             raise ValueError(
-                f"the agent's move has one of text, calls (or both), transfer, parts, model; this one has {_and(done)}"
+                f"a move of the agent needs exactly one of text, calls (or both), transfer, parts, model; this one has {_and(done)}"
             )
         return self
 
@@ -155,9 +155,9 @@ class ToolMove(Value):
         given = [name for name in WAYS if name in self.model_fields_set]
         given = [name for name in given if name == "returns" or getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"an answer has one of {', '.join(WAYS)}; this one has {_and(given)}")
+            raise ValueError(f"an answer needs exactly one of {', '.join(WAYS)}; this one has {_and(given)}")
         if self.state_delta and given[0] in {"draft", "real"}:
-            raise ValueError(f"state_delta cannot stand beside {given[0]}")
+            raise ValueError(f"state_delta cannot be combined with {given[0]}")
         return self
 
     @model_serializer(mode="wrap")
@@ -192,7 +192,7 @@ class ToolMove(Value):
     @classmethod
     def _names_an_exception(cls, raises: str | RaisedError | None) -> str | RaisedError | None:
         if isinstance(raises, str) and not raises.partition(":")[0].strip().isidentifier():
-            raise ValueError("begins with the name of an exception: 'TimeoutError: too slow'")
+            raise ValueError("must start with the name of an exception, as in 'TimeoutError: too slow'")
         return raises
 
 

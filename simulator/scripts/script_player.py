@@ -29,8 +29,8 @@ _PATIENCE = 1.0
 _SLICE = 0.25
 """For how many seconds it waits for the session without looking whether it is to stop."""
 
-MOVED = "Somebody went to another place in the session."
-STOPPED = "Somebody stopped the turn."
+MOVED = "Someone moved the session to another step."
+STOPPED = "Someone stopped the turn."
 
 
 class ScriptStep(Value):
@@ -177,7 +177,7 @@ class ScriptPlay:
     # ------------------------------------------------------------ one turn
 
     def _speak(self, turn: ScriptTurn) -> None:
-        self._tell("the user speaks")
+        self._tell("the user message is sent")
         place = ("turns", self._turn)
         if turn.say is not None:
             said = turn.say
@@ -221,7 +221,7 @@ class ScriptPlay:
         return True
 
     def _change(self, due: Any) -> None:
-        self._tell("something is changed")
+        self._tell("a change is applied")
         self._within(("turns", self._turn), partial(change, self.simulation, due))
         self._rest()
 
@@ -281,7 +281,7 @@ class ScriptPlay:
     def _ask(self, waits: tuple[Waits, ...]) -> None:
         if self._otherwise != "ask" or self._asks is None:
             raise _Ends(waits=waits)
-        self._tell(f"{waits[0].words} is wanted of you")
+        self._tell(f"waiting for you: {waits[0].words}")
         if not self._asks(waits):
             self._check_stopped()
             raise _Ends(waits=waits)
@@ -291,7 +291,7 @@ class ScriptPlay:
         """Let whoever the script names for this answer in its place."""
         player = fallback(self.script, request.tool_name) if isinstance(request, ToolRequest) else "person"
         if isinstance(request, ToolRequest) and player == "real":
-            self._tell(f"{request.tool_name} is run")
+            self._tell(f"{request.tool_name} runs")
             self.simulation.run_real(request, wait=0.0)
             return True
         is_new = isinstance(request, ToolRequest) and request.tool_name not in self._handed_over
@@ -326,7 +326,7 @@ class ScriptPlay:
             raise _Ends(stopped=STOPPED)
         how = "stopped" if ended.stopped else "failed" if ended.error else "well"
         if how == "well" and ends == "failed":
-            words = "the turn was to end with an error, and ended well"
+            words = "the turn should have ended with an error, but ended normally"
             self._surprises.append(Leftover(place=("turns", self._turn, "ends"), words=words))
 
     def _rest(self, ends: str = "well") -> None:

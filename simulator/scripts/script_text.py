@@ -60,15 +60,15 @@ def read_script(text: str) -> ScriptText:
 
 def _check_head(document: JsonValue) -> None:
     if not isinstance(document, dict):
-        raise ScriptError(f"line 1: a script is an object with turns, not {type(document).__name__}")
+        raise ScriptError(f"line 1: a script must be an object with turns, not {type(document).__name__}")
     if document.get("format") != FORMAT:
         raise ScriptError(
-            f"line 1: this is no script: its format is {document.get('format')!r:.80}, not {FORMAT!r}"
+            f"line 1: not a script: its format is {document.get('format')!r:.80}, not {FORMAT!r}"
         )
     version = document.get("version")
     if isinstance(version, bool) or version != VERSION:
         raise ScriptError(
-            f"line 1: version {version!r:.40} is not known; this studio reads version {VERSION}"
+            f"line 1: version {version!r:.40} is not supported; this studio reads version {VERSION}"
         )
 
 
@@ -83,7 +83,7 @@ def _complaints(error: ValidationError, document: JsonValue, text: str) -> Itera
         for said in complaint(detail, _NAMES).splitlines():
             yield f"{f'line {line}: ' if line else ''}{words_of(place)}: {said}"
     if len(found) > _MOST_TOLD:
-        yield f"line {line}: and {len(found) - _MOST_TOLD:,} more after that"
+        yield f"line {line}: {len(found) - _MOST_TOLD:,} more after this line are not shown"
 
 
 def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:
@@ -111,23 +111,22 @@ _NAMES = sorted(
 # ---------------------------------------------------------------- writing
 
 _HEAD = """\
-# A session as a script. Play it again with: golden-trace run AGENT --script THIS_FILE --out SET.evalset.json
-# Change any line, and run it again. Lines may be left out: where the script then has no answer, `otherwise` says what
-# happens.
+# A session as a script. Play it with: golden-trace run AGENT --script THIS_FILE --out SET.evalset.json
+# You can change and remove lines. Where the script has no answer, `otherwise` decides what happens.
 """
 _ABOUT = {
-    "seed": "Where ids and chance come from: with the same seed each run repeats the others.",
-    "session_id": "The session's id; leave it out for a new one.",
-    "began": "When the session began, in seconds since the epoch; leave it out for the present time.",
-    "initial_state": "What the session's state holds at first.",
+    "seed": "The source of ids and random values. Runs with the same seed are equal.",
+    "session_id": "The session's id. Remove it for a new one.",
+    "began": "When the session started, in seconds since the epoch. Remove it for the current time.",
+    "initial_state": "The session's initial state.",
     "otherwise": "What to do where the script has no answer: ask, generate or fail.",
-    "agent": "Who plays the agent: model (its own), person (this script), a list of moves, or one of these by agent.",
+    "agent": "Who plays the agent: model (its own), person (this script), a list of moves, or one of these for each agent.",
     "players": "Who answers a tool where the script has no answer: offline, model, recorded, auto, real, refuse, person.",
-    "rules": "Injection rules; they speak before anybody.",
-    "environment": "Answers of tools, for any turn. `args` are what the call's arguments have to hold.",
+    "rules": "Injection rules. They run before a tool is answered.",
+    "environment": "Tool responses for any turn. The call's arguments must contain `args`.",
     "turns": (
-        "What the user says, and what then happens. A line with `tool` answers a call of it (returns, fails, raises, later,\n"
-        "# draft or real), one with `prints` is what code prints, and all others are the agent's moves (text, calls, transfer)."
+        "User messages, and what follows each. A line with `tool` answers a call of that tool (returns, fails, raises, later,\n"
+        "# draft or real). A line with `prints` is the output of code. All other lines are the agent's moves (text, calls, transfer)."
     ),
 }
 
@@ -170,17 +169,17 @@ def waits_for(request: Request, turn: int) -> Waits:
     """Say what waits in a turn, and write a line that would answer it: the draft where there is one."""
     match request:
         case ModelRequest():
-            words = f"the turn of the agent {request.agent}"
-            line: JsonObject = {"agent": request.agent, "text": "What the agent says."}
+            words = f"a response of the agent {request.agent}"
+            line: JsonObject = {"agent": request.agent, "text": "The agent's response."}
             hint = _tools_of(request)
         case CodeRequest():
             words, hint = (
-                f"what the code of {request.agent} prints",
+                f"the output of the code of {request.agent}",
                 f"# its code:\n{_commented(request.code)}",
             )
-            line = {"prints": "What the code prints."}
+            line = {"prints": "The output of the code."}
         case _:
-            words, hint = f"an answer to {request.tool_name}, which {request.agent} calls", ""
+            words, hint = f"a response of {request.tool_name}, called by {request.agent}", ""
             line = {"tool": request.tool_name, "args": request.arguments, "returns": request.draft}
     return Waits(place=("turns", turn, "moves"), words=words, snippet=hint + write_yaml([line]))
 
@@ -194,7 +193,7 @@ def waits_for_user(call: OpenCall, turns: int) -> Waits:
             words=f"the user's confirmation of {name}",
             snippet=write_yaml([{"confirm": True, "tool": name}]),
         )
-    line: JsonObject = {"reply": {"result": "What came of it."}, "tool": name}
+    line: JsonObject = {"reply": {"result": "The result."}, "tool": name}
     return Waits(place=("turns", turns), words=f"the user's answer to {name}", snippet=write_yaml([line]))
 
 

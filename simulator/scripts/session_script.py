@@ -178,7 +178,7 @@ class _Writer:
     def script(self, name: str) -> Script:
         """Return the script of the facts so far."""
         if not self._turns:
-            raise ScriptError("nobody has said anything in this session, so there is nothing to play again")
+            raise ScriptError("this session has no user message, so there is nothing to replay")
         if self._recorded:
             self._write_moves()  # of the turn in progress
         head = {"name": name} if name else {}
@@ -241,12 +241,12 @@ def _words(body: Any, call: OpenCall) -> dict[str, Any]:
 def _move(fact: ModelAnswered) -> AgentMove:
     if fact.error is not None:
         raise _UnsaidError(
-            f"the model of {fact.agent} raised {fact.error.short_type}; no script can say that"
+            f"the model of {fact.agent} raised {fact.error.short_type}; a script cannot express that"
         )
     move = move_of(fact.agent, fact.responses)
     if move is None:
         raise _UnsaidError(
-            f"the model of {fact.agent} gave several answers, or an empty one; a script says one that is not"
+            f"the model of {fact.agent} gave several responses or an empty one; a script can only express one that is not empty"
         )
     return move
 
@@ -338,7 +338,7 @@ def _short(error: RaisedError) -> str | None:
 def _printed(fact: CodeAnswered) -> CodeMove:
     result = fact.result
     if result is None:
-        raise _UnsaidError(f"the code of {fact.agent} raised; no script can say that")
+        raise _UnsaidError(f"the code of {fact.agent} raised; a script cannot express that")
     errors = {"errors": str(result["stderr"])} if result.get("stderr") else {}
     return CodeMove(prints=str(result.get("stdout") or ""), agent=fact.agent, **errors)
 

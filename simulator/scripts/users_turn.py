@@ -23,12 +23,10 @@ def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
     found = [call for call in waiting if _fits(turn, call)]
     if not found:
         there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "nothing"
-        asks = f"that asks {turn.question!r}" if turn.question else ""
+        asks = f"with the question {turn.question!r}" if turn.question else ""
         named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
         wanted = " ".join(filter(None, named)) or "any"
-        raise MisplacedError(
-            f"nothing waits that fits {turn.speaks} of {wanted}; what waits for the user: {there}"
-        )
+        raise MisplacedError(f"no open call matches {turn.speaks} of {wanted}; open calls: {there}")
     return found[0]
 
 

@@ -89,7 +89,7 @@ def called(*calls: tuple[str, JsonObject], text: str = "") -> ModelAnswer:
         ValueError: There is no call and no text, or a call is no tool's name with a dict of arguments.
     """
     if not calls and not text:
-        raise ValueError("called() needs at least one call: a tool's name with a dict of arguments")
+        raise ValueError("called() needs at least one call: the name of a tool and a dict of arguments")
     return ModelAnswer(parts=tuple(_call_parts(calls, text)))
 
 
@@ -110,4 +110,4 @@ def _checked_call(call: object) -> tuple[str, JsonObject]:
     match call:
         case (str(name), dict(arguments)) if name:
             return name, arguments
-    raise ValueError(f"{call!r} is no call: it has to be a tool's name with a dict of arguments")
+    raise ValueError(f"{call!r} is not a call: expected the name of a tool and a dict of arguments")

@@ -70,16 +70,16 @@ def words_of_change(fact: EnvironmentFact, before: SessionEnvironment) -> str:  
             ]
             return f"settings: {', '.join(name.replace('_', ' ') for name in changed) or 'unchanged'}"
         case EnvironmentDataGiven(text=text):
-            return "data was given" if text else "data was taken away"
+            return "data loaded" if text else "data cleared"
         case WorldEdited(changes=changes):
             return "world edited: " + ", ".join(f"{each.op} {each.kind} {each.id}" for each in changes)
         case StateCleared(state_key=key):
-            return f"forgot the calls of {key}"
+            return f"cleared the calls of {key}"
         case RecordingGiven(name=name, calls=calls):
             count = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
-            return f"recording {name!r}: {count}" if calls else f"recording {name!r} was taken away"
+            return f"recording {name!r}: {count}" if calls else f"recording {name!r} removed"
         case ConnectionsAnalysed(model=model, reason=reason):
-            return f"connections: {model} said nothing, {reason}" if reason else f"connections by {model}"
+            return f"connections: no response from {model}, {reason}" if reason else f"connections by {model}"
         case ToolsDeclared(tools=tools):
             return "declared tools: " + (", ".join(tool.name for tool in tools) or "none")
         case never:

@@ -263,7 +263,7 @@ def seat_note(number: int, turn: int, fact: SeatChanged) -> SessionNote:
 
 def user_note(number: int, turn: int, fact: UserSeated) -> SessionNote:
     """Say who speaks for the user from now on."""
-    held = ", each message held" if fact.hold and fact.player != "person" else ""
+    held = ", each message held for approval" if fact.hold and fact.player != "person" else ""
     return SessionNote(
         fact=number, turn=turn, timestamp=when(fact.at), content=f"user seat: {fact.player}{held}"
     )
@@ -271,7 +271,7 @@ def user_note(number: int, turn: int, fact: UserSeated) -> SessionNote:
 
 def conversation_note(number: int, turn: int, fact: ConversationEnded) -> SessionNote:
     """Say that the conversation was over, or goes on."""
-    words = "said that the conversation is over" if fact.over else "goes on after all"
+    words = "ended the conversation" if fact.over else "reopened the conversation"
     return SessionNote(fact=number, turn=turn, timestamp=when(fact.at), content=f"user seat: {words}")
 
 

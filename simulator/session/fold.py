@@ -60,7 +60,7 @@ class IllegalFactError(ValueError):
     """A fact that cannot follow the facts before it; nothing was changed."""
 
     def __init__(self, fact: Fact, state: SessionState, reason: str) -> None:
-        super().__init__(f"{fact.kind} cannot follow while the session is {state.value}: {reason}")
+        super().__init__(f"{fact.kind} is not possible while the session is {state.value}: {reason}")
         self.fact = fact
 
 
@@ -189,14 +189,14 @@ class SessionFold:
         self._ways[type(fact)][0](self, fact)
 
     def _check_opened(self, fact: SessionOpened) -> None:
-        self._require(fact, self._opened is None, "the session has been opened before")
+        self._require(fact, self._opened is None, "the session is already open")
 
     def _check_selected(self, fact: AgentSelected) -> None:
-        self._require(fact, self._opened is not None, "the session has not been opened")
-        self._require(fact, self._selected is None, "an agent has been selected before")
+        self._require(fact, self._opened is not None, "the session is not open")
+        self._require(fact, self._selected is None, "an agent is already selected")
 
     def _check_start(self, fact: TurnStarted) -> None:
-        self._require(fact, self._selected is not None, "no agent has been selected")
+        self._require(fact, self._selected is not None, "no agent is selected")
         self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
         self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
         self._check_message(fact)
@@ -204,32 +204,36 @@ class SessionFold:
     def _check_step(self, fact: CallStarted | ModelProposed | ToolProposed | DraftDrawn) -> None:
         self._check_turn(fact)
         if fact.key in self._keys:
-            raise IllegalFactError(fact, self._state, f"{fact.key} has been answered")
+            raise IllegalFactError(fact, self._state, f"{fact.key} is already answered")
 
     def _check_seat(self, fact: SeatChanged) -> None:
-        self._require(fact, self._selected is not None, "no agent has been selected")
+        self._require(fact, self._selected is not None, "no agent is selected")
         players = _AGENT_PLAYERS if fact.seat == "agent" else _TOOL_PLAYERS
         self._require(fact, fact.player in players, f"{fact.player} cannot play the {fact.seat} seat")
 
     def _check_rules(self, fact: RulesChanged) -> None:
-        self._require(fact, self._selected is not None, "no agent has been selected")
+        self._require(fact, self._selected is not None, "no agent is selected")
         ids = [rule.rule_id for rule in fact.rules]
         twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
         self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
 
     def _check_user(self, fact: UserSeated | UserProposed) -> None:
-        self._require(fact, self._selected is not None, "no agent has been selected")
+        self._require(fact, self._selected is not None, "no agent is selected")
         if isinstance(fact, UserProposed):
             self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
             self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
-            self._require(fact, self.user.player != "person", "a person speaks for the user")
+            self._require(fact, self.user.player != "person", "a person plays the user")
 
     def _check_over(self, fact: ConversationEnded) -> None:
         self._require(fact, self._state is SessionState.COMPLETED, "the agent has given no final response")
-        self._require(fact, fact.over != self.user.ended, "that has been said before")
+        self._require(
+            fact,
+            fact.over != self.user.ended,
+            "the conversation has already ended" if fact.over else "the conversation has not ended",
+        )
 
     def _check_environment(self, fact: EnvironmentFact) -> None:
-        self._require(fact, self._selected is not None, "no agent has been selected")
+        self._require(fact, self._selected is not None, "no agent is selected")
 
     def _require(self, fact: Fact, holds: bool, reason: str) -> None:
         if not holds:
@@ -251,14 +255,14 @@ class SessionFold:
             return
         known = {call.call_id for call in self._open}
         responses = fact_entries.message_responses(fact.message)
-        self._require(fact, bool(responses), "a reply holds at least one function response")
+        self._require(fact, bool(responses), "a reply needs at least one function response")
         unknown = sorted(str(response.get("id")) for response in responses if response.get("id") not in known)
         self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
 
     def _check_answer(self, fact: Answered) -> None:
         self._check_turn(fact)
         if fact.key in self._keys:
-            raise IllegalFactError(fact, self._state, f"{fact.key} has been answered before")
+            raise IllegalFactError(fact, self._state, f"{fact.key} is already answered")
 
     def _check_model_turn(self, fact: ModelAnswered) -> None:
         self._check_answer(fact)

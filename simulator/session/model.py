@@ -167,8 +167,8 @@ class SimulationSession(Value):
         behind: _Behind | None = vars(self).get(_LIVE)
         if behind is None or behind.live is None:
             raise NoLiveAgentError(
-                "this session was read from its journal alone and has no agent; "
-                "Simulation.resume(journal, config).session has one"
+                "this session was read from its journal only and has no agent; "
+                "use Simulation.resume(journal, config).session"
             )
         return behind.live
 
@@ -217,7 +217,7 @@ class SimulationSession(Value):
         for entry in self.history:
             if isinstance(entry, ToolCall):
                 if entry.call_id in calls:
-                    raise ValueError(f"call_id {entry.call_id!r} stands for two tool calls")
+                    raise ValueError(f"two tool calls have the call_id {entry.call_id!r}")
                 calls.add(entry.call_id)
             elif isinstance(entry, (ToolOutput, ToolError)) and entry.call_id not in calls:
-                raise ValueError(f"{entry.type} answers {entry.call_id!r}, which no tool call has")
+                raise ValueError(f"{entry.type} has the call_id {entry.call_id!r}, but no tool call has it")

@@ -37,7 +37,7 @@ class Unwritten(ABC):
         since = self.since
         if since is None or time.monotonic() - since < LATE_SECONDS:
             return None
-        return f"{self.name}: storing takes longer than {LATE_SECONDS:g} seconds"
+        return f"{self.name}: saving takes longer than {LATE_SECONDS:g} s"
 
     @property
     @abstractmethod
@@ -109,13 +109,13 @@ class Writer:
                 if item.tries >= enough and item.error:
                     raise item.error
                 if self._stops and self._now is not item and not item.waits:
-                    raise StoreError(f"{item.name} is not stored: the store is closed")
+                    raise StoreError(f"{item.name} is not saved: the store is closed")
                 self._enqueue(item)
                 if item.waits:
                     self._queue.move_to_end(item, last=False)
                 if not self._changed.wait(end - time.monotonic()) and time.monotonic() >= end:
                     self._on_late()
-                    raise item.error or StoreError(f"{item.name} is not stored yet after {timeout:g} seconds")
+                    raise item.error or StoreError(f"{item.name} is still not saved after {timeout:g} s")
 
     def retry(self) -> None:
         """Try at once what failed before."""
@@ -151,7 +151,7 @@ class Writer:
             except StoreError as found:
                 error = found
             except Exception as found:  # noqa: BLE001 - the thread goes on for the others; the error is shown and kept
-                error = StoreError(f"{item.name} cannot be stored: {type(found).__name__}: {found}")
+                error = StoreError(f"{item.name} cannot be saved: {type(found).__name__}: {found}")
             self._end(item, error)
             # Nothing is to live on because the thread still has a name for it while it waits.
             del item, error

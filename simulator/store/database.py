@@ -21,11 +21,11 @@ from simulator.store.postgresql import Line, be_patient, postgresql_engine
 
 _LOG = logging.getLogger(__name__)
 _BROUGHT_UP = (
-    "The database of sessions, %s, was brought from schema version %d to %d; an older studio opens it no more"
+    "The session database %s was upgraded from schema version %d to %d. Older studios cannot open it"
 )
 _ON_A_NETWORK = (
-    "The file is on a network file system ({kind}), where locks and writes to the disk are not certain: the newest steps "
-    "can be lost with a server or with the network, and only one machine may use it. Name a file on a local disk, or PostgreSQL"
+    "The file is on a network file system ({kind}), where locks and disk writes are not reliable. The newest steps "
+    "can be lost if a server or the network fails, and only one machine may use it. Use a file on a local disk, or PostgreSQL"
 )
 _WRITES = "studio_writes"
 _MOMENT = 0.01
@@ -60,7 +60,7 @@ class Database:
         kind = locations.network_file_system(self._file) if self._file else ""
         self.caution = _ON_A_NETWORK.format(kind=kind) if kind else ""
         if self.caution:
-            _LOG.warning("The database of sessions, %s: %s", self.name, self.caution)
+            _LOG.warning("The session database %s: %s", self.name, self.caution)
         if before is not None:
             # A warning, as it is written where nobody has set up a log too: an older studio opens it no more.
             _LOG.warning(_BROUGHT_UP, self.name, before, len(schema_versions.STEPS) + 1)
@@ -111,13 +111,9 @@ class Database:
         # SQLite would go on writing to a file that has lost its name, and all of it would be lost.
         if self._file and locations.identity(self._file) != self._identity:
             self._engine.dispose()
-            raise StoreError(
-                f"the database of sessions, {self._file}: the file is gone, or is another one now"
-            )
+            raise StoreError(f"the session database {self._file}: the file was removed or replaced")
         if self._line is not None and self._line.is_lost:
-            raise StoreError(
-                f"the database of sessions, {self.name}: it does not answer ({self._line.words()})"
-            )
+            raise StoreError(f"the session database {self.name}: it is not responding ({self._line.words()})")
         try:
             with engine.begin() as connection:
                 yield connection

@@ -221,7 +221,7 @@ def _locked(connection: Connection, session_id: str) -> Any:
     row = connection.execute(query).first()
     if row is None:
         raise UnknownSessionError(
-            f"session {session_id!r} was deleted for good; what was done since is not kept"
+            f"session {session_id!r} was deleted permanently; later steps are not saved"
         )
     return row
 

@@ -46,23 +46,23 @@ _SQLITE = {
     "SQLITE_BUSY": "it is locked by another program",
     "SQLITE_LOCKED": "it is locked by another program",
     "SQLITE_FULL": "the disk is full",
-    "SQLITE_READONLY": "it can only be read; look at the rights of the file and its folder",
-    "SQLITE_CANTOPEN": "it cannot be opened; look at the rights of the file and its folder",
-    "SQLITE_PERM": "it cannot be opened; look at the rights of the file and its folder",
-    "SQLITE_IOERR": "the disk does not read or write",
+    "SQLITE_READONLY": "it is read-only; check the permissions of the file and its folder",
+    "SQLITE_CANTOPEN": "it cannot be opened; check the permissions of the file and its folder",
+    "SQLITE_PERM": "it cannot be opened; check the permissions of the file and its folder",
+    "SQLITE_IOERR": "the disk cannot be read or written",
     "SQLITE_CORRUPT": "the file is damaged",
-    "SQLITE_NOTADB": "the file is no database",
+    "SQLITE_NOTADB": "the file is not a database",
 }
 _POSTGRESQL = {
     "55P03": "it is locked by another program",
-    "57014": "it did not answer in time",
+    "57014": "it did not respond in time",
     "53100": "its disk is full",
-    "53300": "it takes no more connections",
-    "25006": "it can only be read",
-    "28P01": "it does not take the password",
-    "28000": "it does not let this user in",
-    "3D000": "there is no such database",
-    "42501": "this user may not do that there",
+    "53300": "it accepts no more connections",
+    "25006": "it is read-only",
+    "28P01": "it rejected the password",
+    "28000": "it rejected this user",
+    "3D000": "the database does not exist",
+    "42501": "this user lacks permission",
 }
 _LOST = {"57P01", "57P02", "57P03", "08000", "08001", "08003", "08006", None}
 
@@ -78,7 +78,7 @@ def in_words(error: SQLAlchemyError, url: URL) -> StoreError:
     reason = next((words for family, words in _SQLITE.items() if name.startswith(family)), None)
     if reason is None and hasattr(cause, "sqlstate"):
         lost = cause.sqlstate in _LOST or (isinstance(error, DBAPIError) and error.connection_invalidated)
-        reason = _POSTGRESQL.get(cause.sqlstate) or ("it does not answer" if lost else None)
+        reason = _POSTGRESQL.get(cause.sqlstate) or ("it is not responding" if lost else None)
     said = " ".join(masked(str(cause if cause is not None else error), url).split())
     made = TakenError if isinstance(error, IntegrityError) else StoreError
-    return made(f"the database of sessions, {shown_name(url)}: {reason or 'it refused'} ({said})")
+    return made(f"the session database {shown_name(url)}: {reason or 'it failed'} ({said})")

@@ -75,7 +75,7 @@ def place_of(connection: Connection, session_id: str) -> Place:
     query = select(SESSIONS.c.head, SESSIONS.c.length).where(SESSIONS.c.session_id == session_id)
     found = connection.execute(query).first() if is_id(session_id) else None
     if found is None:
-        raise UnknownSessionError(f"the store holds no session {session_id!r}")
+        raise UnknownSessionError(f"the store has no session {session_id!r}")
     return Place(*found)
 
 
@@ -112,7 +112,7 @@ def tree_of(session_id: str, rows: Sequence[FactRow], head: int, length: int) ->
     present = {row.number for row in rows}
     broken |= {number: "it is missing" for number in range(length) if number not in present}
     if head != ROOT and head not in present:
-        broken.setdefault(head, "it is missing, and the head is there")
+        broken.setdefault(head, "it is missing, but the session's head is there")
     while True:
         kept = _whole(rows, broken)
         tree, illegal = _folded(kept, facts, _whole_head(rows, kept, head))
@@ -131,7 +131,7 @@ def _facts(rows: Sequence[FactRow]) -> tuple[dict[int, Fact], dict[int, str]]:
     broken: dict[int, str] = {}
     for row in rows:
         if not ROOT <= row.parent < row.number:
-            broken[row.number] = f"it follows fact {row.parent}, which is not before it"
+            broken[row.number] = f"its parent, fact {row.parent}, does not come before it"
             continue
         try:
             facts[row.number] = read(row.body)

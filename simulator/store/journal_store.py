@@ -106,8 +106,8 @@ class JournalStore(Library):
             self._database.close()
         self._holder.drop()
         if left:
-            reasons = dict.fromkeys(f"{item.name}: {item.error or 'there was no time'}" for item in left)
-            raise StoreError("not stored: " + "; ".join(reasons))
+            reasons = dict.fromkeys(f"{item.name}: {item.error or 'timed out'}" for item in left)
+            raise StoreError("not saved: " + "; ".join(reasons))
 
     def begin(self, journal: Journal, *, owner: str, agent_key: str, agent_digest: str = "") -> StoredJournal:
         """Take in the journal of a new session, and return the one to go on with instead. It is durable at once.
@@ -253,7 +253,7 @@ class JournalStore(Library):
                 connection.execute(insert(SESSIONS), row_of_record(record))
                 connection.execute(insert(FACTS), news)
         except TakenError as error:
-            raise StoreError(f"there is a session {record.session_id!r} already") from error
+            raise StoreError(f"the session {record.session_id!r} already exists") from error
         tree = fact_rows.FactTree(facts, parents, list(range(count)), journal.head, fold.forked())
         return self._journal(record.session_id, tree, Place(journal.head, count))
 

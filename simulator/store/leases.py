@@ -75,7 +75,7 @@ class Leases:
                 select(SESSIONS.c.session_id).where(here).with_for_update()
             )
             if not known:
-                raise UnknownSessionError(f"the store holds no session {session_id!r}")
+                raise UnknownSessionError(f"the store has no session {session_id!r}")
             now = self._now(connection)
             found = connection.execute(select(LEASES).where(LEASES.c.session_id == session_id)).first()
             if found is not None and not by_force and not self._is_free(found, now):

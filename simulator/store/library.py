@@ -92,7 +92,7 @@ class Library:
         with self._database.reading() as connection:
             row = connection.execute(query).mappings().first() if is_id(token) else None
         if row is None:
-            raise UnknownSessionError("no session is shared under this address")
+            raise UnknownSessionError("no session is shared at this address")
         return record_of_row(dict(row))
 
     def rename(self, session_id: str, name: str) -> SessionRecord:
@@ -193,7 +193,7 @@ def row_in(connection: Connection, session_id: str, *, to_change: bool = True) -
     query = query.with_for_update() if to_change else query
     row = connection.execute(query).mappings().first() if is_id(session_id) else None
     if row is None:
-        raise UnknownSessionError(f"the store holds no session {session_id!r}")
+        raise UnknownSessionError(f"the store has no session {session_id!r}")
     return dict(row)
 
 

@@ -15,8 +15,8 @@ from simulator.store.errors import StoreError
 
 FILE_NAME = "sessions.db"
 _NO_URL = (
-    "not a URL of a database: give the path of a file, or postgresql://user:password@host:port/database, with special "
-    "characters in the user's name and password percent-encoded (@ as %40, : as %3A, / as %2F)"
+    "not a database URL: use the path of a file, or postgresql://user:password@host:port/database. Percent-encode special "
+    "characters in the user name and password (@ as %40, : as %3A, / as %2F)"
 )
 _KIND_PLACE = 2
 
@@ -46,12 +46,12 @@ def database_url(place: str | Path) -> URL:
         case "sqlite" if url.database and url.database != ":memory:" and not url.query:
             return URL.create("sqlite", database=str(Path(url.database).absolute()))
         case "sqlite":
-            raise StoreError("sessions are kept in a file; name one, as in sqlite:///sessions.db")
+            raise StoreError("sessions need a file; name one, as in sqlite:///sessions.db")
         case "postgresql" | "postgres":
             return url.set(drivername="postgresql+psycopg")
         case other:
             raise StoreError(
-                f"sessions are kept in SQLite (a path of a file) or PostgreSQL (postgresql://...), not in {other}"
+                f"sessions can be stored in SQLite (the path of a file) or PostgreSQL (postgresql://...), not in {other}"
             )
 
 
@@ -79,7 +79,7 @@ def made_file(url: URL) -> tuple[int, int] | None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         return identity(path)
     except OSError as error:
-        raise StoreError(f"the database of sessions, {path}: it cannot be made ({error.strerror})") from error
+        raise StoreError(f"the session database {path}: it cannot be created ({error.strerror})") from error
 
 
 _NETWORK = frozenset(

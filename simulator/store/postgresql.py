@@ -63,7 +63,7 @@ class Line:
     def words(self) -> str:
         """Say since when it does not answer."""
         since = self._since
-        return f"no answer since {time.strftime('%H:%M:%S', time.localtime(since))}" if since else ""
+        return f"no response since {time.strftime('%H:%M:%S', time.localtime(since))}" if since else ""
 
     def close(self) -> None:
         """Ask no more."""
@@ -209,9 +209,7 @@ def _bounded_connection() -> Any:
                     elif now - heard > self.patience:
                         self.on_silence()
                         self.close()
-                        raise psycopg.OperationalError(
-                            f"no answer from the server for {self.patience:g} seconds"
-                        )
+                        raise psycopg.OperationalError(f"no response from the server for {self.patience:g} s")
                     wanted = gen.send(ready)
             except StopIteration as end:
                 return end.value

@@ -64,8 +64,8 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaD
     version = connection.scalar(select(_VERSION.c.version))
     if version is None or version > latest:
         raise StoreError(
-            f"the database of sessions has schema version {version}, and this studio knows up to {latest}: "
-            "start the newer studio that made it, or name another database"
+            f"the session database has schema version {version}, but this studio supports up to {latest}. "
+            "Start the newer studio that created it, or use another database"
         )
     if version < latest:
         be_patient(connection, UPGRADE_SECONDS)

@@ -62,12 +62,12 @@ def read(text: str) -> tuple[SessionMetadata, Journal, dict[str, str]]:
     try:
         data: Any = read_json(text)
     except JsonTextError as error:
-        raise StoreError(f"not a file of a session: not JSON: {error}") from error
+        raise StoreError(f"not a session file: not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise StoreError(f"not a file of a session: its format is not {FORMAT!r}")
+        raise StoreError(f"not a session file: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
         raise StoreError(
-            f"session file version {data.get('version')!r} is not known; this one reads {VERSION}"
+            f"session file version {data.get('version')!r} is not supported; this studio reads version {VERSION}"
         )
     try:
         document = _Document.model_validate(data)
@@ -75,7 +75,7 @@ def read(text: str) -> tuple[SessionMetadata, Journal, dict[str, str]]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
-        raise StoreError(f"not a file of a session: {place}: {first['msg']}") from error
+        raise StoreError(f"not a session file: {place}: {first['msg']}") from error
     except JournalError as error:
         raise StoreError(f"the file's journal cannot be read: {error}") from error
     return document.record, journal, document.drafts

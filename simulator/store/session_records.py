@@ -80,10 +80,10 @@ def row_of_record(record: SessionRecord) -> dict[str, Any]:
     Raises:
         StoreError: Its id or its owner is none that can stand in an address or a database.
     """
-    for what, text in (("a session", record.session_id), ("an owner", record.owner)):
+    for what, text in (("session", record.session_id), ("owner", record.owner)):
         if not is_id(text):
             raise StoreError(
-                f"{text[:LONGEST_ID]!r} is no id of {what}: it has 1 to {LONGEST_ID} printable characters"
+                f"{text[:LONGEST_ID]!r} is not a valid {what} id: use 1 to {LONGEST_ID} printable characters"
             )
     row: dict[str, Any] = {
         name: plain(value) if isinstance(value, str) else value for name, value in record.model_dump().items()

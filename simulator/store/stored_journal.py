@@ -113,8 +113,8 @@ class StoredJournal(Journal):
         self._shelf.writer.wait(self._shelf, timeout)
         if self.superseded:
             raise HeadMovedError(
-                f"session {self.session_id!r} was continued elsewhere meanwhile; "
-                "what was done here is kept as a branch beside it"
+                f"session {self.session_id!r} was continued elsewhere; "
+                "the steps done here are kept as a separate branch"
             )
 
     @property
@@ -202,14 +202,18 @@ class StoredJournal(Journal):
         facts, parents = list(self._facts), list(self._parents)
         for number, row in enumerate(found, have):
             if row.number != number or not ROOT <= row.parent < number:
-                raise BrokenJournalError(self.session_id, number, "it is missing or follows none before it")
+                raise BrokenJournalError(
+                    self.session_id, number, "it is missing, or its parent does not come before it"
+                )
             try:
                 facts.append(fact_rows.read(row.body))
             except ValueError as error:
                 raise BrokenJournalError(self.session_id, number, str(error)) from error
             parents.append(row.parent)
         if not ROOT <= place.head < len(facts):
-            raise BrokenJournalError(self.session_id, place.head, "it is missing, and the head is there")
+            raise BrokenJournalError(
+                self.session_id, place.head, "it is missing, but the session's head is there"
+            )
         fold = self._fold_at(place.head, facts, parents)
         return FactTree(facts, parents, list(range(len(facts))), place.head, fold)
 

@@ -31,7 +31,7 @@ class DraftBox(Unwritten):
     @property
     def name(self) -> str:
         """What it is, in an error."""
-        return "what was typed"
+        return "typed text"
 
     def changes(self) -> int:
         """How often drafts were put."""

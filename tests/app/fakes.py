@@ -90,7 +90,7 @@ class FakeEnvironment:
         calls = past_calls(session, [each for each in self._simulation.pending if each.kind == "tool"])
         found = next((each for each in calls if each.place == call), None)
         if found is None:
-            raise SimulationError(f"no tool call waits under {call}")
+            raise SimulationError(f"no tool call {call} is waiting")
         there = before(session, calls, found)
         context = CallContext(
             tool_name=found.tool_name, arguments=found.arguments, agent=found.agent, tally=there.tally

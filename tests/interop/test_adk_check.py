@@ -51,8 +51,8 @@ def test_what_is_needed_and_missing_is_an_error_that_names_it(place: str) -> Non
 
 def test_what_a_session_can_do_without_is_a_warning() -> None:
     """The session begins."""
-    problem = AdkProblem(VERSION, TouchPoint((GONE[0],), "an undo is slow", needed=False))
-    with pytest.warns(UntestedAdkWarning, match="an undo is slow"):
+    problem = AdkProblem(VERSION, TouchPoint((GONE[0],), "undo is slow", needed=False))
+    with pytest.warns(UntestedAdkWarning, match="undo is slow"):
         judge(VERSION, [problem])
 
 

@@ -275,13 +275,13 @@ def _document(**changed: Any) -> str:
         ('{"format": ', "not JSON"),
         ("[]", "its format is not"),
         (_document(format="other"), "its format is not"),
-        (_document(version=VERSION + 1), "journal version 2 is not known; this one reads 1"),
+        (_document(version=VERSION + 1), "journal version 2 is not supported; this studio reads version 1"),
         (_document(version=None), "journal version None is not known"),
-        (_document(head=7), "the journal holds no fact 7"),
+        (_document(head=7), "the journal has no fact 7"),
         (_document(head="x"), "not a journal: head"),
         (_document(more=1), "not a journal: more"),
         (_document(nodes=[{"parent": 0, "fact": opened().model_dump()}]), "fact 0 follows fact 0"),
-        (_document(nodes=[{"parent": -1, "fact": selected().model_dump()}]), "fact 0: .*has not been opened"),
+        (_document(nodes=[{"parent": -1, "fact": selected().model_dump()}]), "fact 0: .*is not open"),
         (_document(nodes=[{"parent": -1, "fact": {"kind": "guessed"}}]), r"not a journal: nodes\.0\.fact"),
     ],
 )
@@ -313,7 +313,7 @@ def test_an_empty_journal_has_its_head_at_the_root() -> None:
 def test_a_fact_that_is_not_there_cannot_be_the_head(number: int) -> None:
     """An unknown number raises, and the head stays where it was."""
     journal = journal_of(*answered_turn())
-    with pytest.raises(JournalError, match=f"holds no fact {number}"):
+    with pytest.raises(JournalError, match=f"has no fact {number}"):
         journal.move_head(number)
     assert journal.head == 6
 

@@ -99,7 +99,7 @@ thing as it is afterwards. A call that lists or searches gives what fits the arg
 - What nothing is known about, make up as the real tool could well have it. No placeholders, no remarks that this is a test."""
 
 _MAY_FAIL = (
-    "Where the call fails or finds nothing, and the tool shows no form of its own for that, answer with "
+    "Where the call fails or finds nothing, and the tool does not show its own form for that, answer with "
     '{"error_code": 404, "error_message": "..."} instead: an error needs not fit any output schema.'
 )
 _FITS = "The JSON has to fit the output schema above, with nothing in it that the schema does not allow."

@@ -58,52 +58,52 @@ _INVOCATION = "agents.invocation_context:InvocationContext"
 POINTS = (
     TouchPoint(
         ("agents.base_agent:BaseAgent._iter_static_children", "agents.base_agent:BaseAgent.sub_agents"),
-        "agents below others are not found, and would run unseated",
+        "sub-agents are not found and would run without seats",
     ),
     TouchPoint(
-        ("tools._node_tool:NodeTool",), "tools that run a node are taken for functions, and suppress the node"
+        ("tools._node_tool:NodeTool",), "tools that run a node are treated as functions, so the node does not run"
     ),
     TouchPoint(
         ("workflow._tool_node:_ToolNode._run_impl",),
-        "tools in a workflow's graph are taken for tools of an agent",
+        "tools in a workflow graph are treated as tools of an agent",
     ),
     TouchPoint(
         ("workflow._function_node:FunctionNode._func",),
-        "the code of a node is not read for drafts",
+        "drafts do not use the code of nodes",
         needed=False,
     ),
     TouchPoint(
         ("agents.llm.task._finish_task_tool:FinishTaskTool",),
-        "the end of a task is taken for a tool that asks the world",
+        "the end of a task is treated as a tool call",
     ),
     TouchPoint(
-        ("tools._request_input_tool:request_input",), "a request for input is taken for a tool that asks the world"
+        ("tools._request_input_tool:request_input",), "a request for input is treated as a tool call"
     ),
-    TouchPoint((f"{_CONTEXT}._invocation_context",), "the invocation of a call is not known"),
-    TouchPoint((f"{_CONTEXT}._event_actions",), "what a real tool does beside its response is not recorded"),
-    TouchPoint((f"{_INVOCATION}._event_queue",), "events from inside a real tool are not recorded"),
-    TouchPoint((f"{_INVOCATION}._enqueue_event",), "events from inside a real tool are not repeated"),
+    TouchPoint((f"{_CONTEXT}._invocation_context",), "the invocation of a call is unknown"),
+    TouchPoint((f"{_CONTEXT}._event_actions",), "side effects of real tools are not recorded"),
+    TouchPoint((f"{_INVOCATION}._event_queue",), "events sent by real tools are not recorded"),
+    TouchPoint((f"{_INVOCATION}._enqueue_event",), "events sent by real tools are not replayed"),
     TouchPoint(
         ("flows.llm_flows.tools._caller:_call_tool_async",),
-        "a callback that ADK calls is not told from one that other code calls",
+        "callbacks called by ADK cannot be distinguished from callbacks called by other code",
     ),
     TouchPoint(
         (
             "utils._function_call_names:AF_FUNCTION_CALL_ID_PREFIX",
             "flows.llm_flows.tools._functions:AF_FUNCTION_CALL_ID_PREFIX",
         ),
-        "ids of calls that ADK makes may be shown to models",
+        "models may see the ids of calls that ADK makes",
         needed=False,
     ),
     TouchPoint(
         ("platform._random:set_random_provider",),
-        "what ADK draws at random differs when a session is run again",
+        "random values from ADK differ when a session runs again",
         needed=False,
     ),
     TouchPoint(
-        ("flows.llm_flows.context._contents:request_processor",), "an undo in a long session is slow", needed=False
+        ("flows.llm_flows.context._contents:request_processor",), "undo is slow in long sessions", needed=False
     ),
-    TouchPoint(("telemetry.tracing:use_inference_span",), "an undo in a long session is slow", needed=False),
+    TouchPoint(("telemetry.tracing:use_inference_span",), "undo is slow in long sessions", needed=False),
     TouchPoint(("runners:Runner.run_async(abort_signal)",), "a turn cannot be stopped"),
 )  # fmt: skip
 
@@ -141,7 +141,7 @@ def judge(version: str, problems: Iterable[AdkProblem]) -> None:
     if _numbers(version) > TESTED[1]:
         newest = ".".join(map(str, TESTED[1]))
         warnings.warn(
-            f"google-adk {version} is newer than {newest}, the newest that was tested. What is used of it was found.",
+            f"google-adk {version} is newer than {newest}, the newest tested version. It has everything that the studio uses.",
             UntestedAdkWarning,
             stacklevel=2,
         )

@@ -399,7 +399,7 @@ def _contents_of(
         steps.__anext__().send(None)
     except StopAsyncIteration:
         return asked.contents
-    raise RuntimeError("ADK waited for something while it put together what a model is shown")
+    raise RuntimeError("ADK waited while it built the context for a model")
 
 
 def simulator_config_type(simulator: type) -> type[Any] | None:

@@ -21,8 +21,8 @@ class OutgoingConnectionError(ConnectionError):
     def __init__(self, host: str) -> None:
         self.host = host
         super().__init__(
-            f"no connection to {host}: nothing but this machine is reached while recorded models and tools answer; "
-            "name the host in `allow_hosts` if it is harmless"
+            f"connection to {host} blocked: only this machine can be reached while models and tools are replayed. "
+            "Add the host to `allow_hosts` if it is harmless"
         )
 
 

@@ -269,7 +269,7 @@ def _unseated(itself: weakref.ref[BaseTool], theirs: _Run | None) -> tuple[BaseT
         ReferenceError: The tool is gone; only its method was kept.
     """
     if (tool := itself()) is None:
-        raise ReferenceError("the tool is gone, only its run_async was kept")
+        raise ReferenceError("the tool no longer exists; only its run_async is left")
     return tool, theirs or type(tool).run_async.__get__(tool)
 
 
@@ -334,7 +334,7 @@ async def _from_its_environment(
 
 
 async def _nothing_real(name: str, **_: Any) -> Any:
-    raise SimulationError(f"the tool {name} is only declared; there is nothing real to run")
+    raise SimulationError(f"the tool {name} is only declared; it has no code to run")
 
 
 async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -397,7 +397,7 @@ def _seat_toolset(toolset: BaseToolset) -> None:
         except Exception as error:
             if turn := CURRENT_TURN.get():
                 turn.note_problem(
-                    f"the tools of {type(toolset).__name__} are missing: {type(error).__name__}: {error}"
+                    f"the tools of {type(toolset).__name__} could not be listed: {type(error).__name__}: {error}"
                 )
             raise
         for tool in tools:

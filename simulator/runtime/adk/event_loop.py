@@ -130,7 +130,7 @@ class LoopThread:
                 SystemExit,
                 KeyboardInterrupt,
             ):  # asyncio lets them through, from whatever code of an agent
-                _LOG.exception("Code of an agent wanted to end the process")
+                _LOG.exception("The code of an agent tried to end the process")
             else:
                 return
 
@@ -142,7 +142,7 @@ class LoopThread:
         """Run a coroutine on the loop's thread without waiting for it."""
         if threading.current_thread() is self._thread:
             work.close()
-            raise RuntimeError("a simulation cannot be commanded from inside its own agent")
+            raise RuntimeError("a simulation cannot be controlled from inside its own agent")
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def reached(self, function: Callable[[], T]) -> T:

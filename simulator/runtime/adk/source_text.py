@@ -86,7 +86,7 @@ def source_of_file(path: Path) -> Source:
     """Return the text of a file; it is read again only after it has changed.
 
     Raises:
-        UnreadableError: It is not there, is no plain file, is too large, or is no text in the encoding that it names.
+        UnreadableError: It is not there, is no plain file, is too large, or does not match the encoding that it declares.
     """
     stamp = _stamp(path)
     with _lock:
@@ -108,9 +108,9 @@ def _stamp(path: Path) -> _Stamp:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        raise UnreadableSourceError(f"its file {path.name} is not there") from error
+        raise UnreadableSourceError(f"its file {path.name} was not found") from error
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableSourceError(f"{path.name} is no plain file")
+        raise UnreadableSourceError(f"{path.name} is not a regular file")
     if status.st_size > LARGEST_FILE:
         raise UnreadableSourceError(f"its file {path.name} is larger than {LARGEST_FILE // 1_000_000} MB")
     return _Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
@@ -124,7 +124,7 @@ def _read(path: Path) -> str:
         raise UnreadableSourceError(f"its file {path.name} cannot be read") from error
     except (SyntaxError, ValueError) as error:
         raise UnreadableSourceError(
-            f"its file {path.name} is no text in the encoding that it names"
+            f"its file {path.name} does not match the encoding that it declares"
         ) from error
 
 

@@ -56,7 +56,7 @@ class PlayedTool(BaseTool):
             SimulationError: Always.
         """
         del args, tool_context
-        raise SimulationError(f"the tool {self.name} is only declared; there is nothing real to run")
+        raise SimulationError(f"the tool {self.name} is only declared; it has no code to run")
 
 
 _KNOWN = "_simulation_is_only_declared"

@@ -25,7 +25,7 @@ async def end_of(task: asyncio.Task[None]) -> BaseException | None:
     if waits is not None and waits.cancelling():
         raise asyncio.CancelledError
     if isinstance(raised, asyncio.CancelledError):
-        return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
+        return asyncio.CancelledError("the agent's code cancelled its own task")
     return raised
 
 

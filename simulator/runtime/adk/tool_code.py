@@ -104,7 +104,7 @@ def code_of(tool: object) -> ToolCode:
     except (_NoCodeError, UnreadableSourceError) as error:
         return ToolCode(None, str(error))
     except Exception as error:  # noqa: BLE001 - objects of others are looked at: whatever is odd about one, there is a next evidence
-        return ToolCode(None, f"its code cannot be looked at ({type(error).__name__})")
+        return ToolCode(None, f"its code cannot be inspected ({type(error).__name__})")
 
 
 # ------------------------------------------------------------ from the tool to the function
@@ -148,7 +148,7 @@ def _function_in(tool: object) -> object:
             raise _NoCodeError("its work is done by agents")
         return function
     if not _is_a(kind, FunctionTool):
-        raise _NoCodeError(f"it is a {_NAME.__get__(kind)}, which has no function of its own")
+        raise _NoCodeError(f"it is a {_NAME.__get__(kind)}, which has no function")
     runs, module = _runner_of(kind)
     if (module, _NAME.__get__(runs)) not in _RUN_BY_ADK:
         raise _NoCodeError(f"its class {_NAME.__get__(runs)} calls the function in its own way")
@@ -275,7 +275,7 @@ def _code(found: _Function) -> FunctionSource:
     if source.checked[key]:
         raise _NoCodeError(source.checked[key])
     if found.wrappers and found.wrappers > _decorators(source.lines, code.co_firstlineno):
-        raise _NoCodeError("it is wrapped in a function that its source does not show")
+        raise _NoCodeError("it is wrapped in a function that is not in its source")
     module = function.__module__
     root, name = place_of(path, module if type(module) is str else "")
     return FunctionSource(
@@ -291,14 +291,14 @@ def _code(found: _Function) -> FunctionSource:
 def _file_of(function: FunctionType) -> Path:
     written = function.__code__.co_filename
     if written.startswith("<"):
-        raise _NoCodeError("it was typed in or made while the agent ran, so it has no file")
+        raise _NoCodeError("it was created at run time, so it has no file")
     path = Path(written)
     if not path.is_absolute():
         module_file = dict.get(function.__globals__, "__file__")
         if type(module_file) is str and Path(module_file).is_absolute():
             path = Path(module_file)
     if path.suffix != ".py":
-        raise _NoCodeError(f"its file {path.name} is no Python file")
+        raise _NoCodeError(f"its file {path.name} is not a Python file")
     return path.absolute()
 
 
@@ -317,7 +317,7 @@ def _differs(lines: list[str], code: CodeType, file: str) -> str:
     if code.co_name == _LAMBDA:
         there = [names for names in _lambdas(lines, code.co_firstlineno) if _same_names(names, wanted)]
         if len(there) > 1:
-            return f"{file} has several such lambdas in line {code.co_firstlineno}"
+            return f"{file} has several such lambdas on line {code.co_firstlineno}"
         found = bool(there)
     else:
         name, names = _definition(lines, code.co_firstlineno)

@@ -65,8 +65,8 @@ class UnchosenToolError(RuntimeError):
     def __init__(self, tool_name: str, place: str, why: str = "") -> None:
         self.tool_name, self.place = tool_name, place
         super().__init__(
-            f"the tool {tool_name} did not run: it was called outside of its seat, {place}, "
-            f"{why or 'and nobody chose it to be real'}"
+            f"the tool {tool_name} did not run: it was called outside its seat, {place}, "
+            f"{why or 'and it is not set to run for real'}"
         )
 
 
@@ -190,7 +190,7 @@ def _check_strange(tool: BaseTool) -> None:
     """
     if all(watch.chose(tool) for watch in _active):
         return
-    why = "while a turn of a simulation is active in this process that does not run it for real"
+    why = "while a simulation that does not run it for real is active in this process"
     error = UnchosenToolError(tool.name, _place_of_call(), why)
     _LOG.error("%s", error)
     raise error
@@ -214,8 +214,8 @@ def _place_of_call() -> str:
             break
         frame = frame.f_back
     if threading.current_thread() is threading.main_thread():
-        return "in a task of its own"
-    return f"in a task of its own, in the thread {threading.current_thread().name!r}"
+        return "in a separate task"
+    return f"in a separate task, in the thread {threading.current_thread().name!r}"
 
 
 # ------------------------------------------------------------ guards

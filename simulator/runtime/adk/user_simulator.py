@@ -125,10 +125,10 @@ def read_scenario(written: JsonObject) -> ConversationScenario:
     except NotFoundError:
         known = ", ".join(personas())
         raise SimulationError(
-            f"the scenario: ADK has no persona {_persona(written)!r}, only {known}"
+            f"the scenario: ADK has no persona {_persona(written)!r}; available: {known}"
         ) from None
     if not scenario.starting_prompt.strip():
-        raise SimulationError("the scenario: its starting prompt is empty")
+        raise SimulationError("the scenario: the starting prompt is empty")
     return scenario
 
 
@@ -167,7 +167,7 @@ def read_config(written: JsonObject) -> LlmBackedUserSimulatorConfig:
         raise SimulationError(f"the user simulator's configuration: {_first(error)}") from error
     if unknown := sorted(config.model_extra or ()):
         raise SimulationError(
-            f"the user simulator's configuration holds {', '.join(unknown)}, unknown to ADK"
+            f"the user simulator's configuration has fields that ADK does not support: {', '.join(unknown)}"
         )
     return config
 
@@ -210,7 +210,7 @@ def load_simulator(path: object) -> type[UserSimulator]:
     words = f"the user simulator {path!r}"
     if not isinstance(path, str) or not re.fullmatch(r"[\w.]+[.:]\w+", path):
         raise SimulationError(
-            f"{words} is no dotted path, as package.module.Class, and not {ADKS_SIMULATOR!r}"
+            f"{words} is neither a dotted path such as package.module.Class nor {ADKS_SIMULATOR!r}"
         )
     module, _, name = path.replace(":", ".").rpartition(".")
     try:
@@ -218,7 +218,7 @@ def load_simulator(path: object) -> type[UserSimulator]:
     except Exception as error:
         raise SimulationError(f"{words} cannot be imported: {type(error).__name__}: {error}") from error
     if not (isinstance(found, type) and issubclass(found, UserSimulator)):
-        raise SimulationError(f"{words} is no subclass of ADK's UserSimulator")
+        raise SimulationError(f"{words} is not a subclass of ADK's UserSimulator")
     _LOADED[path] = found
     return found
 
@@ -270,7 +270,7 @@ class OwnSimulator:
         path = str(config.get("type"))
         if path not in _LOADED:
             raise SimulationError(
-                f"the user simulator {path!r} was not named in this process; choose it again to go on with it"
+                f"the user simulator {path!r} is not loaded in this process; select it again to continue"
             )
         make: Any = _LOADED[path]
         try:
@@ -278,7 +278,7 @@ class OwnSimulator:
                 config=_own_config(path, config), conversation_scenario=read_scenario(scenario)
             )
         except TypeError as error:
-            raise SimulationError(f"the user simulator {path!r} cannot be made: {error}") from error
+            raise SimulationError(f"the user simulator {path!r} cannot be created: {error}") from error
         return made
 
 

@@ -230,7 +230,7 @@ class SessionAnswering:
         if made is not None:
             await self._release_made(waiting, made)
         elif rule is not None and rule.effect.kind == "ask":
-            waiting.note = rule.effect.note or f"The rule {rule.rule_id} leaves this call to you."
+            waiting.note = rule.effect.note or f"Rule {rule.rule_id} asks you to answer this call."
             waiting.wants_person()
         return rule is not None
 
@@ -350,8 +350,8 @@ class SessionAnswering:
                 parked = now
         behind = ", ".join(each.name for each in self._run.waiting.values() if each.is_behind)
         self._session.problem(
-            f"{parked.name} waits for an event, a lock or a queue, and {behind} for {parked.name} to end, as real tools run one at "
-            "a time. If they wait for each other, none of them ends: stop the turn, and let a person answer one of them."
+            f"{parked.name} is waiting for an event, a lock or a queue. {behind} cannot start until {parked.name} ends, because "
+            "real tools run one at a time. If they wait for each other, stop the turn and answer one of them yourself."
         )
 
     async def _let_agent_run(self, waiting: WaitingRequest[ToolBoundaryCall], *, as_seated: bool) -> None:

@@ -178,8 +178,8 @@ class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
     def _unrecorded(self, call: WaitingRequest[ToolBoundaryCall]) -> str:
         near = self.drafting.nearest_recorded(call)
         if near is None:
-            return "No recorded call of this tool is there."
-        return f"No recorded call is the same. The nearest, {near.call.place}: {'; '.join(near.differs)}"
+            return "No recorded calls of this tool."
+        return f"No recorded call matches. Closest: {near.call.place}: {'; '.join(near.differs)}"
 
     async def _by_itself(self, call: WaitingRequest[ToolBoundaryCall]) -> AuthoredAnswer | None:
         """Answer by model or draft, unless it would be a guess."""
@@ -201,7 +201,7 @@ class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
             found.append(f"it {broken}")
         if not found:
             return made
-        call.note = "The answer was held: " + "; ".join(found)
+        call.note = "The response was held: " + "; ".join(found)
         call.held, call.held_by, call.held_from = response, made.by or "", made.notes
         return None
 

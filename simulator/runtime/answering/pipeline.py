@@ -37,7 +37,7 @@ from simulator.runtime.turns.outcomes import breach_of, outcome_of
 from simulator.runtime.turns.waiting_request import C
 from simulator.seats.answers import raised
 
-NOT_ASKED = "the world has no such thing, so no model was asked"
+NOT_ASKED = "the world has no such entity, so the model was not asked"
 """Why no model makes an answer where the world knows it."""
 
 OFFLINE = "offline"
@@ -118,7 +118,7 @@ class Pipeline(Generic[C]):
         if near is None or near.differs:
             return None
         place = near.call.place
-        return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, (f"as recorded in {place}",))
+        return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, (f"recorded in {place}",))
 
     async def by_model(self, call: C, ask: Callable[[C], Awaitable[Generation]]) -> AuthoredAnswer:
         """Return what a model answers when it is asked; where it gives nothing usable, the offline draft, with the reason."""
@@ -126,7 +126,7 @@ class Pipeline(Generic[C]):
             return self.offline(call).noted(NOT_ASKED)
         said = await ask(call)
         if said.reason:
-            return self.offline(call).noted(f"an offline draft: {said.reason}", *words_of(said))
+            return self.offline(call).noted(f"a generated draft: {said.reason}", *words_of(said))
         return AuthoredAnswer(outcome_of(said.value), "generated", said.model, words_of(said))
 
     # ------------------------------------------------------------ what becomes of an answer

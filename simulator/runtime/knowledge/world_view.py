@@ -87,10 +87,7 @@ def world_view(knowledge: Knowledge, analysing: str = "") -> WorldView:
             *((knowledge.problem,) if knowledge.problem else ()),
             *knowledge.tables.problems,
             *knowledge.warnings,
-            *(
-                f"a connection is set for {name!r}, a tool that is not known"
-                for name in _strangers(knowledge)
-            ),
+            *(f"a connection is set for the unknown tool {name!r}" for name in _strangers(knowledge)),
         ),
         analysing=analysing,
         currency=knowledge.world.currency,

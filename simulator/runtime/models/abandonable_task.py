@@ -44,7 +44,7 @@ async def apart(
         raise
     if not task.done():
         task.cancel()
-        raise TimeIsUpError(f"no answer within {seconds:g} s")
+        raise TimeIsUpError(f"no response within {seconds:g} s")
     if task.cancelled():
         raise ConnectionError("the model's client cancelled the request")
     error = task.exception()

@@ -19,7 +19,7 @@ def begin(modelling: Modelling, table: SessionPort) -> None:
         SimulationError: No model is set, or it is being asked.
     """
     if modelling.analysing is not None:
-        raise SimulationError("a model is looking at the connections already")
+        raise SimulationError("a model is already analysing the connections")
     modelling.model()
     if modelling.environment.analysed_by == modelling.environment.settings.simulation_model:
         modelling.forget_analysis()
@@ -46,7 +46,7 @@ def stop(modelling: Modelling) -> None:
         SimulationError: None is going on.
     """
     if modelling.analysing is None:
-        raise SimulationError("no model looks at the connections")
+        raise SimulationError("no model is analysing the connections")
     modelling.analysing.cancel()
 
 

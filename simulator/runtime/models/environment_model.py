@@ -179,8 +179,12 @@ def words_of(generation: Generation) -> tuple[str, ...]:
     """Return what a model's draft cost: time, tokens, and how often it was asked."""
     tokens = generation.tokens
     counted = [
-        f"{count} tokens {what}"
-        for count, what in ((tokens.asked, "in"), (tokens.answered, "out"), (tokens.thought, "of thoughts"))
+        f"{count} {what} tokens"
+        for count, what in (
+            (tokens.asked, "input"),
+            (tokens.answered, "output"),
+            (tokens.thought, "thinking"),
+        )
         if count
     ]
     tries = len(generation.attempts)

@@ -148,7 +148,9 @@ class _Asking:
         for attempt in self._attempts:
             tokens = tokens.plus(attempt.tokens)
         seconds = self._ways.clock() - started
-        self._tell(f"no answer of {self._name}: {reason}" if reason else f"answered after {seconds:.1f} s")
+        self._tell(
+            f"no response from {self._name}: {reason}" if reason else f"response after {seconds:.1f} s"
+        )
         return JsonAnswer(
             value=None if reason else value,
             problems=self._problems,
@@ -171,14 +173,14 @@ class _Asking:
         heard = await self._ask(model, prompt, "asked")
         read = await self._read(heard)
         if read.problems and heard.stopped not in {"", CUT_OFF}:
-            raise _GivenUpError(f"the model broke off: {heard.stopped}")
+            raise _GivenUpError(f"the model stopped early: {heard.stopped}")
         if read.problems:
-            self._tell(f"the answer cannot be used ({_in_short(read.problems)}), asking once more")
+            self._tell(f"the response cannot be used ({_in_short(read.problems)}), asking once more")
             heard = await self._ask(model, repair_prompt(prompt, heard.text, read.problems), "repair")
             read = await self._read(heard)
         if read.problems:
             raise _GivenUpError(
-                f"the model's second answer cannot be used either: {_in_short(read.problems)}"
+                f"the model's second response cannot be used either: {_in_short(read.problems)}"
             )
         return read.value
 
@@ -197,7 +199,7 @@ class _Asking:
     async def _ask(self, model: BaseLlm, prompt: str, what: Literal["asked", "repair"]) -> Heard:
         """Ask until there is an answer, be it of use or not."""
         kind: What = what
-        self._tell(f"asking {self._name}" + (" to mend its answer" if what == "repair" else ""))
+        self._tell(f"asking {self._name}" + (" to fix its response" if what == "repair" else ""))
         while True:
             question = self._question
             request, sent = asking(model, prompt, question.schema, question.configuration, self._wish)
@@ -228,7 +230,7 @@ class _Asking:
         )
         if refused:
             raise _GivenUpError(f"the model refused to answer: {refused}")
-        return heard or failure or ModelFailure("no answer")
+        return heard or failure or ModelFailure("no response")
 
     async def _before_another(self, failure: ModelFailure) -> None:
         """Wait as long as is right before the next try, or give up."""
@@ -245,13 +247,13 @@ class _Asking:
     async def _wait(self, failure: ModelFailure) -> None:
         patience = self._patience
         if not self._retries_left:
-            tried = f", {patience.retries + 1} times" if patience.retries else ""
+            tried = f" ({patience.retries + 1} attempts)" if patience.retries else ""
             raise _GivenUpError(f"{failure.words}{tried}")
         number = patience.retries - self._retries_left
         seconds = patience.retry_delay * 2**number if failure.wait is None else failure.wait
         if seconds > patience.longest_wait:
             raise _GivenUpError(
-                f"{failure.words}; it asks to wait {seconds:,.0f} s, longer than {patience.longest_wait:g} s"
+                f"{failure.words}; the provider asks to wait {seconds:,.0f} s, but the limit is {patience.longest_wait:g} s"
             )
         self._retries_left -= 1
         told = f"{failure.words}, trying again in {seconds:g} s ({number + 1} of {patience.retries})"
@@ -269,7 +271,7 @@ class _Asking:
         try:
             self._ways.on_progress(RequestProgress(text=text, at=self._ways.clock(), waits=waits))
         except Exception:  # noqa: BLE001 - a listener's mistake is no reason to lose an answer
-            _LOG.exception("Progress could not be told")
+            _LOG.exception("A progress listener failed")
 
 
 def _in_short(problems: tuple[str, ...]) -> str:

@@ -63,7 +63,7 @@ async def own_model(model: str | BaseLlm) -> BaseLlm:
     except Exception as error:
         name = model if isinstance(model, str) else model.model
         why = " ".join(str(error).split())
-        raise ModelUnavailableError(f"the model {name} cannot be made: {why}") from error
+        raise ModelUnavailableError(f"the model {name} cannot be created: {why}") from error
 
 
 def _made(model: str | BaseLlm) -> BaseLlm:
@@ -131,7 +131,7 @@ def _ask_for_json(
 ) -> str:
     """Ask for JSON in the configuration, each client in the way that it passes on; say how."""
     if not wish.json_mode or getattr(model, "use_interactions_api", False):
-        return "the prompt alone"
+        return "prompt only"
     kinds = _classes(model)
     config.response_mime_type = _JSON
     if "LiteLlm" in kinds:
@@ -139,10 +139,10 @@ def _ask_for_json(
     if schema.asked is None:
         return f"JSON mode, no schema: {schema.problem}" if schema.problem else "JSON mode"
     if not wish.schema:
-        return "JSON mode, the schema in the prompt alone"
+        return "JSON mode, schema only in the prompt"
     sent = _sendable(kinds, model.model, schema.asked)
     if sent.schema_sent is None:
-        return f"JSON mode, the schema in the prompt alone: {sent.reason}"
+        return f"JSON mode, schema only in the prompt: {sent.reason}"
     if "Gemini" in kinds:
         # OpenAI's format has no choice at its root; there, the prompt alone says what an error looks like.
         config.response_json_schema = or_error(sent.schema_sent) if schema.may_fail else sent.schema_sent

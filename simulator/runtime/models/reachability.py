@@ -135,7 +135,7 @@ def _name_reason(
     try:
         model = make() if make else LLMRegistry.new_llm(name)
     except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
-        return f"the model {name} cannot be made: {' '.join(str(error).split())}"
+        return f"the model {name} cannot be created: {' '.join(str(error).split())}"
     return _model_reason(model, environ)
 
 
@@ -168,7 +168,7 @@ def _gemini_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
         return None
     if in_cloud:
         return _credentials_reason(model.model, environ)
-    return _missing(model.model, environ, *_GOOGLE_KEYS, otherwise=f" (nor {_CLOUD[0]} for the cloud)")
+    return _missing(model.model, environ, *_GOOGLE_KEYS, otherwise=f", or {_CLOUD[0]} for Google Cloud")
 
 
 def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
@@ -230,13 +230,13 @@ def _local_server_reason(model: str, address: str) -> str | None:
         found = urlsplit(address)
         host, port = found.hostname or "", found.port or (443 if found.scheme == "https" else 80)
     except ValueError:
-        return f"the model {model} has an address that is no URL"
+        return f"the model {model} has an invalid URL"
     if host not in _THIS_MACHINE:
         return None
     try:
         socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     except ConnectionRefusedError:
-        return f"the model {model} needs its server, and nothing answers at {host}:{port}"
+        return f"the model {model} needs its server, but nothing responds at {host}:{port}"
     except OSError:
         return None
     return None
@@ -246,7 +246,7 @@ def _missing(model: str, environ: Mapping[str, str], *names: str, otherwise: str
     """Say that a model needs one of some variables, where the environment has none of them."""
     if any(environ.get(name) for name in names):
         return None
-    return f"the model {model} needs a key, but {' or '.join(names)} is not set{otherwise}"
+    return f"the model {model} needs a key: set {' or '.join(names)}{otherwise}"
 
 
 # Told by name: to import the classes would import the clients of all providers. A subclass stands before its base.

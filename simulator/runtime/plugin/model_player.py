@@ -64,7 +64,7 @@ class Modelled:
             retries=settings.retries,
         )
         if said.reason:
-            _LOG.warning("%s is answered by an offline draft: %s", question.name, said.reason)
+            _LOG.warning("%s is answered by a generated draft: %s", question.name, said.reason)
         return said
 
     async def _connect(self, play: SessionPlay) -> None:
@@ -115,7 +115,10 @@ class Modelled:
             analysis.cancel()
             raise
         if said.reason:
-            _LOG.warning("how the tools hang together is what was found offline: %s", said.reason)
+            _LOG.warning(
+                "the model did not analyse the tool connections, so those found offline are used: %s",
+                said.reason,
+            )
             self._forget(key)
         analysis.set_result(said.connections)
         return said.connections

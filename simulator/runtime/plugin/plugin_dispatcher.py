@@ -56,11 +56,11 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
             if broken := self.breach(question, made.outcome, made.source):
                 made = made._replace(notes=(*made.notes, broken))
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on; what it gets says so
-            _LOG.exception("the environment is not able to answer %s", question.name)
+            _LOG.exception("the environment could not answer %s", question.name)
             made = self._after(error, question, player)
         call = self._learnt(question, made, started)
         for what in call.contradicts:
-            _LOG.warning("the answer of %s contradicts the world: %s", question.name, what)
+            _LOG.warning("the response of %s contradicts the world: %s", question.name, what)
         return call, made
 
     async def _begun(
@@ -79,7 +79,9 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
             return (await self._played(question, player, real)).noted(note)
         made = made or await self._played(question, player, real)
         if rule is not None and rule.effect.kind == "ask":
-            return made.noted(f"{rule.rule_id} leaves the call to a person, and nobody is here to ask")
+            return made.noted(
+                f"{rule.rule_id} asks a person to answer the call, but no one can be asked here"
+            )
         return made
 
     def _after(self, error: Exception, question: EnvironmentCall, player: StandInPlayer) -> AuthoredAnswer:
@@ -89,7 +91,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
             try:
                 return self.offline(question).noted(note)
             except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
-                _LOG.exception("no offline draft can be made for %s", question.name)
+                _LOG.exception("no draft can be generated for %s", question.name)
         return AuthoredAnswer(Failed(error_code=BROKEN, error_message=note), "refused")
 
     def _learnt(self, question: EnvironmentCall, made: AuthoredAnswer, started: float) -> AnsweredCall:
@@ -99,8 +101,8 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         try:
             outcome, beneath, notes = self._play.told(question, made.outcome)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
-            _LOG.exception("the answer of %s is told as it is", question.name)
-            outcome, beneath, notes = made.outcome, None, (f"not changed by any rule: {error}",)
+            _LOG.exception("the response of %s is passed on unchanged", question.name)
+            outcome, beneath, notes = made.outcome, None, (f"not changed by rules: {error}",)
         now = self._clock()
         provenance = firing.provenance(made.source, made.by, (*made.notes, *notes))
         seconds = max(0.0, now - started)
@@ -124,7 +126,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
                 return await self._by_model(question)
             case "recorded":
                 made, why = self._usable(question)
-                return made or self.offline(question).noted(why or "no recorded call is the same")
+                return made or self.offline(question).noted(why or "no recorded call matches")
             case "auto":
                 made, why = self._usable(question)
                 made = made or await self._by_model(question)
@@ -136,7 +138,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         """Return the recorded answer; without it, why one that is there cannot be used."""
         made = self.recorded(question)
         if made is not None and (broken := self.breach(question, made.outcome, made.source)):
-            return None, f"the answer as recorded in {made.by} {broken}"
+            return None, f"the response recorded in {made.by} {broken}"
         return made, ""
 
     async def _by_model(self, question: EnvironmentCall) -> AuthoredAnswer:
@@ -151,7 +153,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         if self._play.against(question, as_response(offline.outcome)):
             return made
         what = "; ".join(each.what for each in against)
-        return offline.noted(f"the model's answer was not taken: {what}", *made.notes)
+        return offline.noted(f"the model's response was discarded: {what}", *made.notes)
 
 
 async def _run(question: EnvironmentCall, real: Callable[[], Awaitable[Any]]) -> AuthoredAnswer:

@@ -160,7 +160,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
                 "%s did not hit any injection config and has no mock strategy: the real tool runs", name
             )
         else:
-            _LOG.warning("%s is not in the configuration of the simulation: the real tool runs", name)
+            _LOG.warning("%s is not in the simulation's configuration: the real tool runs", name)
 
     def note_tools(self, context: Any, tools: Mapping[str, BaseTool]) -> None:
         """Take down the tools that a model is shown: those of tool sets stand nowhere else."""
@@ -170,7 +170,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
                 if not (is_steering(tool) or runs_agents(tool)):
                     play.declared(tool)
         except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
-            _LOG.exception("the tools of the agent cannot be looked at")
+            _LOG.exception("the agent's tools cannot be inspected")
 
     # ------------------------------------------------------------ answering
 
@@ -224,7 +224,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
             question = EnvironmentCall(tool, arguments, context, self.config.refusal_of(tool.name))
             self._tell_of_strangers(play, tool.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
-            _LOG.exception("the environment cannot take the call of %s", tool.name)
+            _LOG.exception("the environment failed before it could answer %s", tool.name)
             return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
         answering = PluginAnswering(play, self._modelled, self._clock)
         # What an agent asks while it runs as a tool is answered here.
@@ -301,7 +301,7 @@ def _traced(text: str) -> tuple[ObservedCall, ...]:
     try:
         read = read_recording(text)
     except RecordingError as error:
-        _LOG.warning("the tracing is taken as words: %s", error)
+        _LOG.warning("the tracing is used as plain text: %s", error)
         return ()
     for problem in read.problems:
         _LOG.warning("the tracing: %s", problem)

@@ -274,7 +274,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
             try:
                 self.known.take(number, call)
             except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
-                _LOG.exception("nothing is learnt from the answer of %s", call.tool_name)
+                _LOG.exception("the response of %s was not added to the world", call.tool_name)
             found = tuple(each.what for flag in self.known.flags[flags:] for each in flag.contradictions)
             call = call.model_copy(update={"contradicts": found}) if found else call
             self._answered.append(call)

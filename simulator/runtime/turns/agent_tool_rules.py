@@ -76,6 +76,6 @@ def firing_of(path: Path, ran: AgentRan, seed: str) -> Firing:
 def cannot_answer(rule_id: str, tool_name: str) -> str:
     """Return why a rule for a tool that steers ADK's flow is silent."""
     return (
-        f"the rule {rule_id!r} cannot answer {tool_name}: ADK carries it out itself, to steer its own flow; "
-        "put the rule on another tool, or on an agent that is used as a tool"
+        f"the rule {rule_id!r} cannot answer {tool_name}: ADK runs this tool itself. "
+        "Use the rule for another tool, or for an agent that is used as a tool"
     )

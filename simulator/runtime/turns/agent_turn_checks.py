@@ -25,13 +25,13 @@ def checked_parts(parts: Any) -> list[Any]:
         SimulationError: Naming the part that is wrong.
     """
     if not isinstance(parts, (list, tuple)) or not parts:
-        raise SimulationError("a message has at least one part")
+        raise SimulationError("a message needs at least one part")
     checked: list[Any] = []
     for number, part in enumerate(parts):
         try:
             read = types.Part.model_validate(taken(part))
         except (ValidationError, ValueError) as error:
-            raise SimulationError(f"part {number} is no part of a message: {_first(error)}") from error
+            raise SimulationError(f"part {number} is not a valid message part: {_first(error)}") from error
         written = read.model_dump(mode="json", exclude_none=True)
         if not written:
             raise SimulationError(f"part {number} is empty")
@@ -49,7 +49,7 @@ def check_not_blank(parts: list[Any]) -> None:
         SimulationError: They do not.
     """
     if all(_is_blank(part) for part in parts):
-        raise SimulationError("a message needs some text, or something else to hold; this one is empty")
+        raise SimulationError("the message is empty; add text or another part")
 
 
 def _is_blank(part: JsonObject) -> bool:
@@ -81,11 +81,11 @@ def check_final_text(parts: list[JsonObject], request: LlmRequest) -> None:
     problems = check(value, schema_json(schema))
     if problems:
         words = "; ".join(in_words(problems, _MOST_TOLD))
-        raise SimulationError(f"the final answer does not fit the agent's output schema: {words}")
+        raise SimulationError(f"the final response does not match the agent's output schema: {words}")
 
 
 def _parsed(text: str) -> Any:
     try:
         return read_json(text, constants=True)
     except JsonTextError as error:
-        raise SimulationError(f"the agent's output schema asks for JSON: {error}") from error
+        raise SimulationError(f"the agent's output schema requires JSON: {error}") from error

@@ -115,7 +115,7 @@ class Firing:
             case "raise":
                 return raised(given.error_type, given.message).outcome
             case _:
-                raise ValueError(f"rule {self.rule.rule_id!r} answers nothing: {given.reason}")
+                raise ValueError(f"rule {self.rule.rule_id!r} gives no response: {given.reason}")
 
     def told(
         self, outcome: Outcome, earlier: Callable[[], Sequence[JsonObject]]
@@ -137,7 +137,7 @@ class Firing:
         for rule in self.modifiers:
             if isinstance(rule.effect, LoseEffect):
                 now = _lost(rule.effect)
-                notes.append(f"{rule.rule_id}: the answer was lost")
+                notes.append(f"{rule.rule_id}: the response was lost")
                 break
         notes += self._of_its_exception(now)
         return now, None if now == outcome else outcome, tuple(notes)
@@ -153,8 +153,8 @@ class Firing:
         if not isinstance(made_error(outcome.error), SimulatedToolError):
             return ()
         named = self.rule.effect.error_type
-        why = "is no exception that is loaded here and takes a message alone"
-        return (f"{self.rule.rule_id}: {named} {why}: a SimulatedToolError that names it is raised",)
+        why = "is not a loaded exception that takes only a message"
+        return (f"{self.rule.rule_id}: {named} {why}, so a SimulatedToolError that names it is raised",)
 
     def _distorted(
         self,
@@ -164,7 +164,7 @@ class Firing:
         earlier: Callable[[], Sequence[JsonObject]],
     ) -> tuple[Outcome, tuple[str, ...]]:
         if not isinstance(outcome, (Returned, Failed)):
-            return outcome, ("there was no answer to distort",)
+            return outcome, ("there was no response to distort",)
         value = outcome.value if isinstance(outcome, Returned) else outcome.response()
         before = [call["response"] for call in earlier()]
         chance = self._chance(rule, "distort")

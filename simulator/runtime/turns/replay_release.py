@@ -173,7 +173,7 @@ class TurnReplay:
         if isinstance(fact, ToolAnswered) and canonical(fact.arguments) != canonical(waiting.arguments):
             differs.append("arguments")
         if fact.digests.chain != self._turn.chain:
-            differs.append("events before it")
+            differs.append("earlier events")
         if harmless := sorted(_HARMLESS.intersection(differs)):
             words = " and ".join(harmless)
             self._turn.note_problem(f"the agent's {words} changed since step {number} was recorded")

@@ -34,7 +34,7 @@ _APART = frozenset({"state_delta", "artifact_delta"})
 _UNKNOWN = RealCall("real call")
 _NO_EFFECTS = ToolEffects()
 _CANCELLED_ITSELF = Failed(
-    error_code="cancelled", error_message="The tool cancelled the task that it runs in, so it gave no answer."
+    error_code="cancelled", error_message="The tool cancelled its own task, so it gave no response."
 )
 _NONE: dict[str, str] = {}
 _OTHER_ACTIONS = tuple(name for name in EventActions.model_fields if name not in _APART)
@@ -107,7 +107,7 @@ def _state_since(
         after.artifact_delta[whole_text(name)] = after.artifact_delta.pop(name)
     for name, value in delta.items():
         if name not in after.state_delta or not survives_json(after.state_delta[name]):
-            note_problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
+            note_problem(f"state {name!r} has a value that JSON cannot represent; it was converted to JSON")
             context.state[name] = copied(value)
     return delta
 

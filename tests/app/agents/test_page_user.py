@@ -75,7 +75,7 @@ def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(se
         if turn.kind == "turn_started" and turn.provenance
     ]
     assert sources == ["written", "edited", "written"]
-    assert "All 3 messages were said." in tab.literal
+    assert "All messages were sent (3 of 3)." in tab.literal
 
 
 def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> None:

@@ -108,6 +108,6 @@ def test_each_decision_is_handed_to_the_simulation(decision: Command, asked: lis
 def test_a_decision_that_does_not_fit_is_an_error_of_the_simulation() -> None:
     """What the simulation refuses is raised as it said it."""
     simulation = FakeSimulation()
-    simulation.fails_with = "k has been answered already"
-    with pytest.raises(SimulationError, match="answered already"):
+    simulation.fails_with = "k is already answered"
+    with pytest.raises(SimulationError, match="already answered"):
         hand(simulation, _TOOL)

@@ -276,7 +276,7 @@ def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
     del refreshed.app.query_params["view"]
     refreshed.run()
     assert refreshed.has("query_send")
-    assert "did not work" not in refreshed.words
+    assert "The action failed" not in refreshed.words
     tab.click("export_back")
     assert "view" not in tab.app.query_params
 

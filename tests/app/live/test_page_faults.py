@@ -197,7 +197,7 @@ def test_a_database_server_that_is_restarted_loses_nothing(
         server.stop()
         tab.click(tab.key("accept_"))
         assert "Not everything is stored yet" in tab.words
-        assert "it does not answer" in tab.literal
+        assert "it is not responding" in tab.literal
         tab.click(tab.key("accept_"))
         server.start()
         _is_stored_again(live, tab)

@@ -99,7 +99,7 @@ def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch:
         patch.setattr("sys.argv", ["app", "--no-demos"])
         tab = Tab(session_id)
         assert "cannot be opened now" in tab.words
-        assert "there is no agent 'order_desk'" in tab.literal
+        assert "no agent named 'order_desk'" in tab.literal
         assert CANCEL in tab.literal
     tab.click("reopen")
     assert _asked() == ["find_order"]

@@ -258,7 +258,7 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) 
             hand(seen.simulation, _made(kind))
     direct = {"app.decision.decision_commands", "app.session.commands"}
     for kind in (each for each in kinds.values() if each.__module__ in direct):
-        with pytest.raises(ValueError, match=r"shared with you read-only|only be looked at"):
+        with pytest.raises(ValueError, match=r"shared with you read-only|this session is read-only"):
             _made(kind).carry_out(seen.simulation)
     assert seen.simulation.journal.to_json() == before
 
@@ -286,7 +286,7 @@ def test_its_environment_cannot_be_shaped(annes: LiveSession, token: str, rests:
         environment.analyse_connections,
         environment.stop_analysing,
     ):
-        with pytest.raises(SimulationError, match="only be looked at"):
+        with pytest.raises(SimulationError, match="this session is read-only"):
             shape()
     assert seen.simulation.journal.to_json() == before
 

@@ -66,7 +66,7 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     """A click goes on with it; the journal is as it was, what waits waits, and the next start knows the new name."""
     before = _renamed(agents, session_id, itself=itself)
     tab = Tab(session_id)
-    assert f"there is no agent '{OLD}'" in tab.literal
+    assert f"no agent named '{OLD}'" in tab.literal
     assert f"The agent {NEW} declares the same tools." in tab.literal
     tab.click("continue_renamed")
     live = registry().get(session_id)

@@ -68,7 +68,7 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start:
     until(live, "asks")
     start.run()
     assert "Replay waiting" in start.words
-    assert "Turn 2 of 2: no recording of an answer to find_order, which order_desk calls." in start.literal
+    assert "Turn 2 of 2: no recording of a response of find_order, called by order_desk." in start.literal
     assert (
         "The closest recorded call of find_order is turn 1, call 1, where args.order_id was 'A-1002' and is now 'A-1003'."
         in start.literal

@@ -63,7 +63,7 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(start: Tab) -> N
     until(live, "asks")
     start.run()
     assert (
-        "Turn 1 of 2: the script has no line for an answer to find_order, which order_desk calls."
+        "Turn 1 of 2: the script has no line for a response of find_order, called by order_desk."
         in start.literal
     )
     assert start.has("stop_script")
@@ -126,7 +126,7 @@ def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -
     ("text", "wanted"),
     [
         (LOST.replace("returns", "retruns"), "line 6: turns.1.moves.0.retruns: unknown field; did you mean 'returns'?"),
-        ("turns: [", "the text is no YAML"),
+        ("turns: [", "invalid YAML"),
         (f"{HEAD}turns: {HOSTILE!r}", "line 3: turns: Input should be a list"),
     ],
 )  # fmt: skip
@@ -161,7 +161,7 @@ def test_without_a_script_nothing_is_played(start: Tab) -> None:
     ("text", "wanted"),
     [
         (HEAD + "otherwise: fail\nturns:\n- say: Where is order A-1002?\n", "the script has no line here, and is set to end."),
-        (HEAD + "turns:\n- say: hi\n- confirm: true\n", "nothing waits that fits confirm of any"),
+        (HEAD + "turns:\n- say: hi\n- confirm: true\n", "no open call matches confirm of any"),
         (
             HEAD + "turns:\n- say: Where is order A-1002?\n  moves: [{tool: find_order, raises: 'ValueError: no'}]\n",
             "turn 1 ended with ValueError: no",
@@ -184,7 +184,7 @@ def test_undo_ends_it_and_it_plays_on_from_there(start: Tab) -> None:
     until(live, "asks")
     start.run().click("undo_step")
     until(live, "over")
-    assert "Somebody went to another place in the session." in start.run().literal
+    assert "Someone moved the session to another step." in start.run().literal
     assert live.simulation.session.turns == ()
     start.click("play_script_on")
     until(live, "asks")

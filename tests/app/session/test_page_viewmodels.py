@@ -85,7 +85,7 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
     ("content", "line"),
     [
         ("injections: added slow", "**Rules** \u00b7 added slow"),
-        ("environment: data was given", "**Environment** \u00b7 data was given"),
+        ("environment: data loaded", "**Environment** \u00b7 data loaded"),
         ("tool seat of a: offline", "**Seats** \u00b7 a: Generated draft"),
         ("agent seat of all others: held", "**Seats** \u00b7 all others: Its model, you approve"),
         ("something else", "**Changed** \u00b7 something else"),

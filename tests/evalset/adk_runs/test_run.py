@@ -149,7 +149,7 @@ def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
     assert run.view().turns_done == 0
     run.stop()
     assert run.wait(PATIENCE).state == "stopped"
-    wait_until(lambda: not _lives(int(child.read_text())), what="the agent's process has ended")
+    wait_until(lambda: not _lives(int(child.read_text())), what="the agent's process ended")
     run.forget()
     assert not folder.exists()
 

@@ -58,7 +58,7 @@ def test_what_cannot_be_evaluated_is_said_before_anything_runs(
     monkeypatch.chdir(tmp_path)
     alone = tmp_path / "alone.evalset.json"
     alone.write_bytes(DESK.read_bytes())
-    assert "there is no agent 'nobody'" in refused(capsys, "nobody", DESK)
+    assert "agent 'nobody' not found" in refused(capsys, "nobody", DESK)
     assert "none.json" in refused(capsys, "order_desk", "none.json")
     assert "has no case 'two'; it has order_desk_case" in refused(capsys, "order_desk", DESK, "--case", "two")
     assert "no recorded environment at" in refused(capsys, "order_desk", alone)

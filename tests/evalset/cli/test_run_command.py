@@ -103,7 +103,7 @@ def test_each_step_is_told_and_nothing_else(
     out = tmp_path / "set.evalset.json"
     assert here("order_desk", "--script", script, "--out", out) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "turn 1 of 1: the user speaks",
+        "turn 1 of 1: the user message is sent",
         "turn 1 of 1: find_order is answered with its draft",
     ]
     assert here("order_desk", "--script", script, "--out", out, "--quiet", "--json", "--eval-id", "b") == 0
@@ -172,7 +172,7 @@ def test_on_a_terminal_one_line_changes_and_a_person_answers(tmp_path: Path) -> 
             pass
         assert process.wait(timeout=60) == 0
     os.close(ours)
-    assert b"\r\x1b[Kturn 1 of 1: the user speaks\r\x1b[K" in shown
+    assert b"\r\x1b[Kturn 1 of 1: the user message is sent\r\x1b[K" in shown
     assert b"order_desk calls find_order:" in shown
     assert b"Warning" not in shown
     (case,) = cases(tmp_path / "set.evalset.json")
@@ -189,7 +189,7 @@ def test_without_an_answer_it_says_what_to_paste(
     assert here("order_desk", "--script", script, "--out", out) == 1
     said = capsys.readouterr().err
     assert (
-        f"{script}: line 5: turns.0.moves: the script has no answer here. Needed: an answer to find_order"
+        f"{script}: line 5: turns.0.moves: the script has no answer here. Needed: a response of find_order"
         in said
     )
     assert not out.exists()
@@ -227,17 +227,17 @@ def test_a_line_that_does_not_fit_is_named(
     assert f"{script}: line 7: turns.0.moves.0: find_order is not long-running" in capsys.readouterr().err
     script.write_text(FINE + "- confirm: true\n")
     assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
-    assert f"{script}: line 6: turns.1: nothing waits that fits confirm of any" in capsys.readouterr().err
+    assert f"{script}: line 6: turns.1: no open call matches confirm of any" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "text", "wanted"),
     [
         (["order_desk"], None, "cannot be read: No such file"),
-        (["order_desk"], "turns: [", "no YAML"),
-        (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: an answer has one of"),
-        (["nobody"], FINE, "AGENT: there is no agent 'nobody'"),
-        (["missing.py"], FINE, "AGENT: there is no agent 'missing.py'"),
+        (["order_desk"], "turns: [", "invalid YAML"),
+        (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: an answer needs exactly one of"),
+        (["nobody"], FINE, "AGENT: agent 'nobody' not found"),
+        (["missing.py"], FINE, "AGENT: agent 'missing.py' not found"),
         (["missing.module#x"], FINE, "AGENT: no agent can be loaded from missing.module#x"),
         (["order_desk", "--eval-id", "a:b"], FINE, "--eval-id: the eval id 'a:b' contains ':'"),
         (["order_desk", "--eval-id", "taken"], FINE, "already has a case with the eval id 'taken'"),
@@ -313,7 +313,7 @@ def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: P
             stderr=errors,
         )
     try:
-        wait_until(lambda: "the user speaks" in log.read_text(), what="the first step", seconds=60)
+        wait_until(lambda: "the user message is sent" in log.read_text(), what="the first step", seconds=60)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 130
     finally:
@@ -382,7 +382,8 @@ def test_agents_come_from_folders_and_files(tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert here(agents, "--script", script, "--out", out) == 2
     assert (
-        f"AGENT: {agents} holds several agents; name one: #run_adder, #run_other" in capsys.readouterr().err
+        f"AGENT: {agents} contains several agents; choose one: #run_adder, #run_other"
+        in capsys.readouterr().err
     )
     script.write_text(FINE)
     assert here(f"{tmp_path / 'run_mine.py'}#Desk", "--script", script, "--out", out) == 0

@@ -58,7 +58,7 @@ def test_the_call_is_shown_with_its_draft_and_a_value_answers_it(
     assert 'order_desk calls find_order:\n  {\n    "order_id": "A-1002"\n  }\nDraft:\n' in said
     assert ":raise TimeoutError: too slow" in said
     assert ":frobnicate is not a command here" in said
-    assert "the text is no JSON" in said
+    assert "invalid JSON" in said
     assert responses(tmp_path) == [{"order_id": "A-1002", "status": "delayed"}]
     moves = read_script(recorded.read_text()).script.turns[0].moves
     assert any(
@@ -90,7 +90,7 @@ def test_an_answer_that_breaks_what_was_set_is_given_when_it_is_said_again(
     )
     assert ask(tmp_path, script, "{total: much}", "{total: much}") == 0
     said = capsys.readouterr().err
-    assert "the answer to find_order contradicts: " in said
+    assert "the response of find_order contradicts what is known: " in said
     assert "Type the same again to send it anyway." in said
     assert responses(tmp_path) == [{"total": "much"}]
 

@@ -163,8 +163,8 @@ def test_a_simulator_of_ones_own_speaks(agent: Path, tmp_path: Path, monkeypatch
         (["--case", "nope"], "no case 'nope'"),
         ([], "choose the case to play with --case"),
         (["--case", "1", "--user-simulator", "no_such_module.Class"], "cannot be imported"),
-        (["--case", "1", "--user-simulator", "json.JSONDecoder"], "no subclass of ADK's UserSimulator"),
-        (["--case", "1", "--user-simulator", "nonsense"], "no dotted path"),
+        (["--case", "1", "--user-simulator", "json.JSONDecoder"], "not a subclass of ADK's UserSimulator"),
+        (["--case", "1", "--user-simulator", "nonsense"], "neither a dotted path"),
         (["--case", "1", "--config", "missing.json"], "cannot be read"),
     ],
 )

@@ -22,7 +22,7 @@ LOST = "Where is order A-1002?"
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    """A database with a session of each of two people, and one that nobody has said anything in."""
+    """A database with a session of each of two people, and one that this session has no user message in."""
     path = tmp_path / "sessions.db"
     store = JournalStore.open(path)
     config = demo_agent("order_desk")
@@ -101,7 +101,11 @@ def test_a_script_comes_from_an_exported_file_too(
         (["script", "nobody"], 2, "'nobody' is neither a file nor a session"),
         (["script", "session"], 2, "3 sessions have an id that starts with 'session': session-"),
         (["script", "se"], 2, "'se' is too short"),
-        (["script", "session-2"], 3, "the session cannot be written as a script: nobody has said anything"),
+        (
+            ["script", "session-2"],
+            3,
+            "the session cannot be written as a script: this session has no user message",
+        ),
         (
             ["script", "session-0", "--out", "/nowhere/x"],
             2,
@@ -131,7 +135,7 @@ def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.Capture
     broken.write_text("{}")
     code, _, err = run(capsys, "script", broken)
     assert code == 2
-    assert "not a file of a session" in err
+    assert "not a session file" in err
 
 
 def test_the_page_and_the_commands_look_in_the_same_place() -> None:

@@ -196,7 +196,7 @@ def test_tolerances_are_proposed_and_kept(
         (["SET", "--match", "some"], "invalid choice: 'some'"),
         (["none.evalset.json"], "none.evalset.json: cannot be read"),
         (["SET", "--junit", "/nowhere/at/all.xml"], "/nowhere/at/all.xml: cannot be written"),
-        (["SET", "--agent", "nobody"], "there is no agent 'nobody'"),
+        (["SET", "--agent", "nobody"], "agent 'nobody' not found"),
     ],
 )
 def test_what_cannot_be_done_ends_with_2(

@@ -129,4 +129,4 @@ def test_the_command_checks_files_of_no_app_against_the_agent_that_is_named(
     assert main([str(path), "--agent", "order_desk"]) != CLEAN
     assert "The agent 'order_desk' has no tool 'nobody'" in capsys.readouterr().out
     assert main([str(path), *agents, "--agent", "three"]) == 2
-    assert "there is no agent 'three'; there are one, two" in capsys.readouterr().err
+    assert "no agent named 'three'; available: one, two" in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_what_a_case_lacks_is_asked_for() -> None:
     """A case of calls alone, as most are: the agent does the same, and its environment is asked."""
     case = made(intermediateData={"toolUses": [{"name": "find_order", "args": {"order_id": "A-1"}}]})
     played = play(agent(tools=[find_order]), script_of_case(case).script)
-    assert [waits.words for waits in played.waits] == ["an answer to find_order, which order_desk calls"]
+    assert [waits.words for waits in played.waits] == ["a response of find_order, called by order_desk"]
 
 
 def test_what_no_line_stands_for_is_said() -> None:

@@ -126,7 +126,7 @@ def test_a_draft_answers_what_no_rule_does(module: Any, sidecar: Path) -> None:
             ("check", (), "injected"),
             ("look_up", ("advisor",), "generated"),
         ]
-        assert "it was answered by an offline draft (" in plugin.missed[0]
+        assert "it was answered by a generated draft (" in plugin.missed[0]
         outcomes.append([made.call.outcome for made in plugin.made])
     assert outcomes[0] == outcomes[1]
     drafted = outcomes[0][0]

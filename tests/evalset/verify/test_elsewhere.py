@@ -160,4 +160,4 @@ def test_the_command_verifies_with_the_interpreter_that_is_named(
 def test_an_interpreter_that_is_not_there_is_named(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With exit code 2."""
     assert main([str(kept), "--python", "/nowhere/python"]) == 2
-    assert "--python /nowhere/python: there is no such interpreter" in capsys.readouterr().err
+    assert "--python /nowhere/python: interpreter not found" in capsys.readouterr().err

@@ -76,8 +76,8 @@ def test_agents_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     ("source", "words"),
     [
         ("", ("lists no agents", "AGENTS = [SimulatedAgentConfig")),
-        ("AGENTS = []", ("AGENTS has to be a list",)),
-        ("AGENTS = config('One')", ("AGENTS has to be a list",)),
+        ("AGENTS = []", ("AGENTS must be a list",)),
+        ("AGENTS = config('One')", ("AGENTS must be a list",)),
         ("AGENTS = [config('One'), LlmAgent(name='two')]", ("AGENTS[1] is a LlmAgent",)),
         ("AGENTS = [config('')]", ("AgentConfigError", "name is empty", "agents.py, line")),
         ("AGENTS = [LlmAgent(name='two words')]", ("must be a valid Python identifier", "agents.py, line")),

@@ -42,9 +42,9 @@ def test_what_has_changed_is_named() -> None:
     before = desk(find_order, AgentTool(agent=LlmAgent(name="adviser", model="gemini-x")))
     after = desk(other(), desk, instruction="Help fast.", model="gemini-y")
     assert changes(agent_fingerprint(before), agent_fingerprint(after)) == (
-        "the agent adviser is gone",
-        "the tool adviser is gone",
-        "the tool desk is new",
+        "the agent adviser was removed",
+        "the tool adviser was removed",
+        "the tool desk was added",
         "the agent desk has changed (its instruction, its model)",
         "the tool find_order has changed (its arguments, its code)",
     )

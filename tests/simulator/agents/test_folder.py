@@ -242,7 +242,7 @@ def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
     for path, words in (
         (tmp_path / "nowhere", "does not exist"),
         (file, "is a file"),
-        (tmp_path, "holds no agents"),
+        (tmp_path, "no agents in the folder"),
         (tmp_path / ("long" * 100), "cannot be read: File name too long"),
         (looped, "does not exist"),
     ):
@@ -281,7 +281,7 @@ def test_agents_one_level_deeper_are_named(tmp_path: Path) -> None:
     write(root, {"tests/__init__.py": "", ".venv/lib/agent.py": agent_source("hidden"), "readme.md": "x"})
     (entry,) = find_agents(root, demos=False)
     deeper = root / "agents"
-    wanted = f"the agents folder {root} holds no agents: found 3 agents one level deeper, in {deeper}: use --agents-dir '{deeper}'"
+    wanted = f"no agents in the folder {root}: found 3 agents one level deeper, in {deeper}: use --agents-dir '{deeper}'"
     assert entry.error == wanted
     assert AgentFolder(deeper).names() == ("one", "three", "two")
     write(root, {"more/fourth.py": agent_source("fourth")})
@@ -326,7 +326,7 @@ def test_a_name_that_a_module_has_already_is_an_error_that_says_so(tmp_path: Pat
         tmp_path / "bots", {f"{taken}/agent.py": agent_source("thief"), "honest/agent.py": agent_source("ok")}
     )
     entries = by_name(root)
-    assert f"the name '{taken}' is taken by" in (entries[taken].error or "")
+    assert f"the name '{taken}' is already used by" in (entries[taken].error or "")
     assert entries["honest"].state == "ready"
 
 

@@ -46,7 +46,7 @@ def test_nothing_is_read_by_python_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(yaml.scanner.Scanner, "fetch_more_tokens", None)
     text = json.dumps(MANY, indent=1)
     assert read_document(write_yaml(MANY)) == MANY
-    with pytest.raises(DocumentError, match=r"the text is no JSON: Expecting .*, at line \d+, column \d+"):
+    with pytest.raises(DocumentError, match=r"invalid JSON: Expecting .* at line \d+, column \d+"):
         read_document(text[:-10] + "}" + text[-10:])
     assert line_of(text, ("turns", 5_999, "say")) == text[: text.index("hello 5999")].count("\n") + 1
     located = Located(write_yaml(MANY))
@@ -60,16 +60,16 @@ def test_nothing_is_read_by_python_alone(monkeypatch: pytest.MonkeyPatch) -> Non
         ("a: &x {b: 1}\n*x : 1", "aliases are not read, at line 2, column 1"),
         ("[" * 100_000, "it is nested too deeply at line 1, column"),
         ("- " * 100_000, "it is nested too deeply, at line 1"),
-        ("a: 1\na: 2", "the field 'a' stands twice in one object, at line 2, column 1"),
-        ("1: 2", "the name of a field has to be a text, at line 1, column 1"),
+        ("a: 1\na: 2", "the field 'a' appears twice in one object, at line 2, column 1"),
+        ("1: 2", "field names must be strings, at line 1, column 1"),
         (f"x: {'9' * 5_000}", "a number has 5,000 digits; 4,000 are the most, at line 1, column 4"),
-        (f"[1,\n {'9' * 5_000}]", "a number has 5,000 digits; .* are the most at line 2, column 2"),
-        ('{"a": NaN}', "NaN is no JSON number at line 1, column 7"),
-        ("a: !!binary aGk=", "JSON has no word for 'tag:yaml.org,2002:binary', at line 1, column 4"),
+        (f"[1,\n {'9' * 5_000}]", "a number has 5,000 digits; the limit is .* at line 2, column 2"),
+        ('{"a": NaN}', "NaN is not a JSON number at line 1, column 7"),
+        ("a: !!binary aGk=", "'tag:yaml.org,2002:binary' has no JSON equivalent, at line 1, column 4"),
         ("a: !!int x", "'x' is no int, at line 1, column 4"),
         ("a: !!bool x", "'x' is no bool, at line 1, column 4"),
         ("--- 1\n--- 2", "more than one document, at line 2, column 1"),
-        ('a: "\ud800"', "half a character, which no file can hold, at line 1, column 5"),
+        ('a: "\ud800"', "an unpaired surrogate, which a file cannot contain, at line 1, column 5"),
         ("a: 'x", "found unexpected end of stream"),
     ],
 )
@@ -90,7 +90,7 @@ def test_json_nested_without_end_is_refused() -> None:
 def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words say what to do. Patched, as a text of that size takes a while to make."""
     monkeypatch.setattr(yaml_text, "MOST_CHARACTERS", 100)
-    with pytest.raises(DocumentError, match="101 characters; 100 are the most for YAML, so write it as JSON"):
+    with pytest.raises(DocumentError, match="101 characters; the limit for YAML is 100, so use JSON"):
         read_document("a" * 101)
     assert read_document(json.dumps(["a" * 101])) == ["a" * 101]
 
@@ -131,7 +131,7 @@ def test_a_number_of_any_length_is_an_error_and_no_traceback(
     read: Callable[[str], object], kind: type[ValueError]
 ) -> None:
     """Python reads integers up to a number of digits, and a depth; a text with more is refused wherever texts are read."""
-    with pytest.raises(kind, match=r"a number has 5,000 digits; 4,300 are the most"):
+    with pytest.raises(kind, match=r"a number has 5,000 digits; the limit is 4,300"):
         read(f'{{"a": {"1" * 5_000}}}')
     with pytest.raises(kind, match="nested too deeply"):
         read("[" * 100_000)

@@ -20,7 +20,7 @@ def test_it_is_said_only_after_a_final_response_and_once() -> None:
         assert sim.complete(wait=PATIENCE)
         assert sim.view().user.seat.ended
         assert sim.session.state is SessionState.COMPLETED
-        with pytest.raises(SimulationError, match="that has been said before"):
+        with pytest.raises(SimulationError, match="the conversation has already ended"):
             sim.complete()
 
 
@@ -40,9 +40,9 @@ def test_a_person_goes_back_on_it_by_word_by_undo_and_by_speaking() -> None:
         assert not sim.view().user.seat.ended
         notes = [entry.content for entry in sim.session.history if isinstance(entry, SessionNote)]
         assert notes == [
-            "user seat: said that the conversation is over",
-            "user seat: goes on after all",
-            "user seat: said that the conversation is over",
+            "user seat: ended the conversation",
+            "user seat: reopened the conversation",
+            "user seat: ended the conversation",
         ]
         assert said(sim) == ["hello", "one more"]
 
@@ -55,7 +55,7 @@ def test_who_sits_in_the_users_seat_says_no_more_until_it_goes_on() -> None:
         assert sim.accept(wait=PATIENCE)
         assert held(sim) == "two"
         assert sim.complete(wait=PATIENCE)
-        assert sim.view().user.words == "The conversation is over."
+        assert sim.view().user.words == "The conversation has ended."
         assert sim.set_user("person", wait=PATIENCE)
         seat(sim, model, hold=False)
         assert len(said(sim)) == 1

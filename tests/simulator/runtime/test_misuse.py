@@ -89,7 +89,7 @@ def test_the_agent_does_not_say_nothing(empty: Any) -> None:
     """An answer without a word is refused; the request waits on, and takes a text."""
     with desk(agents="person") as sim:
         request = asked(sim)
-        with pytest.raises(SimulationError, match="needs some text"):
+        with pytest.raises(SimulationError, match="the message is empty"):
             sim.answer(request, empty)
         assert sim.pending[0].key == request.key
         assert sim.answer(request, "Done.", wait=PATIENCE)
@@ -111,17 +111,20 @@ def test_what_the_model_itself_proposed_may_be_empty() -> None:
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ("", "the query is empty"),
-        (" \n", "the query is empty"),
-        (None, "the query is a NoneType, not a text"),
-        (5, "the query is a int, not a text"),
+        ("", "the user message is empty"),
+        (" \n", "the user message is empty"),
+        (None, "the user message is a NoneType, not a text"),
+        (5, "the user message is a int, not a text"),
         ({}, "at least one part"),
         ({"parts": []}, "at least one part"),
-        ({"parts": [{"text": ""}]}, "needs some text"),
-        ({"parts": [{"text": "  "}, {"text": ""}]}, "needs some text"),
-        ({"role": "model", "parts": [{"text": "hi"}]}, "the role of a query is user, not 'model'"),
-        ({"role": 5, "parts": [{"text": "hi"}]}, "the role of a query is user, not 5"),
-        ({"parts": [{"text": "hi"}], "said_by": "me"}, "holds said_by, which no Content has"),
+        ({"parts": [{"text": ""}]}, "the message is empty"),
+        ({"parts": [{"text": "  "}, {"text": ""}]}, "the message is empty"),
+        (
+            {"role": "model", "parts": [{"text": "hi"}]},
+            "the role of a user message must be 'user', not 'model'",
+        ),
+        ({"role": 5, "parts": [{"text": "hi"}]}, "the role of a user message must be 'user', not 5"),
+        ({"parts": [{"text": "hi"}], "said_by": "me"}, "has fields that Content does not have: said_by"),
         ({"parts": [{"text": nested(3000)}]}, "nested more than 200 levels deep"),
         (
             {"parts": [{"function_response": {"id": "no-such", "name": "find", "response": {}}}]},
@@ -161,7 +164,7 @@ def test_an_answer_that_no_journal_could_hold_is_refused(deep: Any) -> None:
     """Nesting without end is refused in words; the request waits on, and the journal can be written."""
     with desk() as sim:
         request = asked(sim)
-        with pytest.raises(SimulationError, match="the answer to find is not a JSON value: it is nested"):
+        with pytest.raises(SimulationError, match="the answer to find is not a JSON value: nested"):
             sim.answer(request, deep)
         assert sim.pending[0].key == request.key
         assert sim.answer(request, nested(199), wait=PATIENCE)

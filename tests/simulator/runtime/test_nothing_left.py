@@ -83,7 +83,7 @@ def test_the_method_of_a_seated_tool_that_is_gone_says_so() -> None:
     run = tool.run_async
     del tool
     nothing: Any = None
-    with pytest.raises(ReferenceError, match="the tool is gone"):
+    with pytest.raises(ReferenceError, match="the tool no longer exists"):
         asyncio.run(_awaited(run(args={"mark": "a"}, tool_context=nothing)))
 
 

@@ -138,7 +138,7 @@ def test_a_request_is_answered_once() -> None:
         assert sim.answer(request, {"a": 1}, wait=PATIENCE)
         with pytest.raises(SimulationError, match="answered already"):
             sim.answer(request, {"a": 2})
-        with pytest.raises(SimulationError, match="nothing waits under nobody"):
+        with pytest.raises(SimulationError, match="no request nobody is waiting"):
             sim.answer("nobody", {"a": 2})
         assert len(sim.pending) == 1
 

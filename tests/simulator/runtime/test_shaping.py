@@ -110,7 +110,7 @@ def test_a_thing_is_renamed_wherever_it_is_named() -> None:
         assert set(table(sim)) == {"P-9", "P-2"}
         with pytest.raises(SimulationError):
             sim.environment.rename("product", "P-9", "P-2")
-        with pytest.raises(SimulationError, match="nothing to change"):
+        with pytest.raises(SimulationError, match="no change of the world was given"):
             sim.environment.edit()
 
 
@@ -129,7 +129,7 @@ def test_an_edit_that_cannot_be_read_names_its_place() -> None:
 
 def test_no_model_at_all_is_told() -> None:
     """None is neither a name nor a model."""
-    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; give a name"):
+    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; pass a name"):
         sim.environment.use_model(None)  # type: ignore[arg-type] # as above
 
 
@@ -180,7 +180,7 @@ def test_settings_go_back_one_step_each_and_are_said_in_the_timeline() -> None:
         sim.environment.give_recording("old", [])
         notes = [note.content for note in entries(sim, "session_note")]
         assert "environment: settings: invariants" in notes
-        assert "environment: data was given" in notes
+        assert "environment: data loaded" in notes
         assert sim.undo()
         assert "old" not in sim.environment.now.recordings
         assert sim.environment.now.data == DATA
@@ -304,7 +304,7 @@ def test_declarations_that_cannot_be_are_refused() -> None:
     with opened(shop()) as sim:
         with pytest.raises(SimulationError, match="find_product"):
             sim.environment.declare(DeclaredTool(name="find_product"))
-        with pytest.raises(SimulationError, match="two tools are declared as ship"):
+        with pytest.raises(SimulationError, match="two declared tools have the name ship"):
             sim.environment.declare(ship, DeclaredTool(name="ship"))
         with pytest.raises(ValidationError, match="not a valid tool name"):
             DeclaredTool(name="no name")

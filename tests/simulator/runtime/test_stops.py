@@ -282,11 +282,11 @@ def test_commands_that_do_not_fit_are_refused() -> None:
             sim.stop()
         with pytest.raises(SimulationError, match="no turn is running"):
             sim.answer("0//x#0", 1)
-        with pytest.raises(SimulationError, match="the query is empty"):
+        with pytest.raises(SimulationError, match="the user message is empty"):
             sim.query("  ")
         assert sim.query("go", wait=PATIENCE)
         (request,) = sim.pending
-        with pytest.raises(SimulationError, match="nothing waits under 0//x#0"):
+        with pytest.raises(SimulationError, match="no request 0//x#0 is waiting"):
             sim.answer("0//x#0", 1)
         assert sim.answer(request, 1, wait=PATIENCE)
         with pytest.raises(SimulationError):

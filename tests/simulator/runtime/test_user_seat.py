@@ -35,7 +35,7 @@ def test_a_scenario_runs_by_itself_until_the_model_gives_its_stop_signal() -> No
 
 
 def test_what_is_said_beside_the_stop_signal_is_dropped_unless_a_person_keeps_it() -> None:
-    """ADK drops the whole message; here it does not go out by itself, a person may send it, and nobody is asked for another."""
+    """ADK discards the whole message; here it does not go out by itself, a person may send it, and nobody is asked for another."""
     model = speaker("Thank you, that is all. </Finished>", "never said")
     with desk() as sim:
         seat(sim, model, hold=False)
@@ -43,7 +43,7 @@ def test_what_is_said_beside_the_stop_signal_is_dropped_unless_a_person_keeps_it
         assert sim.session.state is SessionState.COMPLETED
         assert status(sim) == "stop_signal_detected"
         assert held(sim) == "Thank you, that is all."
-        assert "ADK drops" in sim.view().user.words
+        assert "ADK discards" in sim.view().user.words
         assert not sim.view().user.may_go_on
         with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config, wait=PATIENCE) as again:
             assert said(again) == ["Where is my order?"]
@@ -102,7 +102,7 @@ def test_without_a_model_the_starting_prompt_goes_out_and_then_a_person_is_asked
         assert said(sim) == ["Where is my order?"]
         user = sim.view().user
         assert (status(sim), user.may_go_on) == ("failed", True)
-        assert user.words == "No model is set for the scenario, so a person says what comes next."
+        assert user.words == "No model is set for the scenario, so a person writes the next message."
         assert sim.query("what next?", wait=PATIENCE)
         assert status(sim) == "failed"
 
@@ -217,7 +217,7 @@ def test_the_player_waits_for_a_person_where_the_agent_asks_the_user() -> None:
         assert sim.set_user("script", script=["pay", "thanks"], hold=False, wait=PATIENCE)
         assert (said(sim), sim.view().user.words) == (
             ["pay"],
-            "The agent asks for something that only a person answers.",
+            "The agent asks for something that only a person can answer.",
         )
         (open_call,) = sim.session.open_calls
         assert sim.confirm(open_call.call_id, confirmed=True, wait=PATIENCE)
@@ -296,11 +296,14 @@ def test_a_finished_scenario_is_frozen_into_a_static_golden() -> None:
         ({"scenario": {**SCENARIO, "user_persona": "WIZARD"}}, "no persona 'WIZARD', only EXPERT, NOVICE"),
         ({"scenario": {**SCENARIO, "starting_prompt": " "}}, "starting prompt is empty"),
         ({"scenario": {**SCENARIO, "plan": "x"}}, "plan"),
-        ({"config": {"max_allowed_invocation": 3}}, "max_allowed_invocation, unknown to ADK"),
+        (
+            {"config": {"max_allowed_invocation": 3}},
+            "fields that ADK does not support: max_allowed_invocation",
+        ),
         ({"config": {"custom_instructions": "no placeholder"}}, "custom_instructions"),
         ({"config": {"model_configuration": {"warmth": 1}}}, "model_configuration.warmth"),
-        ({"config": {"type": "llm_audio"}}, "'llm_audio' is no dotted path"),
-        ({"scenario": None}, "a scenario is missing"),
+        ({"config": {"type": "llm_audio"}}, "'llm_audio' is neither a dotted path"),
+        ({"scenario": None}, "no scenario was given"),
     ],
 )
 def test_what_adk_would_not_take_is_refused_with_its_place(more: dict[str, Any], words: str) -> None:
@@ -311,9 +314,9 @@ def test_what_adk_would_not_take_is_refused_with_its_place(more: dict[str, Any],
             sim.set_user("scenario", **{"scenario": SCENARIO, **more})
         with pytest.raises(SimulationError, match="message 2 of the script"):
             sim.set_user("script", script=["a", " "])
-        with pytest.raises(SimulationError, match="holds no message"):
+        with pytest.raises(SimulationError, match="has no messages"):
             sim.set_user("recording")
-        with pytest.raises(SimulationError, match="no message of the user is held"):
+        with pytest.raises(SimulationError, match="no user message is held"):
             sim.accept()
         assert sim.view().head == head
 
@@ -352,4 +355,4 @@ def test_a_simulator_that_nobody_named_here_is_not_imported_by_a_journal() -> No
         number = next(number for number, fact in cut.path() if fact.kind == "user_proposed")
         with Simulation.resume(cut.branched(number - 1), sim.config, wait=PATIENCE) as again:
             assert again.go_on(wait=PATIENCE)
-            assert "was not named in this process" in again.view().user.words
+            assert "is not loaded in this process" in again.view().user.words

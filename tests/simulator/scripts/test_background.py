@@ -46,7 +46,7 @@ def test_what_the_script_lacks_waits_for_a_person_and_then_it_goes_on() -> None:
     with at_work(desk(TWO, [say("done")]), lines) as (simulation, work):
         assert work.wait(asking, PATIENCE)
         (waits,) = work.progress.asks
-        assert waits.words == "an answer to find_order, which order_desk calls"
+        assert waits.words == "a response of find_order, called by order_desk"
         assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
@@ -93,13 +93,13 @@ def test_it_ends_where_somebody_goes_back_or_stops_the_turn() -> None:
         assert simulation.undo(wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "Somebody went to another place in the session."
+        assert work.progress.played.stopped == "Someone moved the session to another step."
     with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
         assert work.wait(asking, PATIENCE)
         simulation.stop()
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "Somebody stopped the turn."
+        assert work.progress.played.stopped == "Someone stopped the turn."
 
 
 def test_it_goes_on_where_it_was_after_a_stop_and_after_an_undo() -> None:

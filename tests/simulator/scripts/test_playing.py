@@ -55,7 +55,7 @@ def test_the_script_plays_agent_and_environment() -> None:
     assert results(played.session) == [{"status": "late"}]
     assert last(played.session) == "Late."
     assert steps == [
-        "the user speaks",
+        "the user message is sent",
         "order_desk is answered by turns.0.moves.0",
         "find_order is answered by turns.0.moves.1",
         "order_desk is answered by turns.0.moves.2",
@@ -95,7 +95,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
         (waits,) = played.waits
         assert not played.came_through
         assert waits.place == ("turns", 0, "moves")
-        assert waits.words == "an answer to find_order, which order_desk calls"
+        assert waits.words == "a response of find_order, called by order_desk"
         assert waits.snippet.startswith("- tool: find_order\n  args:\n    order_id: A-1\n  returns:")
         assert scripted.simulation.answer(scripted.simulation.pending[0], {"by": "hand"})
         assert results(scripted.simulation.session) == [{"by": "hand"}]
@@ -228,10 +228,7 @@ def test_what_waits_for_the_user_in_the_end_is_named() -> None:
     played = play(agent(*turns, tools=tools), misplaced)
     assert played.refused is not None
     assert played.refused.place == ("turns", 1)
-    assert (
-        "nothing waits that fits confirm of find_order; what waits for the user: refund ("
-        in played.refused.words
-    )
+    assert "no open call matches confirm of find_order; open calls: refund (" in played.refused.words
 
 
 def test_an_answer_that_does_not_fit_ends_the_script() -> None:
@@ -255,7 +252,7 @@ def test_a_turn_that_fails_ends_the_script_unless_it_is_meant_to() -> None:
     played = play(desk(*calls), meant)
     assert played.came_through
     assert [(each.place, each.words) for each in played.leftovers] == [
-        (("turns", 1, "ends"), "the turn was to end with an error, and ended well")
+        (("turns", 1, "ends"), "the turn should have ended with an error, but ended normally")
     ]
 
 
@@ -284,7 +281,7 @@ def test_code_prints_what_the_script_says() -> None:
     assert played.came_through, played.waits
     assert last(played.session) == "It is 42."
     (waits,) = play(coder(), script(agent="model", otherwise="generate")).waits
-    assert waits.snippet == "# its code:\n#   print(6 * 7)\n- prints: What the code prints.\n"
+    assert waits.snippet == "# its code:\n#   print(6 * 7)\n- prints: The output of the code.\n"
 
 
 def test_a_content_and_a_state_delta_may_be_said() -> None:

@@ -337,7 +337,7 @@ def test_a_session_without_a_turn_is_no_script() -> None:
     """There is nothing to play again, and the error says so."""
     with (
         opened(agent()) as simulation,
-        pytest.raises(ScriptError, match="nobody has said anything"),
+        pytest.raises(ScriptError, match="this session has no user message"),
     ):
         script_of(simulation)
 

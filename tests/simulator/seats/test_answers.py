@@ -14,13 +14,13 @@ from simulator.seats.answers import called, raised
     ("calls", "words"),
     [
         ((), r"called\(\) needs at least one call"),
-        (("find",), "'find' is no call"),
-        ((5,), "5 is no call"),
-        ((("find",),), "is no call"),
-        ((("find", {}, {}),), "is no call"),
-        ((("find", 5),), "is no call"),
-        ((("", {}),), "is no call"),
-        (((5, {}),), "is no call: it has to be a tool's name with a dict of arguments"),
+        (("find",), "'find' is not a call"),
+        ((5,), "5 is not a call"),
+        ((("find",),), "is not a call"),
+        ((("find", {}, {}),), "is not a call"),
+        ((("find", 5),), "is not a call"),
+        ((("", {}),), "is not a call"),
+        (((5, {}),), "is not a call: expected the name of a tool and a dict of arguments"),
     ],
 )
 def test_what_is_no_call_is_refused_in_words(calls: Any, words: str) -> None:

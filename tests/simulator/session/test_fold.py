@@ -309,7 +309,7 @@ def test_a_turn_of_a_model_needs_ids_of_its_own() -> None:
 def test_a_reply_answers_what_is_open() -> None:
     """It holds a response, and each has the id of an open call; the others are named."""
     fold = fold_of(asked(), waits("w"))
-    with pytest.raises(IllegalFactError, match="a reply holds at least one function response"):
+    with pytest.raises(IllegalFactError, match="a reply needs at least one function response"):
         fold.check(asked(turn=1).model_copy(update={"purpose": "reply"}))
     with pytest.raises(IllegalFactError, match=r"no open call has the id x$"):
         fold.check(replied("x", 1))
@@ -322,7 +322,7 @@ def test_the_user_is_spoken_for_between_turns() -> None:
     """Only by who is no person, only for the next turn, and only with an agent."""
     says = UserProposed(at=3, turn=0, status="success", by="script")
     script = UserSeated(at=1, player="script", script=(asked().message,))
-    with pytest.raises(IllegalFactError, match="a person speaks for the user"):
+    with pytest.raises(IllegalFactError, match="a person plays the user"):
         fold_of(says)
     with pytest.raises(IllegalFactError, match="the next turn is 0"):
         fold_of(script, says.model_copy(update={"turn": 1}))
@@ -335,7 +335,7 @@ def test_the_user_is_spoken_for_between_turns() -> None:
     early = SessionFold()
     early.take(0, opened())
     for fact in (script, RulesChanged(at=1, rules=()), EnvironmentDataGiven(at=1, text="x")):
-        with pytest.raises(IllegalFactError, match="no agent has been selected"):
+        with pytest.raises(IllegalFactError, match="no agent is selected"):
             early.check(fact)
 
 
@@ -345,11 +345,11 @@ def test_a_conversation_is_over_once() -> None:
     with pytest.raises(IllegalFactError, match="the agent has given no final response"):
         fold_of(over)
     fold = fold_of(*answered_turn())
-    with pytest.raises(IllegalFactError, match="that has been said before"):
+    with pytest.raises(IllegalFactError, match="the conversation has not ended"):
         fold.check(again)
     fold.take(9, over)
     assert (fold.user.ended,) == (True,)
-    with pytest.raises(IllegalFactError, match="that has been said before"):
+    with pytest.raises(IllegalFactError, match="the conversation has already ended"):
         fold.check(over)
     fold.take(10, again)
     assert (fold.user.ended,) == (False,)

@@ -58,14 +58,14 @@ def test_config_agent_is_an_adk_agent(agent: Any) -> None:
         (None, "is a NoneType, not a path"),
         (5, "is a int, not a path"),
         (b"set.json", "is a bytes, not a path"),
-        ("\0", "holds a null character"),
+        ("\0", "contains a null character"),
         (".", "is a folder, not a file"),
         ("..", "is a folder, not a file"),
         ("/", "is a folder, not a file"),
         ("nowhere/", "is a folder, not a file"),
         (Path(), "is a folder, not a file"),
         (Path(__file__).parent, "is a folder, not a file"),
-        ("~nobody-of-this-name/set.json", "cannot be followed"),
+        ("~nobody-of-this-name/set.json", "cannot be resolved"),
     ],
 )
 def test_config_path_is_a_path(path: Any, words: str) -> None:
@@ -115,7 +115,7 @@ def test_session_history_ends_with_the_final_response(last: Any) -> None:
 
 def test_call_id_is_unique_within_the_session() -> None:
     """ToolCall.call_id: unique within the session, across turns too; the fact that breaks it is refused."""
-    with pytest.raises(ValidationError, match="call_id 'c' stands for two tool calls"):
+    with pytest.raises(ValidationError, match="two tool calls have the call_id 'c'"):
         _session(SessionState.ACTIVE, _QUERY, _CALL, _CALL)
     with pytest.raises(IllegalFactError, match="the call id c is not unique"):
         journal_of(asked(), model(call("c"), call("c")))
@@ -133,9 +133,9 @@ def test_call_id_is_there() -> None:
 @pytest.mark.parametrize("answer", [_OUTPUT, _ERROR])
 def test_answer_matches_a_call(answer: Any) -> None:
     """ToolOutput and ToolError: their call_id is that of a `ToolCall` before them."""
-    with pytest.raises(ValidationError, match="answers 'c', which no tool call has"):
+    with pytest.raises(ValidationError, match="has the call_id 'c', but no tool call has it"):
         _session(SessionState.ACTIVE, _QUERY, answer)
-    with pytest.raises(ValidationError, match="answers 'c', which no tool call has"):
+    with pytest.raises(ValidationError, match="has the call_id 'c', but no tool call has it"):
         _session(SessionState.ACTIVE, _QUERY, answer, _CALL)
     assert _session(SessionState.ACTIVE, _QUERY, _CALL, answer).history[-1] is answer
 

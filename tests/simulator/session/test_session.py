@@ -178,21 +178,21 @@ _TWO_TURNS = [opened(), selected(), *answered_turn()]
 @pytest.mark.parametrize(
     ("before", "fact", "reason"),
     [
-        ([], selected(), "the session has not been opened"),
-        ([opened()], opened(), "opened before"),
-        ([opened()], asked(), "no agent has been selected"),
-        ([opened(), selected()], selected(), "an agent has been selected before"),
+        ([], selected(), "the session is not open"),
+        ([opened()], opened(), "already open"),
+        ([opened()], asked(), "no agent is selected"),
+        ([opened(), selected()], selected(), "an agent is already selected"),
         ([opened(), selected()], model(), "no turn is running"),
         ([opened(), selected()], tool("c"), "no turn is running"),
         ([opened(), selected()], ended(), "no turn is running"),
         ([opened(), selected()], asked(turn=1), "the next turn is 0"),
         ([opened(), selected(), asked()], asked(turn=1), "turn 0 has not ended"),
         ([opened(), selected(), asked()], model(turn=1), "turn 0 is running, not 1"),
-        ([opened(), selected(), asked(), tool("c")], tool("c"), "tool/c has been answered before"),
+        ([opened(), selected(), asked(), tool("c")], tool("c"), "tool/c is already answered"),
         (
             [opened(), selected(), asked(), model()],
             ModelProposed(at=1, turn=0, key="model"),
-            "model has been answered",
+            "model is already answered",
         ),
         (
             [opened(), selected(), asked(), tool("c")],
@@ -211,7 +211,7 @@ _TWO_TURNS = [opened(), selected(), *answered_turn()]
             SeatChanged(at=1, seat="tool", player="held"),
             "held cannot play the tool seat",
         ),
-        ([opened()], SeatChanged(at=1, seat="tool", player="real"), "no agent has been selected"),
+        ([opened()], SeatChanged(at=1, seat="tool", player="real"), "no agent is selected"),
     ],
 )
 def test_illegal_facts_are_refused_by_name(before: list[Fact], fact: Fact, reason: str) -> None:

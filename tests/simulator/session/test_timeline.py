@@ -363,13 +363,13 @@ CALL = ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[
         (UserSeated(at=1, player="person"), "user seat: person"),
         (UserSeated(at=1, player="script"), "user seat: script, each message held"),
         (UserSeated(at=1, player="script", hold=False), "user seat: script"),
-        (EnvironmentDataGiven(at=1, text="x"), "environment: data was given"),
-        (EnvironmentDataGiven(at=1, text=""), "environment: data was taken away"),
+        (EnvironmentDataGiven(at=1, text="x"), "environment: data loaded"),
+        (EnvironmentDataGiven(at=1, text=""), "environment: data cleared"),
         (EnvironmentChanged(at=1, settings=EnvironmentSettings()), "environment: settings: unchanged"),
-        (StateCleared(at=1, state_key="desk"), "environment: forgot the calls of desk"),
+        (StateCleared(at=1, state_key="desk"), "environment: cleared the calls of desk"),
         (RecordingGiven(at=1, name="r", calls=(CALL,)), "environment: recording 'r': 1 call"),
         (RecordingGiven(at=1, name="r", calls=(CALL, CALL)), "environment: recording 'r': 2 calls"),
-        (RecordingGiven(at=1, name="r"), "environment: recording 'r' was taken away"),
+        (RecordingGiven(at=1, name="r"), "environment: recording 'r' removed"),
         (ToolsDeclared(at=1, tools=()), "environment: declared tools: none"),
         (
             ToolsDeclared(at=1, tools=(DeclaredTool(name="lend", description="x"),)),
@@ -377,7 +377,7 @@ CALL = ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[
         ),
         (
             ConnectionsAnalysed(at=1, model="m", reason="no key"),
-            "environment: connections: m said nothing, no key",
+            "environment: connections: no response from m, no key",
         ),
         (ConnectionsAnalysed(at=1, model="m"), "environment: connections by m"),
         (
@@ -405,6 +405,6 @@ def test_the_end_of_a_conversation_is_told() -> None:
     """And that it goes on after all."""
     facts = (*answered_turn(), ConversationEnded(at=7), ConversationEnded(at=8, over=False), asked(turn=1))
     over, again = [entry for entry in shown(*facts) if entry.type == "session_note"]
-    assert over.content == "user seat: said that the conversation is over"
-    assert again.content == "user seat: goes on after all"
+    assert over.content == "user seat: ended the conversation"
+    assert again.content == "user seat: reopened the conversation"
     assert (over.turn, again.turn) == (1, 1)

@@ -73,7 +73,7 @@ def test_keep_does_not_wait_for_ever(kept: Kept) -> None:
     journal = begun(kept.store(patience=30))
     with kept.locked():
         journal.append(asked())
-        with pytest.raises(StoreError, match=r"session 'session' is not stored yet after 0\.05 seconds"):
+        with pytest.raises(StoreError, match=r"session 'session' is still not saved after 0\.05 s"):
             journal.keep(0.05)
     journal.keep()
     assert kept.store().load("session").to_json() == journal.to_json()
@@ -126,10 +126,10 @@ def test_a_file_that_is_gone_is_noticed(tmp_path: Path) -> None:
     journal = begun(store)
     kept_files = [each.rename(each.with_name(f"moved-{each.name}")) for each in sorted(tmp_path.iterdir())]
     journal.append(asked())
-    assert "the file is gone" in raising(journal.keep)
-    assert "the file is gone" in raising(lambda: store.load("session"))
+    assert "the file was removed" in raising(journal.keep)
+    assert "the file was removed" in raising(lambda: store.load("session"))
     path.write_bytes(b"")
-    assert "is another one now" in raising(journal.keep)
+    assert "removed or replaced" in raising(journal.keep)
     path.unlink()
     for each in kept_files:
         each.rename(each.with_name(each.name.removeprefix("moved-")))
@@ -144,7 +144,7 @@ def test_closing_says_what_could_not_be_stored(kept: Kept) -> None:
     journal = begun(store)
     with kept.locked():
         journal.append(asked())
-        with pytest.raises(StoreError, match=r"not stored: session 'session': .*locked by another program"):
+        with pytest.raises(StoreError, match=r"not saved: session 'session': .*locked by another program"):
             store.close()
 
 
@@ -158,11 +158,11 @@ BREAKS = {
     "missing": ("DELETE FROM studio_facts WHERE number = 4", "it is missing"),
     "later parent": (
         "UPDATE studio_facts SET parent = 6 WHERE number = 4",
-        "it follows fact 6, which is not before it",
+        "its parent, fact 6, does not come before it",
     ),
-    "itself": ("UPDATE studio_facts SET parent = 4 WHERE number = 4", "which is not before it"),
-    "below the root": ("UPDATE studio_facts SET parent = -7 WHERE number = 4", "which is not before it"),
-    "cannot follow": ("UPDATE studio_facts SET parent = 0 WHERE number = 4", "cannot follow"),
+    "itself": ("UPDATE studio_facts SET parent = 4 WHERE number = 4", "does not come before it"),
+    "below the root": ("UPDATE studio_facts SET parent = -7 WHERE number = 4", "does not come before it"),
+    "cannot follow": ("UPDATE studio_facts SET parent = 0 WHERE number = 4", "is not possible while"),
 }
 
 
@@ -208,7 +208,9 @@ def test_a_head_that_is_not_there_is_damage(kept: Kept) -> None:
     store = kept.store()
     journal = begun(store, "session", *answered_turn())
     kept.run("UPDATE studio_sessions SET head = 50")
-    with pytest.raises(BrokenJournalError, match="fact 50 is broken: it is missing, and the head is there"):
+    with pytest.raises(
+        BrokenJournalError, match="fact 50 is broken: it is missing, but the session's head is there"
+    ):
         store.load("session")
     assert store.load("session", up_to_damage=True).path() == journal.path()
 
@@ -319,10 +321,10 @@ def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres) -> None:
     own_server.stop()
     journal.append(_seat("while"))
     said = raising(journal.keep)
-    assert "it does not answer" in said
+    assert "it is not responding" in said
     assert _troubles(journal) == [said]
-    assert "it does not answer" in raising(lambda: store.load("session"))
-    assert "it does not answer" in raising(kept.store)
+    assert "it is not responding" in raising(lambda: store.load("session"))
+    assert "it is not responding" in raising(kept.store)
     own_server.start()
     journal.append(_seat("after"))
     journal.keep()
@@ -344,13 +346,13 @@ def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> No
     journal = begun(store, "session", asked())
     with own_server.frozen():
         journal.append(_seat("while"))
-        assert "does not answer" in raising(lambda: store.load("session"))
+        assert "is not responding" in raising(lambda: store.load("session"))
         line = store._database._line
         assert line is not None
         assert line.is_lost
         began = monotonic()
         for _ in range(50):
-            assert "does not answer" in raising(lambda: store.records(ME))
+            assert "is not responding" in raising(lambda: store.records(ME))
         assert monotonic() - began < 1.0  # fifty would have taken a minute
         journal.append(_seat("after"))
         assert journal.first_unstored == 3
@@ -369,7 +371,7 @@ def test_who_waited_in_vain_for_storing_is_the_last_to_wait(own_server: Postgres
         journal.append(_seat("while"))
         raising(lambda: journal.keep(0.2))
         began = monotonic()
-        assert "does not answer" in raising(lambda: store.records(ME))
+        assert "is not responding" in raising(lambda: store.records(ME))
         assert monotonic() - began < 10.0  # the connection's own patience is twice as long
     wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
     wait_until(lambda: bool(_records(store)), what="the list")

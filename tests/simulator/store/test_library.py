@@ -152,9 +152,9 @@ def test_a_purged_session_is_gone(kept: Kept) -> None:
     store.purge("session")
     store.purge("session")
     journal.append(asked())
-    with pytest.raises(UnknownSessionError, match="was deleted for good"):
+    with pytest.raises(UnknownSessionError, match="was deleted permanently"):
         journal.keep()
-    assert "was deleted for good" in str(journal.trouble)
+    assert "was deleted permanently" in str(journal.trouble)
     store.put_drafts("session", {"a": "more"})
     store.keep_drafts()
     for table in ("sessions", "facts", "drafts"):
@@ -218,7 +218,7 @@ def test_a_shared_session_is_found_by_its_token(kept: Kept) -> None:
     assert store.share("session") == token
     assert store.shared(token).session_id == "session"
     store.delete("session")
-    with pytest.raises(UnknownSessionError, match="no session is shared under this address"):
+    with pytest.raises(UnknownSessionError, match="no session is shared at this address"):
         store.shared(token)
     store.restore("session")
     store.unshare("session")
@@ -289,11 +289,14 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
         (lambda _: "{", "not JSON"),
         (lambda _: [], "its format is not"),
         (lambda data: {**data, "format": "other"}, "its format is not"),
-        (lambda data: {**data, "version": 2}, "session file version 2 is not known; this one reads 1"),
+        (
+            lambda data: {**data, "version": 2},
+            "session file version 2 is not supported; this studio reads version 1",
+        ),
         (lambda data: {**data, "more": 1}, "more: Extra inputs"),
         (lambda data: {**data, "record": {}}, r"record\.agent_key: Field required"),
         (lambda data: {**data, "journal": {}}, "journal cannot be read: .*its format is not"),
-        (lambda data: {**data, "journal": json.loads(Journal().to_json())}, "is no id of a session"),
+        (lambda data: {**data, "journal": json.loads(Journal().to_json())}, "is not a valid session id"),
         (lambda data: {**data, "drafts": {"a": 1}}, r"drafts\.a: Input should be a valid string"),
     ],
 )
@@ -312,7 +315,7 @@ def test_a_plain_journal_needs_no_store() -> None:
     journal = new_journal()
     journal.keep()
     assert [journal.parent(number) for number in range(2)] == [-1, 0]
-    with pytest.raises(JournalError, match="holds no fact 2"):
+    with pytest.raises(JournalError, match="has no fact 2"):
         journal.parent(2)
     assert issubclass(HeadMovedError, StoreError)
     assert isinstance(JournalStore, type)

@@ -85,8 +85,8 @@ def test_a_newer_database_is_refused(kept: Kept) -> None:
     begun(kept.store())
     kept.run("UPDATE studio_schema SET version = :version", version=len(STEPS) + 2)
     said = raising(kept.store)
-    assert f"has schema version {len(STEPS) + 2}, and this studio knows up to {len(STEPS) + 1}" in said
-    assert "start the newer studio that made it" in said
+    assert f"has schema version {len(STEPS) + 2}, but this studio supports up to {len(STEPS) + 1}" in said
+    assert "Start the newer studio that created it" in said
 
 
 def test_a_database_may_hold_other_tables(kept: Kept) -> None:
@@ -105,11 +105,11 @@ def test_a_database_may_hold_other_tables(kept: Kept) -> None:
         ("sqlite://", "name one, as in sqlite:///sessions.db"),
         ("sqlite:///:memory:", "name one"),
         ("sqlite:///x.db?mode=ro", "name one"),
-        ("://", "not a URL of a database"),
-        ("postgresql://host:port/db", "not a URL of a database"),
-        ("postgresql://me:secret@127.0.0.1:1/db", "it does not answer"),
-        ("/dev/null/sessions.db", "it cannot be made"),
-        ("/dev/null", "the database of sessions, /dev/null"),
+        ("://", "not a database URL"),
+        ("postgresql://host:port/db", "not a database URL"),
+        ("postgresql://me:secret@127.0.0.1:1/db", "it is not responding"),
+        ("/dev/null/sessions.db", "it cannot be created"),
+        ("/dev/null", "the session database /dev/null"),
     ],
 )
 def test_a_place_that_holds_no_sessions_is_refused(place: str, reason: str) -> None:
@@ -124,7 +124,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     path.write_text("my diary, and nothing that is a database\n" * 50)
     said = raising(lambda: JournalStore.open(path))
-    assert "the file is no database" in said
+    assert "the file is not a database" in said
     assert str(path) in said
     assert path.read_text().startswith("my diary")
 
@@ -190,7 +190,7 @@ def test_a_database_of_version_one_is_brought_up_and_that_is_said(
     caplog.clear()
     again = kept.store()
     (said,) = [record.getMessage() for record in caplog.records]
-    assert f"was brought from schema version 1 to {len(STEPS) + 1}" in said
+    assert f"was upgraded from schema version 1 to {len(STEPS) + 1}" in said
     assert again.name in said
     assert again.load("session").to_json() == journal.to_json()
     again.leases.claim("session")

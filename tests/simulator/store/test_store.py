@@ -70,7 +70,7 @@ def test_after_the_close_nothing_is_said_to_be_durable(kept: Kept) -> None:
     journal = begun(store)
     store.close()
     journal.append(asked())
-    with pytest.raises(StoreError, match="session 'session' is not stored: the store is closed"):
+    with pytest.raises(StoreError, match="session 'session' is not saved: the store is closed"):
         journal.keep()
 
 
@@ -127,7 +127,7 @@ def test_two_sessions_cannot_have_one_id(kept: Kept) -> None:
     """A second session with the same id is refused, and the first is as it was."""
     store = kept.store()
     first = begun(store, "session", asked())
-    with pytest.raises(StoreError, match="there is a session 'session' already"):
+    with pytest.raises(StoreError, match="the session 'session' already exists"):
         begun(store)
     assert store.load("session").to_json() == first.to_json()
 
@@ -135,7 +135,7 @@ def test_two_sessions_cannot_have_one_id(kept: Kept) -> None:
 @pytest.mark.parametrize("journal", [Journal(), new_journal("a\nb"), new_journal("x" * 201)])
 def test_a_journal_without_a_proper_id_is_refused(kept: Kept, journal: Journal) -> None:
     """An id stands in addresses, so it is printable and not long."""
-    with pytest.raises(StoreError, match="is no id of a session: it has 1 to 200 printable characters"):
+    with pytest.raises(StoreError, match="is not a valid session id: use 1 to 200 printable characters"):
         kept.store().begin(journal, owner=ME, agent_key=KEY)
 
 
@@ -145,7 +145,7 @@ def test_an_unknown_session_is_named(kept: Kept, session_id: str) -> None:
     store = kept.store()
     begun(store)
     for ask in (store.load, store.place, store.record, store.export, store.duplicate, store.archive):
-        with pytest.raises(UnknownSessionError, match="the store holds no session"):
+        with pytest.raises(UnknownSessionError, match="the store has no session"):
             ask(session_id)
     assert store.drafts(session_id) == {}
     with pytest.raises(UnknownSessionError, match="no session is shared"):

@@ -327,12 +327,12 @@ def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Ch
     tab.app.selectbox(key=tab.key("verify_models")).set_value("recorded")
     tab.run()
     assert verified(tab, path).status == "failed"
-    assert "No agent is named desk. Only clerk declares the same tools." in tab.literal
+    assert "There is no agent desk, and only clerk declares the same tools." in tab.literal
     settled(tab.click(tab.key("verify_new_name")), path)
     assert result_of(path).status == "passed"
-    assert "No agent is named desk" not in tab.literal
+    assert "There is no agent desk" not in tab.literal
     settled(tab.choose("set_tab", "Doctor"), path)
-    assert "No agent is named desk. Only clerk declares the same tools." in tab.literal
+    assert "There is no agent desk, and only clerk declares the same tools." in tab.literal
     settled(tab.click(tab.key("doctor_rename_desk")), path)
     settled(tab.click(tab.key("doctor_write")), path)
     assert '"app_name": "clerk"' in path.read_text()

@@ -88,7 +88,7 @@ def test_an_empty_list_with_a_plural_name_is_an_empty_table() -> None:
         ('{"orders": {"": {"x": 1}}}', "table 'orders': '' is not an id"),
         ('{"orders": [], "order": [{"id": 1}]}', "table 'order': 'orders' contains the same kind"),
         ('{"a": 1, "a": 2}', "'a' appears twice"),
-        ('{"a": NaN}', "NaN is no JSON number"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
         ('{\n  "a": }', "line 2, column 8"),
         ("{orders: []}", "line 1, column 2"),
         ('{"a": "\\ud800"}', "not a JSON value"),

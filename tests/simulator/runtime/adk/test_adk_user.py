@@ -69,7 +69,7 @@ def test_a_refusal_is_asked_once_and_the_key_is_not_told() -> None:
 def test_a_server_that_hangs_is_given_up_in_time() -> None:
     """The time limit holds for each try."""
     said_, _, _ = made(HANGS, timeout_seconds=0.2, retries=0)
-    assert said_.reason == "no answer within 0.2 s, 1 times"
+    assert said_.reason == "no response within 0.2 s (1 attempts)"
 
 
 def test_all_of_the_configuration_reaches_adk() -> None:

@@ -449,12 +449,12 @@ def without_code() -> dict[str, tuple[Any, str]]:
         "C descriptor": (str.lower, "it is not written in Python"),
         "C callable": (json.JSONEncoder().encode.__get__, "it is not written in Python"),
         "class": (dict, "it is a class"),
-        "exec": (names["made"], "it was typed in or made while the agent ran, so it has no file"),
-        "notebook": (names["cell"], "its file 2.py is not there"),
-        "wrapped by hand": (by_hand(undeclared), "it is wrapped in a function that its source does not show"),
-        "no function": (Plain(name="x", description="y"), "it is a Plain, which has no function of its own"),
-        "agent": (AgentTool(agent), "it is a AgentTool, which has no function of its own"),
-        "built in": (google_search, "it is a GoogleSearchTool, which has no function of its own"),
+        "exec": (names["made"], "it was created at run time, so it has no file"),
+        "notebook": (names["cell"], "its file 2.py was not found"),
+        "wrapped by hand": (by_hand(undeclared), "it is wrapped in a function that is not in its source"),
+        "no function": (Plain(name="x", description="y"), "it is a Plain, which has no function"),
+        "agent": (AgentTool(agent), "it is a AgentTool, which has no function"),
+        "built in": (google_search, "it is a GoogleSearchTool, which has no function"),
         "no callable": (3, "it has no function that can be found without running its code"),
         "none": (None, "it has no function that can be found without running its code"),
     }
@@ -532,7 +532,7 @@ def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
     first, _ = shop.module().twins
     code, reason = code_of(first)
     assert code is None
-    assert reason.startswith("tools.py has several such lambdas in line ")
+    assert reason.startswith("tools.py has several such lambdas on line ")
 
 
 @pytest.mark.parametrize(
@@ -564,7 +564,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(shop: Folder) -> None:
     path = shop.root / "shop" / "tools.py"
     path.unlink()
     os.mkfifo(path)
-    assert code_of(tools.find) == (None, "tools.py is no plain file")
+    assert code_of(tools.find) == (None, "tools.py is not a regular file")
 
 
 def test_other_encodings_are_read_as_python_reads_them(shop: Folder) -> None:

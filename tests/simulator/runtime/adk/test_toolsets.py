@@ -121,7 +121,7 @@ def test_an_mcp_server_that_cannot_be_reached_is_a_clear_message(command: tuple[
     with opened(agent) as sim:
         assert sim.query("go", wait=PATIENCE)
         (problem,) = sim.view().problems
-        assert problem.startswith("the tools of McpToolset are missing: ")
+        assert problem.startswith("the tools of McpToolset could not be listed: ")
         assert sim.answer(tool_requests(sim)[0], "fine", wait=PATIENCE)
         assert entries(sim, "final_response")[0].content == "done without"
         assert sim.session.state is SessionState.COMPLETED

@@ -205,7 +205,7 @@ def test_a_tool_that_cancels_its_own_task_ends_its_call_only(tool: Callable[...,
         answers = {fact.tool_name: fact.outcome for fact in tool_facts(sim)}
         failed = answers[tool.__name__]
         assert isinstance(failed, Failed)
-        assert "cancelled the task" in failed.error_message
+        assert "cancelled its own task" in failed.error_message
         assert not beside or answers["times_out"] == Returned(value="in time")
         assert entries(sim, "final_response")[-1].content == "done"
         assert not entries(sim, "turn_failed")
@@ -254,7 +254,7 @@ def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(
         assert not sim.query("go", wait=0.0)
         wait_until(lambda: bool(sim.view().problems), what="the cycle", seconds=PATIENCE)
         (said,) = sim.view().problems
-        assert "pay waits for an event, a lock or a queue, and ship for pay to end" in said
+        assert "pay is waiting for an event, a lock or a queue. ship cannot start until pay ends" in said
         assert {each.name: each.waits_for for each in sim.view().running} == {"pay": "", "ship": "pay"}
         sim.stop()
         assert entries(sim, "turn_failed")[0].stopped

@@ -132,7 +132,7 @@ def test_what_a_rule_raises_is_made_or_named(error_type: str, raised: type[Excep
         assert [type(error) for error in seen] == [raised]
         assert "too odd" in response_of(sim)["handled"]
         notes = tool_facts(sim)[0].provenance.notes
-        assert [f"{error_type} is no exception that is loaded" in note for note in notes] == [True] * noted
+        assert [f"{error_type} is not a loaded exception" in note for note in notes] == [True] * noted
 
 
 def test_a_template_knows_the_call_the_state_the_world_and_earlier_answers() -> None:

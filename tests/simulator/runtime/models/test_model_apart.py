@@ -143,7 +143,9 @@ def test_a_model_that_swallows_its_cancellation_keeps_nobody_waiting(stop: str) 
             asking.cancel()
         await asyncio.wait({asking}, timeout=PATIENCE)
         end.set()
-        return asking.cancelled() if stop == "cancel" else asking.result().reason == "no answer within 0.05 s"
+        return (
+            asking.cancelled() if stop == "cancel" else asking.result().reason == "no response within 0.05 s"
+        )
 
     assert on_loop(deaf())
 
@@ -171,9 +173,9 @@ def test_a_model_may_stream_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("no-such-model-1", "cannot be made"),
-        ("", "cannot be made"),
-        ("nobody/knows-this", "cannot be made"),
+        ("no-such-model-1", "cannot be created"),
+        ("", "cannot be created"),
+        ("nobody/knows-this", "cannot be created"),
         ("gemini-2.5-flash", "GOOGLE_API_KEY"),
         ("openai/gpt-4o", "OPENAI_API_KEY"),
     ],

@@ -98,9 +98,9 @@ def test_the_cost_of_an_answer_counts_all_that_was_asked() -> None:
         for word in (
             "busy-model",
             " s,",
-            "11 tokens in",
-            "7 tokens out",
-            "3 tokens of thoughts",
+            "11 input tokens",
+            "7 output tokens",
+            "3 thinking tokens",
             "asked 2 times",
         ):
             assert word in cost
@@ -113,8 +113,8 @@ def test_the_cost_of_answers_that_were_of_no_use_is_told_too() -> None:
         (fact,) = tool_facts(sim)
         assert fact.provenance.by == "offline"
         reason, cost, *_ = fact.provenance.notes
-        assert reason.startswith("an offline draft: ")
-        assert "22 tokens in" in cost
+        assert reason.startswith("a generated draft: ")
+        assert "22 input tokens" in cost
         assert "asked 2 times" in cost
 
 

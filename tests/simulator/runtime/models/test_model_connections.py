@@ -88,7 +88,7 @@ def test_another_shape_leaves_what_was_found_offline(provider: Provider, said: s
     with loopback(provider.says(said), provider.says(said)) as server:
         done = on_loop(analysis(provider, server))
     assert done.connections is None
-    assert done.reason.startswith("the model's second answer cannot be used either")
+    assert done.reason.startswith("the model's second response cannot be used either")
 
 
 def with_cache(work: Callable[[ConnectionCache, Loopback], Any], *replies: Reply) -> tuple[Any, int]:

@@ -56,7 +56,7 @@ def test_a_schema_that_the_provider_cannot_say_is_in_the_prompt(provider: Provid
     assert done.value == {"stock": {"P-1": 3}}
     assert provider.json_mode(body)
     assert '"stock"' in provider.prompt(body)
-    alone = "the schema in the prompt alone: the schema allows fields of any name at $.stock"
+    alone = "schema only in the prompt: the schema allows fields of any name at $.stock"
     assert (provider.schema(body) is None) == (alone in done.attempts[0].sent)
 
 
@@ -186,7 +186,7 @@ def test_two_wrong_answers_leave_the_offline_draft(provider: Provider, text: str
         done = drafted(provider, server)
         assert len(server.asked) == 2
     assert done.value is None
-    assert done.reason.startswith("the model's second answer cannot be used either: ")
+    assert done.reason.startswith("the model's second response cannot be used either: ")
     assert done.problems
 
 
@@ -277,7 +277,7 @@ def test_a_slow_provider_is_given_up_in_time(provider: Provider) -> None:
     with loopback(HANGS) as server:
         done = drafted(provider, server, timeout_seconds=1.5)
         assert len(server.asked) == 1
-    assert done.reason == "no answer within 1.5 s"
+    assert done.reason == "no response within 1.5 s"
     assert done.attempts[0].outcome == done.reason
 
 

@@ -56,7 +56,7 @@ def test_geminis_interactions_have_no_json_mode() -> None:
     """What ADK does not pass on is not said to have been asked for."""
     config, sent = config_for(Gemini(model="gemini-2.5-flash", use_interactions_api=True))
     assert config.response_mime_type is None
-    assert sent == "the prompt alone"
+    assert sent == "prompt only"
 
 
 def test_a_seated_model_is_asked_as_what_it_is() -> None:
@@ -82,14 +82,14 @@ def test_gemini_behind_litellm_is_sent_geminis_schema(name: str, monkeypatch: py
     assert sent == "JSON mode with the schema"
     config, sent = config_for(LiteLlm(model="openai/m"), open_schema)
     assert config.response_schema == {"type": "json_object"}
-    assert "in the prompt alone" in sent
+    assert "only in the prompt" in sent
 
 
 @pytest.mark.parametrize(
     ("wish", "mime", "sent"),
     [
-        (RequestFeatures(schema=False), "application/json", "JSON mode, the schema in the prompt alone"),
-        (RequestFeatures(json_mode=False), None, "the prompt alone"),
+        (RequestFeatures(schema=False), "application/json", "JSON mode, schema only in the prompt"),
+        (RequestFeatures(json_mode=False), None, "prompt only"),
     ],
 )
 def test_less_is_sent_where_less_is_wished(wish: RequestFeatures, mime: str | None, sent: str) -> None:

@@ -100,7 +100,7 @@ def test_the_cloud_needs_credentials_that_can_be_found(
 
 
 def test_an_agent_that_was_seated_before_is_still_known() -> None:
-    """The stand-in for a model that cannot be made keeps the reason for the sessions after the first."""
+    """The stand-in for a model that cannot be created keeps the reason for the sessions after the first."""
     agent = team()
     install(agent)
     found = unreachable_models(agent, {})
@@ -166,14 +166,14 @@ def test_an_inherited_model_is_said_once_for_all_that_share_it() -> None:
     """Agents with the same reason stand in one sentence."""
     agent = LlmAgent(name="one", model="openai/gpt-4o", sub_agents=[LlmAgent(name="two")])
     said = model_reachability(config_of(agent), {})
-    assert said == "one, two: the model openai/gpt-4o needs a key, but OPENAI_API_KEY is not set"
+    assert said == "one, two: the model openai/gpt-4o needs a key: set OPENAI_API_KEY"
 
 
 def test_a_model_by_itself_is_known_to_lack_a_key() -> None:
     """What a model needs is told by its name or of the object, without an agent around it."""
     assert "GOOGLE_API_KEY" in (model_problem("gemini-2.5-flash", {}) or "")
     assert "OPENAI_API_KEY" in (model_problem("openai/gpt-4o", {}) or "")
-    assert "cannot be made" in (model_problem("no-such-model-1", {}) or "")
+    assert "cannot be created" in (model_problem("no-such-model-1", {}) or "")
     assert "GOOGLE_API_KEY" in (model_problem(Gemini(model="gemini-2.5-flash"), {}) or "")
     assert model_problem("gemini-2.5-flash", {"GEMINI_API_KEY": "k"}) is None
     assert model_problem(OwnModel(model="own"), {}) is None
@@ -216,7 +216,7 @@ def test_looking_imports_no_model_client() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.splitlines() == [
-        "a: the model openai/m needs a key, but OPENAI_API_KEY is not set",
+        "a: the model openai/m needs a key: set OPENAI_API_KEY",
         "[]",
     ]
 
@@ -238,7 +238,7 @@ def test_a_model_server_that_does_not_run_is_named(by: str) -> None:
             model = LiteLlm(model="ollama_chat/llama3", **({} if environ else {"api_base": address}))
             problem = model_problem(model, environ)
             assert (problem is None) == (expected is None), problem
-            assert expected is None or (problem or "").endswith(f"nothing answers at {expected}")
+            assert expected is None or (problem or "").endswith(f"nothing responds at {expected}")
 
 
 def test_servers_elsewhere_are_not_tried() -> None:
@@ -246,4 +246,4 @@ def test_servers_elsewhere_are_not_tried() -> None:
     elsewhere = LiteLlm(model="openai/m", api_base="http://model.example:9/v1")
     assert model_problem(elsewhere, {}) is None
     broken = LiteLlm(model="openai/m", api_base="http://localhost:port/v1")
-    assert "no URL" in (model_problem(broken, {}) or "")
+    assert "an invalid URL" in (model_problem(broken, {}) or "")

@@ -119,8 +119,8 @@ def test_what_is_wrong_in_here_does_not_end_the_agents_run(
     assert seen["order_id"] == "A-1"
     (logged,) = stage.ours.calls()
     assert "a line that was never checked" in logged.provenance.notes[0]
-    assert "not able to answer find_order" in caplog.text
-    assert "nothing is learnt" in caplog.text
+    assert "could not answer find_order" in caplog.text
+    assert "was not added to the world" in caplog.text
 
 
 @both

@@ -162,5 +162,5 @@ def test_a_completed_turn_is_not_re_executed() -> None:
 def test_another_agent_is_refused() -> None:
     """A journal is resumed with the agent of its name only."""
     config = SimulatedAgentConfig("another", _agent(Traces()), "stage.evalset.json")
-    with pytest.raises(SimulationError, match="the session is with 'stage', not with 'another'"):
+    with pytest.raises(SimulationError, match="the session belongs to the agent 'stage', not to 'another'"):
         Simulation.resume(Journal.from_json(_recorded()), config)

@@ -174,7 +174,7 @@ def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
             assert sim.view().redoes is not None
             sim.redo()
             assert (sim.journal.head, sim.session.history) == (head, history)
-        with pytest.raises(SimulationError, match="no step to bring back"):
+        with pytest.raises(SimulationError, match="no step to redo"):
             sim.redo()
         sim.undo()
         sim.query("something else", wait=PATIENCE)
