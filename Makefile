@@ -28,7 +28,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-interop lint style types suite bench census mutants lock release-check browser postgres clean
+.PHONY: help run quick test test-interop lint style types suite bench census mutants screenshots lock release-check browser postgres clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -89,6 +89,10 @@ bench: $(CHECK_READY) browser ## Run the benchmarks, with a comparison from the 
 
 census: $(CHECK_READY) ## Count folders, import cycles, upward imports and long functions
 	@$(BIN)/python -m tests.census
+
+# The words on each page are kept with its picture, so that a test says when one is stale.
+screenshots: $(CHECK_READY) browser ## Take every picture of the documents again from the running studio
+	@$(BIN)/python -m tests.stories.pictures
 
 # What draws the mutants has an environment of its own, as nothing else here needs it.
 mutants: $(CHECK_READY) $(MUTANTS_READY) ## Run mutation tests of the core (MUTANTS="--each 25 --seed 0 session")
