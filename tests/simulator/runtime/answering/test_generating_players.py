@@ -154,7 +154,7 @@ def test_a_model_that_plays_a_tool_answers_with_its_cost() -> None:
         assert sim.query("go", wait=PATIENCE)
         assert response_of(sim) == {"order_id": "T-1", "sku": "mug", "quantity": 2}
         assert by(sim) == [("generated", "teller")]
-        assert "11 tokens in" in tool_facts(sim)[0].provenance.notes[0]
+        assert "11 input tokens" in tool_facts(sim)[0].provenance.notes[0]
         assert len(teller.heard) == 1
 
 
