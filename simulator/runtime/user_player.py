@@ -411,7 +411,8 @@ class _Asking:
                 again = f"({number + 1} of {self._patience.retries})"
                 self._told(f"{said.words}, trying again in {waits:g} s {again}")
                 await asyncio.sleep(waits)
-        return self._failed(f"{words} ({self._patience.retries + 1} attempts)")
+        attempts = self._patience.retries + 1
+        return self._failed(f"{words} ({attempts} attempt{'s' if attempts > 1 else ''})")
 
     async def _try(self, adk: Any, model: BaseLlm) -> Made | Failure:
         seat, events = self._conversation.seat, list(self._conversation.events)

@@ -284,7 +284,9 @@ def _renamed(workspace: Workspace, ward: Ward, found: Examination) -> None:
     """Draw the agents that may have been renamed, each with the way to rename it in the files."""
     for old, new in found.renamed.items():
         with st.container(border=True, gap="xsmall", key=f"doctor_renamed_{slug(old)}"):
-            st.text(literal(f"There is no agent {old}, and only {new} declares the same tools. Was it renamed?"))
+            st.text(
+                literal(f"There is no agent {old}, and only {new} declares the same tools. Was it renamed?")
+            )
             if st.button(
                 "Preview changes",
                 key=key_of(workspace, f"doctor_rename_{slug(old)}"),

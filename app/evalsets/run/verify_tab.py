@@ -303,7 +303,9 @@ def _renamed(workspace: Workspace, verification: Verification) -> bool:
     """Draw the agents that may have been renamed; True when the cases shall be verified with the new names."""
     with st.container(border=True, gap="xsmall", key="verify_renamed"):
         for old, new in verification.renamed.items():
-            st.text(literal(f"There is no agent {old}, and only {new} declares the same tools. Was it renamed?"))
+            st.text(
+                literal(f"There is no agent {old}, and only {new} declares the same tools. Was it renamed?")
+            )
         st.caption("The files keep the old name until the doctor renames it.")
         return st.button(
             "Verify with new name",

@@ -382,7 +382,8 @@ def test_agents_come_from_folders_and_files(tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert here(agents, "--script", script, "--out", out) == 2
     assert (
-        f"AGENT: {agents} contains several agents; choose one: #run_adder, #run_other" in capsys.readouterr().err
+        f"AGENT: {agents} contains several agents; choose one: #run_adder, #run_other"
+        in capsys.readouterr().err
     )
     script.write_text(FINE)
     assert here(f"{tmp_path / 'run_mine.py'}#Desk", "--script", script, "--out", out) == 0

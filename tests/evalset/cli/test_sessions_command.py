@@ -101,7 +101,11 @@ def test_a_script_comes_from_an_exported_file_too(
         (["script", "nobody"], 2, "'nobody' is neither a file nor a session"),
         (["script", "session"], 2, "3 sessions have an id that starts with 'session': session-"),
         (["script", "se"], 2, "'se' is too short"),
-        (["script", "session-2"], 3, "the session cannot be written as a script: this session has no user message"),
+        (
+            ["script", "session-2"],
+            3,
+            "the session cannot be written as a script: this session has no user message",
+        ),
         (
             ["script", "session-0", "--out", "/nowhere/x"],
             2,

@@ -199,7 +199,8 @@ def test_an_interpreter_without_adk_is_told_with_the_line_to_paste(tmp_path: Pat
     python.chmod(0o700)
     home = project(tmp_path / "agents")
     with pytest.raises(
-        AgentLoadError, match=r"google-adk is not installed for .*\. Install it: .*python -m pip install 'google-adk"
+        AgentLoadError,
+        match=r"google-adk is not installed for .*\. Install it: .*python -m pip install 'google-adk",
     ):
         config_of(home, python=str(python))
     with pytest.raises(AgentLoadError, match="cannot be run"):

@@ -119,7 +119,10 @@ def test_what_the_model_itself_proposed_may_be_empty() -> None:
         ({"parts": []}, "at least one part"),
         ({"parts": [{"text": ""}]}, "the message is empty"),
         ({"parts": [{"text": "  "}, {"text": ""}]}, "the message is empty"),
-        ({"role": "model", "parts": [{"text": "hi"}]}, "the role of a user message must be 'user', not 'model'"),
+        (
+            {"role": "model", "parts": [{"text": "hi"}]},
+            "the role of a user message must be 'user', not 'model'",
+        ),
         ({"role": 5, "parts": [{"text": "hi"}]}, "the role of a user message must be 'user', not 5"),
         ({"parts": [{"text": "hi"}], "said_by": "me"}, "has fields that Content does not have: said_by"),
         ({"parts": [{"text": nested(3000)}]}, "nested more than 200 levels deep"),

@@ -106,7 +106,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
 def test_the_snippet_of_an_agents_turn_names_its_tools() -> None:
     """What waits may be the agent's move."""
     (waits,) = play(desk(), script(agent="person")).waits
-    assert waits.words == "the turn of the agent order_desk"
+    assert waits.words == "a response of the agent order_desk"
     assert "find_order, refund" in waits.snippet
     assert "- agent: order_desk\n  text: " in waits.snippet
 
@@ -228,10 +228,7 @@ def test_what_waits_for_the_user_in_the_end_is_named() -> None:
     played = play(agent(*turns, tools=tools), misplaced)
     assert played.refused is not None
     assert played.refused.place == ("turns", 1)
-    assert (
-        "no open call matches confirm of find_order; open calls: refund ("
-        in played.refused.words
-    )
+    assert "no open call matches confirm of find_order; open calls: refund (" in played.refused.words
 
 
 def test_an_answer_that_does_not_fit_ends_the_script() -> None:

@@ -208,7 +208,9 @@ def test_a_head_that_is_not_there_is_damage(kept: Kept) -> None:
     store = kept.store()
     journal = begun(store, "session", *answered_turn())
     kept.run("UPDATE studio_sessions SET head = 50")
-    with pytest.raises(BrokenJournalError, match="fact 50 is broken: it is missing, but the session's head is there"):
+    with pytest.raises(
+        BrokenJournalError, match="fact 50 is broken: it is missing, but the session's head is there"
+    ):
         store.load("session")
     assert store.load("session", up_to_damage=True).path() == journal.path()
 
@@ -354,7 +356,7 @@ def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> No
         assert monotonic() - began < 1.0  # fifty would have taken a minute
         journal.append(_seat("after"))
         assert journal.first_unstored == 3
-        assert "not answer" in raising(lambda: journal.keep(2.0))
+        assert "not responding" in raising(lambda: journal.keep(2.0))
     wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
     assert store.load("session").to_json() == journal.to_json()
     kept.drop_all()

@@ -289,7 +289,10 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
         (lambda _: "{", "not JSON"),
         (lambda _: [], "its format is not"),
         (lambda data: {**data, "format": "other"}, "its format is not"),
-        (lambda data: {**data, "version": 2}, "session file version 2 is not supported; this studio reads version 1"),
+        (
+            lambda data: {**data, "version": 2},
+            "session file version 2 is not supported; this studio reads version 1",
+        ),
         (lambda data: {**data, "more": 1}, "more: Extra inputs"),
         (lambda data: {**data, "record": {}}, r"record\.agent_key: Field required"),
         (lambda data: {**data, "journal": {}}, "journal cannot be read: .*its format is not"),

@@ -278,7 +278,8 @@ def test_while_a_turn_is_active_a_thread_that_nobody_knows_runs_no_tool(marker: 
                 asyncio.run(used(tool, None))
             else:
                 with pytest.raises(
-                    UnchosenToolError, match=r"hit did not run.*while a simulation that does not run it for real is active"
+                    UnchosenToolError,
+                    match=r"hit did not run.*while a simulation that does not run it for real is active",
                 ):
                     asyncio.run(tool.run_async(args={"mark": "past"}, tool_context=None))
             assert sim.pending

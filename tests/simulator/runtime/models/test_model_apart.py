@@ -143,7 +143,9 @@ def test_a_model_that_swallows_its_cancellation_keeps_nobody_waiting(stop: str) 
             asking.cancel()
         await asyncio.wait({asking}, timeout=PATIENCE)
         end.set()
-        return asking.cancelled() if stop == "cancel" else asking.result().reason == "no response within 0.05 s"
+        return (
+            asking.cancelled() if stop == "cancel" else asking.result().reason == "no response within 0.05 s"
+        )
 
     assert on_loop(deaf())
 

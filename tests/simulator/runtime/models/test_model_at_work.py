@@ -124,7 +124,7 @@ def test_a_model_that_stays_busy_leaves_the_offline_draft_with_its_words() -> No
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert fact.provenance.by == "offline"
-        assert "429: too many requests, 3 times" in fact.provenance.notes[0]
+        assert "429: too many requests (3 attempts)" in fact.provenance.notes[0]
         assert sim.session.state is SessionState.COMPLETED
 
 
