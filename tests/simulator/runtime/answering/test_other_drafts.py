@@ -88,7 +88,7 @@ def test_where_nothing_is_drawn_there_is_no_other_draft() -> None:
         assert not request.draft_varies
         with pytest.raises(SimulationError, match="it has no random values"):
             sim.environment.draw_again(request)
-        with pytest.raises(SimulationError, match="no tool call .* is waiting"):
+        with pytest.raises(SimulationError, match=r"no tool call .* is waiting"):
             sim.environment.draw_again("elsewhere")
 
 
