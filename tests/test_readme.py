@@ -1,4 +1,4 @@
-"""Tests of the README: its scripts and commands run as they stand, and what it points to is there."""
+"""Tests of the README and the documents: their scripts and commands run as they stand, and what they point to is there."""
 
 from __future__ import annotations
 
@@ -27,28 +27,62 @@ from tests.evalset.sessions import PATIENCE
 from tests.harness.processes import quiet_environment
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
+README = "README.md"
+SESSIONS, ENVIRONMENT, GOLDENS, EVAL_SETS = (
+    f"app/docs/{name}.md" for name in ("sessions", "environment", "goldens", "eval-sets")
+)
+DOCUMENTS = (
+    README,
+    "app/docs/agents.md",
+    SESSIONS,
+    ENVIRONMENT,
+    GOLDENS,
+    EVAL_SETS,
+    "app/docs/many-people.md",
+    "app/docs/command-line.md",
+)
+"""In the order in which the README lists them: the commands of one go on from what those before it have written."""
+MOST_README_LINES = 200
 
 
-def blocks(language: str) -> list[str]:
-    """Return the README's blocks of code in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def blocks(language: str, *documents: str) -> list[str]:
+    """Return the blocks of code in a language, of these documents or of all."""
+    return [
+        block
+        for document in documents or DOCUMENTS
+        for block in re.findall(
+            rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), re.DOTALL | re.MULTILINE
+        )
+    ]
 
 
-def commands(name: str) -> list[list[str]]:
-    """Return the README's lines that start a command of `golden-trace`, as its arguments."""
-    lines = re.findall(rf"^golden-trace ({name}\b.*)$", "".join(blocks("sh")), re.MULTILINE)
+def commands(name: str, document: str) -> list[list[str]]:
+    """Return a document's lines that start a command of `golden-trace`, as its arguments."""
+    lines = re.findall(rf"^golden-trace ({name}\b.*)$", "".join(blocks("sh", document)), re.MULTILINE)
     return [shlex.split(line) for line in lines]
+
+
+def script_file() -> str:
+    """Return the script that the documents play."""
+    (script,) = blocks("yaml")
+    return script
+
+
+def run(program: str, **names: Any) -> dict[str, Any]:
+    """Run a block of code as a program, with some names; return all of its names."""
+    known: dict[str, Any] = {"__name__": "__main__", **names}
+    exec(compile(program, "document", "exec"), known)  # noqa: S102 - the documents' own words
+    return known
 
 
 def test_the_script_writes_a_case_that_adk_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Open, query, answer and export take at most 25 lines; the fault is in the trace, and the agent reacts."""
-    script = blocks("python")[0]
+    (script,) = blocks("python", SESSIONS)
     assert len(script.splitlines()) <= 25
     monkeypatch.chdir(tmp_path)
-    exec(compile(script, "README.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - the README's own words
+    run(script)
     (case,) = load_eval_set_from_file("orders.evalset.json", "orders").eval_cases
     (turn,) = case.conversation or []
     data = turn.intermediate_data
@@ -62,10 +96,10 @@ def test_the_script_writes_a_case_that_adk_reads(
 
 
 def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file and the command stand in the README as they are run; the fault of the file is in the trace."""
-    command, _ = commands("run")
+    """The file and the command stand in the document as they are run; the fault of the file is in the trace."""
+    command, _ = commands("run", SESSIONS)
     monkeypatch.chdir(tmp_path)
-    Path("refund.yaml").write_text(blocks("yaml")[0])
+    Path("refund.yaml").write_text(script_file())
     assert simulator_main([*command, "--verbose", "--strict"]) == 0
     (case,) = load_eval_set_from_file("orders.evalset.json", "orders").eval_cases
     assert case.eval_id == "refund_down"
@@ -74,23 +108,14 @@ def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.M
     assert "The payment service is down." in str(getattr(data, "tool_responses", []))
 
 
-def run(script: str) -> dict[str, Any]:
-    """Run a block of code as a program; return its names."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(script, "README.md", "exec"), names)  # noqa: S102 - the README's own words
-    return names
-
-
 def test_what_the_command_recorded_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the three lines in the agent's module, the refund fails as in the file, whoever asks."""
     monkeypatch.chdir(tmp_path)
-    Path("refund.yaml").write_text(blocks("yaml")[0])
-    assert main(commands("run")[0]) == 0
-    names: dict[str, Any] = {
-        "root_agent": demo_agent("order_desk").root_agent,
-        "__file__": str(tmp_path / "agent.py"),
-    }
-    exec(compile(blocks("python")[1], "README.md", "exec"), names)  # noqa: S102 - the README's own words
+    Path("refund.yaml").write_text(script_file())
+    assert main(commands("run", SESSIONS)[0]) == 0
+    (lines,) = blocks("python", GOLDENS)
+    root_agent = demo_agent("order_desk").root_agent
+    names = run(lines, root_agent=root_agent, __file__=str(tmp_path / "agent.py"))
     said = InMemoryRunner(app=names["app"]).run_debug("Please cancel order A-1001 and refund me.", quiet=True)
     answers = [each for event in asyncio.run(said) for each in event.get_function_responses()]
     assert [answer.name for answer in answers][:2] == ["find_order", "cancel_order"]
@@ -99,7 +124,8 @@ def test_what_the_command_recorded_is_replayed(tmp_path: Path, monkeypatch: pyte
 
 def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> None:
     """The order comes from the data, the refund fails by the rule, and the program prints what answered each call."""
-    names = run(blocks("python")[2])
+    plugin, _, _ = blocks("python", ENVIRONMENT)
+    names = run(plugin)
     said = capsys.readouterr().out
     calls = names["environment"].calls()
     assert [call.tool_name for call in calls][:2] == ["find_order", "cancel_order"]
@@ -111,7 +137,8 @@ def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_callback_answers_for_the_real_tool() -> None:
     """Called by hand, it fails sometimes, and else leaves the call to the real tool, as ADK's callback does."""
-    agent = run(blocks("python")[3])["agent"]
+    _, callback_of_an_agent, _ = blocks("python", ENVIRONMENT)
+    agent = run(callback_of_an_agent)["agent"]
     (tool,) = asyncio.run(agent.canonical_tools())
     callback = agent.before_tool_callback
     answers = [asyncio.run(callback(tool, {"user_id": "U-1"}, None)) for _ in range(64)]
@@ -120,7 +147,8 @@ def test_the_callback_answers_for_the_real_tool() -> None:
 
 def test_the_simulated_tools_know_of_each_other() -> None:
     """What the heating was set to, the sensor reads, and the humidity is that of the beginning."""
-    names = run(blocks("python")[4])
+    _, _, simulated = blocks("python", ENVIRONMENT)
+    names = run(simulated)
 
     async def play() -> tuple[Any, Any]:
         heating, sensor = names["tools"]
@@ -137,7 +165,7 @@ def test_a_folder_of_sessions_becomes_a_pytest_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the eval set and its environment in one archive; what cannot be taken is printed."""
-    (script,) = [block for block in blocks("python") if "import_cases" in block]
+    (script,) = blocks("python", EVAL_SETS)
     monkeypatch.chdir(tmp_path)
     parts = {"user": "Hello.", "desk": "Good morning."}
     events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]
@@ -153,8 +181,8 @@ def test_a_folder_of_sessions_becomes_a_pytest_file(
 def test_the_doctor_examines_mends_and_migrates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The commands stand in the README as they are run: a flaw is found, it is mended, and a renamed tool fits its agent."""
-    examined, fixed, migrated = commands("doctor")
+    """The commands stand in the document as they are run: a flaw is found, it is mended, and a renamed tool fits its agent."""
+    examined, fixed, migrated = commands("doctor", EVAL_SETS)
     monkeypatch.chdir(tmp_path)
     agent = "from google.adk.agents import LlmAgent\ndef look_up(order: str): ...\n"
     Path("agents/readme_desk").mkdir(parents=True)
@@ -180,13 +208,54 @@ def test_the_doctor_examines_mends_and_migrates(
     assert '"role":"user"' in mended.model_dump_json()
 
 
-def test_everything_that_it_links_to_is_there() -> None:
-    """Pictures and documents exist; each picture says what it shows."""
-    links = re.findall(r"(!?)\[([^\]]*)\]\((?!https?:)([^)#]+)", README)
-    assert {path for _, _, path in links} >= {"CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
-    for picture, text, path in links:
-        assert (ROOT / path).is_file(), path
+def links(document: str) -> list[tuple[str, str, str, str]]:
+    """Return each link of a document that stays in the repository: a mark of pictures, its text, the path, the anchor."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / document).read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"(!?)\[([^\]]*)\]\((?!https?:)([^)#]*)#?([^)]*)\)", text)
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"))
+def test_everything_that_it_links_to_is_there(document: str) -> None:
+    """Pictures, documents and their headings exist; each picture says what it shows."""
+    for picture, text, path, anchor in links(document):
+        target = (ROOT / document).parent / path if path else ROOT / document
+        assert target.is_file(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
         assert not picture or len(text) > 10, path
+
+
+def linked(document: str) -> set[Path]:
+    """Return the files that a document links to."""
+    return {((ROOT / document).parent / path).resolve() for _, _, path, _ in links(document) if path}
+
+
+def test_each_document_leads_to_all_others() -> None:
+    """A reader who lands in one finds the rest; no document and no picture is left over."""
+    documents = {ROOT / document for document in DOCUMENTS}
+    assert documents == {ROOT / README, *(ROOT / "app" / "docs").glob("*.md")}
+    for document in DOCUMENTS:
+        assert documents - {ROOT / document} <= linked(document), document
+    pictures = {path for document in DOCUMENTS for path in linked(document) if path.suffix == ".png"}
+    assert pictures == set((ROOT / "app" / "docs").glob("*.png"))
+    assert linked(README) >= {ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")}
+
+
+def test_the_readme_stays_short() -> None:
+    """It is read to its end; what is longer has a document."""
+    assert len((ROOT / README).read_text().splitlines()) <= MOST_README_LINES
+
+
+def test_the_readme_lists_the_documents_in_their_order() -> None:
+    """The table at its end is the way to read on, and the order in which the commands run."""
+    table = (ROOT / README).read_text().partition("## Read on")[2]
+    assert tuple(re.findall(r"^\| \[[^\]]+\]\(([^)]+)\)", table, re.MULTILINE)) == DOCUMENTS[1:]
 
 
 def test_every_command_of_make_is_one_of_its_targets() -> None:
@@ -197,7 +266,7 @@ def test_every_command_of_make_is_one_of_its_targets() -> None:
 
 
 LISTED = {
-    "make run    # prepares everything, then opens the studio in your browser": "starts a server; its targets are compared below",
+    "make run    # installs everything, then opens the studio in your browser": "starts a server; its targets are compared below",
     "make run AGENTS_DIR=path/to/agents": "as above",
     ". .venv/bin/activate": "starts a server; tests/evalset/cli starts one in another folder",
     "golden-trace studio --address 0.0.0.0": "starts a server for others",
@@ -235,7 +304,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     demo.parent.mkdir(parents=True)
     shutil.copy(kept / "order_desk.evalset.json", demo)
     shutil.copy(kept / "order_desk.environment.json", demo.with_name("order_desk_evals.environment.json"))
-    Path("refund.yaml").write_text(blocks("yaml")[0])
+    Path("refund.yaml").write_text(script_file())
     Path("sessions").mkdir()
     parts = {"user": "Hello.", "desk": "Good morning."}
     events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]

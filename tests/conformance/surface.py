@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import BaseModel
 
 MODULES = ("simulator", "simulator.scripts", "simulator.store", "evalset", "evalset.doctor", "evalset.verify")
-"""What the README names as importable. Where a module is moved, its names stay importable here."""
+"""What the documents name as importable. Where a module is moved, its names stay importable here."""
 NAMES = Path(__file__).with_name("public_names.txt")
 COMMANDS = Path(__file__).with_name("command_lines.txt")
 PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
