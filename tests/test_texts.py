@@ -20,7 +20,7 @@ INSTEAD = {
     r"\bshall\b": "will, must",
     r"\bmeanwhile\b": "leave it out, or say while what",
     r"\bat the moment\b": "now",
-    r"\bof (its|their|one's|your) own\b": "its own, separate",
+    r"\bof (its|their|one's) own\b": "its own, separate",
     r"\bone's own\b": "your own",
     r"\bmade up\b": "generated",
     r"\b(bring|brings|brought) (it |them |this )?back\b": "restore",
@@ -89,6 +89,6 @@ def test_documents_use_them_too(document: Path) -> None:
     troubles = [
         f"line {number}: {trouble}"
         for number, line in enumerate(document.read_text().splitlines(), 1)
-        for trouble in found(line)
+        for trouble in found(re.sub(r"`[^`]*`", "", line))
     ]
     assert not troubles, "\n".join(troubles)

@@ -188,7 +188,7 @@ def main() -> None:
         words[name] = words_of(studio)
         file = DOCS / f"{name}.png"
         studio.page.evaluate(
-            _OF_NOBODY, [[str(REPOSITORY), "/home/ada/studio"], [str(HOME), "/home/ada/traces"]]
+            _OF_NOBODY, [[str(REPOSITORY), "~/studio"], [str(HOME), "~/traces"]]
         )
         studio.page.mouse.move(1, 1)
         studio.page.screenshot(path=file, animations="disabled", caret="hide")
