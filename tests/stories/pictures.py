@@ -187,9 +187,7 @@ def main() -> None:
     def take(name: str, studio: Studio) -> None:
         words[name] = words_of(studio)
         file = DOCS / f"{name}.png"
-        studio.page.evaluate(
-            _OF_NOBODY, [[str(REPOSITORY), "~/studio"], [str(HOME), "~/traces"]]
-        )
+        studio.page.evaluate(_OF_NOBODY, [[str(REPOSITORY), "~/studio"], [str(HOME), "~/traces"]])
         studio.page.mouse.move(1, 1)
         studio.page.screenshot(path=file, animations="disabled", caret="hide")
         Image.open(file).convert("RGB").quantize(256).save(file, optimize=True)
