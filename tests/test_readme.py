@@ -221,7 +221,7 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"))
+@pytest.mark.parametrize("document", [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_everything_that_it_links_to_is_there(document: str) -> None:
     """Pictures, documents and their headings exist; each picture says what it shows."""
     for picture, text, path, anchor in links(document):
