@@ -37,7 +37,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             ),
         ),
         "travel_planner": Demo(
-            "Plans a trip: checks weather and travel documents, and books flights and hotels through sub-agents.",
+            "Plans a trip: the weather and the papers itself, flights and hotels through its sub-agents.",
             (
                 "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport.",
                 "What is the weather like in Rome, Lisbon and Athens?",
@@ -46,7 +46,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             ),
         ),
         "expense_approver": Demo(
-            "Checks expense reports against policy and budget, and pays back approved expenses.",
+            "Checks expense reports against policy and budget, and pays back what is allowed.",
             (
                 "E-7 of engineering: hotel 180 EUR and dinner 75 EUR",
                 "E-7 of engineering: flight 640 EUR",

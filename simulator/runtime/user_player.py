@@ -419,7 +419,8 @@ class _Asking:
                 again = f"({number + 1} of {self._patience.retries})"
                 self._told(f"{said.words}, trying again in {waits:g} s {again}")
                 await asyncio.sleep(waits)
-        return self._failed(f"{words} ({self._patience.retries + 1} attempts)")
+        attempts = self._patience.retries + 1
+        return self._failed(f"{words} ({attempts} attempt{'s' if attempts > 1 else ''})")
 
     async def _try(self, adk: Any, model: BaseLlm) -> UserMessageResult | ModelFailure:
         seat, events = self._conversation.seat, list(self._conversation.events)

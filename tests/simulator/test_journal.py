@@ -276,7 +276,7 @@ def _document(**changed: Any) -> str:
         ("[]", "its format is not"),
         (_document(format="other"), "its format is not"),
         (_document(version=VERSION + 1), "journal version 2 is not supported; this studio reads version 1"),
-        (_document(version=None), "journal version None is not known"),
+        (_document(version=None), "journal version None is not supported"),
         (_document(head=7), "the journal has no fact 7"),
         (_document(head="x"), "not a journal: head"),
         (_document(more=1), "not a journal: more"),

@@ -136,7 +136,7 @@ def test_a_model_that_cannot_be_asked_is_not_offered() -> None:
     _, tab = _opened("keyless", "Hello", agent_player="person")
     assert tab.app.button(key=tab.key("own_model_")).disabled
     assert "The agent's model is not available" in tab.words
-    assert "GOOGLE_API_KEY or GEMINI_API_KEY is not set" in tab.literal
+    assert "set GOOGLE_API_KEY or GEMINI_API_KEY" in tab.literal
 
 
 def test_a_model_that_can_be_asked_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ def test_the_cost_of_a_draft_stands_beside_it() -> None:
         page = Deciding(simulation).press("ask_model")
         until(simulation, lambda request: request.draft_by == "drafter")
         shown = page.run().shown()
-        assert re.search(r"drafter, \d+\.\d s, 11 tokens in, 7 tokens out", shown)
+        assert re.search(r"drafter, \d+\.\d s, 11 input tokens, 7 output tokens", shown)
 
 
 def test_a_retry_is_on_the_page_and_can_be_stopped() -> None:

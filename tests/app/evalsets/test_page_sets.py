@@ -287,7 +287,7 @@ def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     assert session.is_running
     (asked,) = live.simulation.view().pending
     assert isinstance(asked, ModelRequest)
-    assert "Script waits for you" in tab.run().words
+    assert "Script waiting" in tab.run().words
     edited_sets().clear()
 
 
@@ -304,7 +304,7 @@ def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
     (asked,) = live.simulation.view().pending
     assert isinstance(asked, ToolRequest)
     assert asked.draft == {"error_code": 503, "error_message": "busy"}
-    assert "recorded" in " ".join(asked.draft_from)
+    assert "Recorded response" in " ".join(asked.draft_from)
     edited_sets().clear()
 
 

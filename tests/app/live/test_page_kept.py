@@ -121,7 +121,7 @@ def test_an_agent_that_has_changed_is_named(session_id: str, store: JournalStore
     again = changed.import_(json.dumps(document), LOCAL)
     words = Tab(again.session_id).literal
     assert "The agent has changed since this session began" in words
-    assert "the tool ghost is gone; the tool find_order is new" in words
+    assert "the tool ghost was removed; the tool find_order was added" in words
     assert "the tool refund_order has changed (its arguments)" in words
 
 

@@ -103,7 +103,7 @@ def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "agent.py").write_text("raise ValueError('no luck')\n", encoding="utf-8")
     catalogue = AgentCatalogue(AgentSettings(tmp_path))
-    with pytest.raises(UnknownAgentError, match=r"no agent 'nobody'; there are bad, order_desk"):
+    with pytest.raises(UnknownAgentError, match=r"no agent named 'nobody'; available: bad, order_desk"):
         catalogue.load("nobody")
     with pytest.raises(
         AgentLoadError, match=r"'bad' could not be loaded: ValueError: no luck \(bad/agent.py, line 1\)"

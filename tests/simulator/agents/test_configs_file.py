@@ -107,8 +107,8 @@ def test_a_file_that_fails_is_one_entry_with_what_and_where(
     [
         ("nowhere.py", "does not exist"),
         ("no_such_module_at_all", "ModuleNotFoundError"),
-        ("json.", "'json.' is not there; name a Python file or a dotted module"),
-        ("..relative", "'..relative' is not there; name a Python file or a dotted module"),
+        ("json.", "'json.' does not exist; name a Python file or a dotted module"),
+        ("..relative", "'..relative' does not exist; name a Python file or a dotted module"),
         ("..", "'..' is a folder; name a Python file or a dotted module"),
         (".", "'.' is a folder; name a Python file or a dotted module"),
     ],

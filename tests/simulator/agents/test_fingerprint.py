@@ -38,7 +38,7 @@ def test_an_agent_that_is_the_same_has_not_changed() -> None:
 
 
 def test_what_has_changed_is_named() -> None:
-    """What is gone first, then what is new, then what is another than it was, and in what."""
+    """What was removed first, then what was added, then what is another than it was, and in what."""
     before = desk(find_order, AgentTool(agent=LlmAgent(name="adviser", model="gemini-x")))
     after = desk(other(), desk, instruction="Help fast.", model="gemini-y")
     assert changes(agent_fingerprint(before), agent_fingerprint(after)) == (
@@ -53,7 +53,7 @@ def test_what_has_changed_is_named() -> None:
 def test_what_stands_below_an_agent_counts() -> None:
     """A sub-agent's tools are its parts too."""
     before, after = (desk(sub_agents=[LlmAgent(name="below", tools=tools)]) for tools in ([], [find_order]))
-    assert changes(agent_fingerprint(before), agent_fingerprint(after)) == ("the tool find_order is new",)
+    assert changes(agent_fingerprint(before), agent_fingerprint(after)) == ("the tool find_order was added",)
 
 
 def test_a_fingerprint_that_cannot_be_read_says_so_much() -> None:

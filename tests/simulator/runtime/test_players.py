@@ -136,7 +136,7 @@ def test_a_request_is_answered_once() -> None:
     with opened(agent_of(FIND, FIND, tools=[find])) as sim:
         request = asked(sim)
         assert sim.answer(request, {"a": 1}, wait=PATIENCE)
-        with pytest.raises(SimulationError, match="answered already"):
+        with pytest.raises(SimulationError, match="already answered"):
             sim.answer(request, {"a": 2})
         with pytest.raises(SimulationError, match="no request nobody is waiting"):
             sim.answer("nobody", {"a": 2})

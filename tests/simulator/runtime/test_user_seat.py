@@ -82,7 +82,7 @@ def test_a_person_takes_over_and_hands_back() -> None:
         assert held(sim) == "back again"
         assert sim.view().user.seat.left == 2
         notes = [entry.content for entry in sim.session.history if isinstance(entry, SessionNote)]
-    assert notes == ["user seat: scenario, each message held", "user seat: person"]
+    assert notes == ["user seat: scenario, each message held for approval", "user seat: person"]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
@@ -133,8 +133,8 @@ def test_a_failed_turn_holds_the_scenario_until_a_person_lets_it_go_on() -> None
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ([], "LLM returned empty response, 3 times"),
-        ([{"text": "hm", "thought": True}], "LLM returned only thinking tokens, 3 times"),
+        ([], "LLM returned empty response (3 attempts)"),
+        ([{"text": "hm", "thought": True}], "LLM returned only thinking tokens (3 attempts)"),
         (ValueError("not today"), "not today"),
     ],
 )
@@ -293,7 +293,10 @@ def test_a_finished_scenario_is_frozen_into_a_static_golden() -> None:
     ("more", "words"),
     [
         ({"scenario": {"starting_prompt": "hi"}}, "conversation"),
-        ({"scenario": {**SCENARIO, "user_persona": "WIZARD"}}, "no persona 'WIZARD', only EXPERT, NOVICE"),
+        (
+            {"scenario": {**SCENARIO, "user_persona": "WIZARD"}},
+            "no persona 'WIZARD'; available: EXPERT, NOVICE",
+        ),
         ({"scenario": {**SCENARIO, "starting_prompt": " "}}, "starting prompt is empty"),
         ({"scenario": {**SCENARIO, "plan": "x"}}, "plan"),
         (

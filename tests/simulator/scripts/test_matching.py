@@ -176,7 +176,7 @@ def test_what_is_left_over_is_named() -> None:
         (2, "the answer to b() was used 1 of 3 times"),
         (3, "the move of the agent (calls a) was never used"),
         (4, "the change of the rules was never used"),
-        (5, "the move of the agent (hands over to helper) was never used"),
+        (5, "the move of the agent (transfers to helper) was never used"),
         (6, "the output of code ('1') was never used"),
         (7, "the change of the player of a was never used"),
         (8, "the change of the environment (state_cleared) was never used"),

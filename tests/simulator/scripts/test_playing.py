@@ -106,7 +106,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
 def test_the_snippet_of_an_agents_turn_names_its_tools() -> None:
     """What waits may be the agent's move."""
     (waits,) = play(desk(), script(agent="person")).waits
-    assert waits.words == "the turn of the agent order_desk"
+    assert waits.words == "a response of the agent order_desk"
     assert "find_order, refund" in waits.snippet
     assert "- agent: order_desk\n  text: " in waits.snippet
 

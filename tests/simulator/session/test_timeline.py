@@ -361,7 +361,7 @@ CALL = ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[
         (SeatChanged(at=1, seat="tool", player="real"), "tool seat of all others: real"),
         (SeatChanged(at=1, seat="agent", target="clerk", player="held"), "agent seat of clerk: held"),
         (UserSeated(at=1, player="person"), "user seat: person"),
-        (UserSeated(at=1, player="script"), "user seat: script, each message held"),
+        (UserSeated(at=1, player="script"), "user seat: script, each message held for approval"),
         (UserSeated(at=1, player="script", hold=False), "user seat: script"),
         (EnvironmentDataGiven(at=1, text="x"), "environment: data loaded"),
         (EnvironmentDataGiven(at=1, text=""), "environment: data cleared"),

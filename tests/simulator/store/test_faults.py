@@ -356,7 +356,7 @@ def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> No
         assert monotonic() - began < 1.0  # fifty would have taken a minute
         journal.append(_seat("after"))
         assert journal.first_unstored == 3
-        assert "not answer" in raising(lambda: journal.keep(2.0))
+        assert "not responding" in raising(lambda: journal.keep(2.0))
     wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
     assert store.load("session").to_json() == journal.to_json()
     kept.drop_all()

@@ -183,7 +183,7 @@ def test_who_comes_second_loses_nothing(kept: Kept) -> None:
     first.keep()
     second.append(_seat("theirs"))
     second.append(ended(stopped=True))
-    with pytest.raises(HeadMovedError, match=r"was continued elsewhere meanwhile.*kept as a branch"):
+    with pytest.raises(HeadMovedError, match=r"was continued elsewhere.*kept as a separate branch"):
         second.keep()
     assert second.superseded
     assert not first.superseded

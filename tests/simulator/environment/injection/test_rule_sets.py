@@ -130,7 +130,7 @@ def document(*rules: object, **more: object) -> str:
         (document(format="x"), "format is 'x'"),
         ('{"format": "golden-trace-studio/rules", "version": 1}', "rules: this field is required"),
         ("[]", "a rule set must be an object, not list"),
-        ("{", "no JSON"),
+        ("{", "invalid JSON"),
         ('{"tool_simulation_configs": [{}]}', "tool at index 0: tool_name: this field is required"),
     ],
 )  # fmt: skip
@@ -219,7 +219,7 @@ def test_damaged_files_are_listed_with_their_error(tmp_path: Path) -> None:
     assert sorted(listed) == ["adk", "bytes", "cut", "good"]
     assert (listed["adk"].rules, listed["adk"].error) == (1, "")
     assert "not UTF-8" in listed["bytes"].error
-    with pytest.raises(RuleSetError, match=r"cut.rules.json: the text is no JSON"):
+    with pytest.raises(RuleSetError, match=r"cut.rules.json: invalid JSON"):
         folder.load("cut")
     folder.delete("cut")
     assert [each.name for each in folder.list()] == ["adk", "bytes", "good"]

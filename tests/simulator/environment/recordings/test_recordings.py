@@ -266,7 +266,7 @@ def test_stray_responses_are_named() -> None:
         ("", "Expecting value at line 1, column 1"),
         ('[{"a": 1},\n {"b" 2}]', "Expecting ':' delimiter at line 2, column 7"),
         ('{"a": 1}\n{"b": }', "in record 2"),
-        ('{"a": NaN}', "NaN is no JSON"),
+        ('{"a": NaN}', "NaN is not a JSON"),
         ("[" * 100_000, "the recording is not JSON"),
     ],
 )

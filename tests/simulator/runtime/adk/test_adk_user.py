@@ -42,7 +42,7 @@ def test_a_dead_server_is_asked_three_times_and_each_is_told() -> None:
     said_, told, asked = made(*[GEMINI.fails(503, "down")] * 9)
     assert (said_.status, len(asked)) == ("failed", 3)
     assert said_.reason.startswith("503: down")
-    assert said_.reason.endswith(", 3 times")
+    assert said_.reason.endswith(" (3 attempts)")
     assert [text.rpartition("trying")[2] for text in told[1:]] == [
         " again in 0 s (1 of 2)",
         " again in 0 s (2 of 2)",
@@ -69,7 +69,7 @@ def test_a_refusal_is_asked_once_and_the_key_is_not_told() -> None:
 def test_a_server_that_hangs_is_given_up_in_time() -> None:
     """The time limit holds for each try."""
     said_, _, _ = made(HANGS, timeout_seconds=0.2, retries=0)
-    assert said_.reason == "no response within 0.2 s (1 attempts)"
+    assert said_.reason == "no response within 0.2 s (1 attempt)"
 
 
 def test_all_of_the_configuration_reaches_adk() -> None:

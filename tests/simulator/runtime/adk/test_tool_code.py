@@ -538,9 +538,15 @@ def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"# coding: no-such-thing\ndef find(order_id, *, deep=False):\n    return 1\n", "no text"),
-        (b"# caf\xe9\ndef find(order_id, *, deep=False):\n    return 1\n", "no text"),
-        (b"\x00\xff\xfe", "no text"),
+        (
+            b"# coding: no-such-thing\ndef find(order_id, *, deep=False):\n    return 1\n",
+            "does not match the encoding that it declares",
+        ),
+        (
+            b"# caf\xe9\ndef find(order_id, *, deep=False):\n    return 1\n",
+            "does not match the encoding that it declares",
+        ),
+        (b"\x00\xff\xfe", "does not match the encoding that it declares"),
         (b"#" * 10_000_001, "larger than 10 MB"),
         (b"", "has changed"),
         (b"def find(order_id, *, deep", "has changed"),

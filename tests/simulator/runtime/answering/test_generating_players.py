@@ -1,4 +1,4 @@
-"""Proves who answers where a generator plays a tool: the offline draft, a model, a recording, or whoever can until it needs a person."""
+"""Proves who answers where a generator plays a tool: the generated draft, a model, a recording, or whoever can until it needs a person."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_model_that_plays_a_tool_answers_with_its_cost() -> None:
         assert sim.query("go", wait=PATIENCE)
         assert response_of(sim) == {"order_id": "T-1", "sku": "mug", "quantity": 2}
         assert by(sim) == [("generated", "teller")]
-        assert "11 tokens in" in tool_facts(sim)[0].provenance.notes[0]
+        assert "11 input tokens" in tool_facts(sim)[0].provenance.notes[0]
         assert len(teller.heard) == 1
 
 
@@ -166,7 +166,7 @@ def test_what_a_model_gets_wrong_is_repaired_once_and_then_the_offline_draft_sta
         assert len(teller.heard) == 2
         assert by(sim) == [("generated", "offline")]
         assert response_of(sim)["sku"] == "mug"
-        assert "offline draft" in tool_facts(sim)[0].provenance.notes[0]
+        assert "generated draft" in tool_facts(sim)[0].provenance.notes[0]
 
 
 def test_a_player_that_cannot_play_leaves_the_call_to_the_person() -> None:

@@ -190,7 +190,7 @@ def test_switching_an_unknown_rule_is_refused() -> None:
     """A name that no rule has is an error in words."""
     with (
         opened(agent_of(), rules=[rule("fixed")]) as sim,
-        pytest.raises(SimulationError, match="no injection rule 'fixd'"),
+        pytest.raises(SimulationError, match="no injection rule has the id 'fixd'"),
     ):
         sim.switch_rule("fixd", enabled=True)
 

@@ -90,7 +90,7 @@ def test_a_retry_is_shown_while_it_is_waited_for_and_the_wait_can_be_stopped() -
 
 
 def test_the_cost_of_an_answer_counts_all_that_was_asked() -> None:
-    """Time, tokens in, out and of thoughts, and how often it was asked, stand with the answer."""
+    """Time, input, output and thinking tokens, and how often it was asked, stand with the answer."""
     with session(GOOD, waits=[0.0]) as sim:
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
@@ -124,7 +124,7 @@ def test_a_model_that_stays_busy_leaves_the_offline_draft_with_its_words() -> No
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert fact.provenance.by == "offline"
-        assert "429: too many requests, 3 times" in fact.provenance.notes[0]
+        assert "429: too many requests (3 attempts)" in fact.provenance.notes[0]
         assert sim.session.state is SessionState.COMPLETED
 
 

@@ -257,7 +257,7 @@ def test_a_server_error_is_tried_again_with_longer_waits(provider: Provider) -> 
         done = drafted(provider, server, told=told)
         assert len(server.asked) == 3
     assert told.slept == [1.0, 2.0]
-    assert done.reason.endswith("too much, 3 times")
+    assert done.reason.endswith("too much (3 attempts)")
     assert "503" in done.reason
 
 

@@ -342,7 +342,7 @@ def test_a_model_that_fails_leaves_the_offline_draft(said: Any) -> None:
 
     (seen,) = run(simulator, [call("get_weather", city="Rome")])
     WeatherResponse.model_validate(seen)
-    assert "offline draft" in simulator.calls()[0].provenance.notes[0]
+    assert "generated draft" in simulator.calls()[0].provenance.notes[0]
 
 
 def test_a_plugin_leaves_simulated_tools_to_their_own_environment() -> None:
