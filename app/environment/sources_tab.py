@@ -224,7 +224,7 @@ def _every_draft(settings: EnvironmentSettings) -> Command | None:
         "Ask the model for a draft of each waiting call",
         key="model_drafts",
         disabled=not settings.simulation_model,
-        help="The offline draft appears at once. It stays if the model returns no valid draft",
+        help="The generated draft appears at once. It stays if the model returns no valid draft",
     )
     return ChangeSettings(fields={"drafts_by_model": wanted}) if wanted != settings.drafts_by_model else None
 

@@ -44,6 +44,12 @@ from simulator.environment.injection.rule_effects import (
 )
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 
+NO_RULES = (
+    "No rules yet. Rules run before a tool is answered. They can fail, delay or change its response. "
+    "Add one from the fault library, or write your own. A change applies from the next call."
+)
+"""What is shown where a session has no rules."""
+
 _LONGEST = 60
 
 

@@ -14,7 +14,7 @@ from app.rules.rule_commands import SetRules, SwitchRule
 from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, rule_editor, trials
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
-from app.rules.rule_text import rule_line
+from app.rules.rule_text import NO_RULES, rule_line
 from app.session import page_state
 from app.session.commands import NEW_RULE, Command
 from app.session.past_calls import last_misses, past_calls, times_fired
@@ -82,11 +82,7 @@ def rule_list(scene: SessionContext) -> Command | None:
     rules = scene.session.rules
     asked = _deleted(rules) or _replaced()
     if not rules:
-        st.caption(
-            "No rules yet. Rules run before a tool is answered. They can fail, delay or change its response. "
-            "Add one from the fault library, or write your own. You can switch rules on and off while the session "
-            "runs. A change applies from the next call."
-        )
+        st.caption(NO_RULES)
     fired = times_fired(scene.session)
     misses = last_misses(scene.session, scene.waiting_calls())
     for rule in rules:

@@ -15,7 +15,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
-from app.rules.rule_text import rule_line
+from app.rules.rule_text import NO_RULES, rule_line
 from app.rules.rules_tab import switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state
@@ -209,10 +209,7 @@ def injections(scene: SessionContext) -> Command | Show | None:
     """Draw the rules; return what was asked for."""
     asked: Command | Show | None = _ways(scene)
     if not scene.session.rules:
-        st.caption(
-            "No rules yet. Rules run before a tool is answered. They can fail, delay or change its response. You "
-            "can switch them during a session. Changes apply from the next call."
-        )
+        st.caption(NO_RULES)
     for call in scene.waiting_calls():
         _reasons(call, scene.session.rules)
     fired = times_fired(scene.session)

@@ -317,7 +317,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         choices=("fail", "rules", "generate"),
         default="fail",
         help="what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
-        "rules, then an offline draft (`generate`)",
+        "rules, then a generated draft (`generate`)",
     )
     parser.add_argument(
         "--latencies",

@@ -78,7 +78,7 @@ def words_of(author: Author) -> str:
     notes = f" ({'; '.join(author.notes)})" if author.notes else ""
     if author.source == "injected":
         return f"the rule {author.by!r}{notes}"
-    return f"an offline draft{notes}"
+    return f"a generated draft{notes}"
 
 
 def _play_of(eval_id: str, case: RecordedCase | None) -> SessionPlay:

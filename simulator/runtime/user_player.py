@@ -262,7 +262,7 @@ async def still(engine: Engine) -> bool:
             turn=engine.journal.fold.turns_so_far,
             status="stopped",
             by=user.player,
-            reason="You stopped it.",
+            reason="Generation was stopped.",
         )
     )
     engine.changed()

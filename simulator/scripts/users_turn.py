@@ -22,11 +22,11 @@ def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
     waiting = sorted(calls, key=lambda call: call.answered)
     found = [call for call in waiting if _fits(turn, call)]
     if not found:
-        there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "nothing"
+        there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "none"
         asks = f"with the question {turn.question!r}" if turn.question else ""
         named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
-        wanted = " ".join(filter(None, named)) or "any"
-        raise MisplacedError(f"no open call matches {turn.speaks} of {wanted}; open calls: {there}")
+        wanted = " of ".join(filter(None, (turn.speaks, " ".join(filter(None, named)))))
+        raise MisplacedError(f"no open call matches {wanted}; open calls: {there}")
     return found[0]
 
 

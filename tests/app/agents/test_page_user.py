@@ -187,7 +187,7 @@ def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simul
         assert "**Scenario** is writing the next message" in tab.words
         assert "asking gemini-2.5-test" in tab.literal
         tab.click("stop_running")
-        assert "You stopped it." in tab.literal
+        assert "Generation was stopped." in tab.literal
         assert tab.has("user_go_on")
     session.close()
 

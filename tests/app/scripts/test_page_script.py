@@ -161,7 +161,7 @@ def test_without_a_script_nothing_is_played(start: Tab) -> None:
     ("text", "wanted"),
     [
         (HEAD + "otherwise: fail\nturns:\n- say: Where is order A-1002?\n", "the script has no line here, and is set to end."),
-        (HEAD + "turns:\n- say: hi\n- confirm: true\n", "no open call matches confirm of any"),
+        (HEAD + "turns:\n- say: hi\n- confirm: true\n", "no open call matches confirm; open calls: none"),
         (
             HEAD + "turns:\n- say: Where is order A-1002?\n  moves: [{tool: find_order, raises: 'ValueError: no'}]\n",
             "turn 1 ended with ValueError: no",

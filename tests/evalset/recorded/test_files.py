@@ -154,7 +154,7 @@ def test_a_file_that_is_none_is_named_with_the_place(damage: Damage, words: str)
         (b"", "not valid JSON: Expecting value at line 1, column 1"),
         (b"[]", "not a JSON object"),
         (b"\xff{}", "not UTF-8 text: byte 0"),
-        (b'{"a": NaN}', "NaN is no JSON"),
+        (b'{"a": NaN}', "NaN is not a JSON"),
         (b"[" * 100_000, "not valid JSON"),
     ],
 )

@@ -100,7 +100,7 @@ def test_other_arguments_are_not_what_was_recorded(desk: SimulatedAgentConfig) -
     fewer = turn.calls[0].model_copy(update={"arguments": {}})
     changed = case.model_copy(update={"turns": (turn.model_copy(update={"calls": (fewer,)}),)})
     again = play(desk, changed, "model")
-    assert [waits.words for waits in again.waits] == ["an answer to check, which desk calls"]
+    assert [waits.words for waits in again.waits] == ["a response of check, called by desk"]
 
 
 def without(case: RecordedCase, *tools: str) -> RecordedCase:
@@ -138,7 +138,7 @@ def test_what_the_author_answers_is_recorded_from_then_on(desk: SimulatedAgentCo
         done = scripted.play()
         facts = [fact for _, fact in scripted.simulation.journal.path()]
     assert done.came_through
-    assert asked == ["an answer to note, which desk calls", "an answer to look_up, which advisor calls"]
+    assert asked == ["a response of note, called by desk", "a response of look_up, called by advisor"]
     assert answers_of(done.session) == whole
     added = add_played(sidecar, "one", recorded_case(done.session, facts, so_far=True))
     assert [call.tool for call in added.calls[1]] == ["look_up"]

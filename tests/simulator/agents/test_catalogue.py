@@ -109,7 +109,7 @@ def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
         AgentLoadError, match=r"'bad' could not be loaded: ValueError: no luck \(bad/agent.py, line 1\)"
     ):
         catalogue.config("bad")
-    with pytest.raises(AgentLoadError, match="no demo agent 'nobody'; there are order_desk"):
+    with pytest.raises(AgentLoadError, match="no demo agent named 'nobody'; available: order_desk"):
         demo_agent("nobody")
 
 

@@ -106,7 +106,7 @@ def test_a_message_that_is_being_made_can_be_stopped_and_made_again() -> None:
         assert not sim.accept(wait=0)
         until(lambda: sim.view().user.progress and server.asked)
         sim.stop()
-        assert (status(sim), sim.view().user.words) == ("stopped", "You stopped it.")
+        assert (status(sim), sim.view().user.words) == ("stopped", "Generation was stopped.")
         assert not sim.go_on(wait=0)
         until(lambda: len(server.asked) == 2)
         assert not sim.query("I speak meanwhile", wait=0)

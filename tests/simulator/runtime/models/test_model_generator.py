@@ -319,7 +319,7 @@ def test_nobody_at_the_address_is_a_reason(provider: Provider) -> None:
     if "needs its server" in done.reason:
         assert (done.reason.rpartition(" ")[2], told.slept) == (server.url.partition("//")[2], [])
     else:
-        assert (done.reason[-7:], told.slept) == ("3 times", [1.0, 2.0])
+        assert (done.reason[-12:], told.slept) == ("(3 attempts)", [1.0, 2.0])
 
 
 def test_no_key_is_logged_or_told(
