@@ -139,7 +139,7 @@ def serve_forks(number: int) -> None:
     for name in _IMPORTED:
         importlib.import_module(name)
     if len([*Path("/proc/self/task").iterdir()]) > 1:
-        raise SystemExit("what is imported has started a thread, so this process cannot be forked")
+        raise SystemExit("an imported module started a thread, so this process cannot be forked")
     gc.collect()
     gc.freeze()  # what a collection touches would be copied
     studio = socket.socket(fileno=number)

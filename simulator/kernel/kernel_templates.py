@@ -147,7 +147,7 @@ class Template:
             return self._said.result(seconds)
         except FutureTimeoutError as error:
             self._process.kill()
-            raise OSError("the template does not answer") from error
+            raise OSError("the template is not responding") from error
 
     def _hear(self) -> None:
         while message := self._received():

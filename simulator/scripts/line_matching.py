@@ -282,7 +282,7 @@ def described(entry: Line | Change) -> str:
         case RulesChange():
             return "the change of the rules"
         case PlayerChange():
-            return f"the change of the player of {entry.target}"
+            return f"the change of player for {entry.target}"
         case EnvironmentChange():
             return f"the change of the environment ({entry.environment.kind})"
 

@@ -115,7 +115,7 @@ _HEAD = """\
 # You can change and remove lines. Where the script has no answer, `otherwise` decides what happens.
 """
 _ABOUT = {
-    "seed": "The source of ids and random values. Runs with the same seed are equal.",
+    "seed": "The source of ids and random values. Runs with the same seed get the same ids and values.",
     "session_id": "The session's id. Remove it for a new one.",
     "began": "When the session started, in seconds since the epoch. Remove it for the current time.",
     "initial_state": "The session's initial state.",

@@ -141,7 +141,7 @@ def judge(version: str, problems: Iterable[AdkProblem]) -> None:
     if _numbers(version) > TESTED[1]:
         newest = ".".join(map(str, TESTED[1]))
         warnings.warn(
-            f"google-adk {version} is newer than {newest}, the newest tested version. It has everything that the studio uses.",
+            f"google-adk {version} is newer than {newest}, the newest tested version. It has everything that a session needs.",
             UntestedAdkWarning,
             stacklevel=2,
         )

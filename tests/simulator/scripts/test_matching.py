@@ -178,7 +178,7 @@ def test_what_is_left_over_is_named() -> None:
         (4, "the change of the rules was never used"),
         (5, "the move of the agent (transfers to helper) was never used"),
         (6, "the output of code ('1') was never used"),
-        (7, "the change of the player of a was never used"),
+        (7, "the change of player for a was never used"),
         (8, "the change of the environment (state_cleared) was never used"),
         (9, "the move of the agent (1 parts) was never used"),
         (10, "the move of the agent (its own model) was never used"),
