@@ -32,7 +32,7 @@ Thing: TypeAlias = Request | OpenCall | None
 
 
 class QueueEntry(Value):
-    """One thing that waits. `words` tell calls of one tool apart, and may come from outside."""
+    """One entry of the queue of waiting requests. `words` tell calls of one tool apart, and may come from outside."""
 
     key: str
     words: str

@@ -21,7 +21,7 @@ _ALWAYS = ("stock >= 0", "order.customer_id in customers", "order.status in ['op
 
 
 class InvariantVerdict(NamedTuple):
-    """How a line stands: `state` in one word, `said` in a sentence, `broken` a sentence for each thing."""
+    """The verdict on an invariant: `state` in one word, `said` in a sentence, `broken` a sentence for each thing."""
 
     state: Literal["holds", "broken", "unknown", "wrong"]
     said: str

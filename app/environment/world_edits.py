@@ -13,7 +13,7 @@ from simulator.environment.world.entities import EntityChange
 
 
 class ThingRename(Value):
-    """A thing gets another id, in it and wherever it is referred to."""
+    """The new id of a thing, in it and wherever it is referred to."""
 
     kind: str
     old: str

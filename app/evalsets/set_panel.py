@@ -38,7 +38,7 @@ from evalset.editing.set_work import SetWork
 
 @dataclass(frozen=True)
 class ShownSet:
-    """What of a set is on the screen.
+    """The part of an eval set that is on the screen.
 
     Attributes:
         case: The case that is open; None for the tabs.

@@ -37,7 +37,7 @@ class ExportForm(Value):
 
 
 class ExportResult(Value):
-    """What was written, for the page to show.
+    """The result of an export, for the page to show.
 
     `environment` is the file with what the world answered, and `replay` the lines that let an agent be evaluated with it;
     where that was not written, `unrecorded` says why. `commands` run the case in a shell; None where the agent has no name there.

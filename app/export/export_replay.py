@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ExportReplay(NamedTuple):
-    """How a written case stands, and the tolerances that it got, in a line each: what the agent's own code makes anew in each run."""
+    """The replay of an exported case, and the tolerances that it got, in a line each: what the agent's own code makes anew in each run."""
 
     verification: Verification
     tolerances: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ _SIMPLE = (RawText, RawNumber, RawFlag, RawChoice, RawConst)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """Where an input stands: its name, its way from the form's value, its label, and whether that is shown."""
+    """The place of an input: its name, its way from the form's value, its label, and whether that is shown."""
 
     name: str
     path: Path

@@ -46,7 +46,7 @@ class FieldProblem(Value):
 
 
 class FormReading(Value):
-    """What a form says. With problems, `value` leaves out what could not be read."""
+    """The reading of a form: the value that its inputs make up. With problems, `value` leaves out what could not be read."""
 
     value: JsonValue
     problems: tuple[FieldProblem, ...] = ()

@@ -93,7 +93,7 @@ class ArrayField(_Field):
 
 
 class FormMember(Value):
-    """A named field of an object."""
+    """A member of an object in a form: a field with its name."""
 
     name: str
     field: Field

@@ -15,7 +15,7 @@ _NUMBERED = re.compile(r"(?<=[a-z])\d+(?=\.)")
 
 
 class Values(Protocol):
-    """Where inputs are kept: `app.forms.widget_store.Kept`, or a small one in a test."""
+    """Where inputs are kept: `app.forms.widget_store.KeptInputs`, or a small one in a test."""
 
     def value(self, name: str, initial: JsonValue = None) -> Any:
         """Return what an input holds; `initial` if nobody touched it."""

@@ -18,7 +18,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 
 
 class TypedJsonError(ValueError):
-    """A text is no JSON.
+    """A typed text is not JSON.
 
     Attributes:
         message: What is wrong, without any of the text itself.

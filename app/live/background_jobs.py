@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class JobProgress(Value):
-    """How far a work is: so much of so much, and what it does; 0 of 0 where nobody can tell."""
+    """The progress of a job: `done` of `total`, and what it does; 0 of 0 while the total is unknown."""
 
     done: int = 0
     total: int = 0

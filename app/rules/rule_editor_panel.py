@@ -38,7 +38,7 @@ _NARROW = 104
 
 
 class CallHints:
-    """What the editor knows of the calls that a rule may be for: their arguments' paths, schemas and values."""
+    """Hints for the rule editor on the calls that a rule may match: the paths, schemas and values of their arguments."""
 
     def __init__(
         self,

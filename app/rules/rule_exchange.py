@@ -40,7 +40,7 @@ _ADK: dict[str, _Way] = {
 
 
 class ExportedRules(NamedTuple):
-    """Rules as a text; `losses` says what the format has no word for."""
+    """Rules as a text; `losses` names what the format cannot hold."""
 
     text: str
     file_name: str
@@ -81,7 +81,7 @@ def missing_tools(rules: Iterable[InjectionRule], known: Iterable[str]) -> tuple
 
 
 class RestOfConfig(NamedTuple):
-    """What an ADK configuration holds beside its injections; `words` names each part, `unread` what cannot be used."""
+    """The parts of an ADK configuration other than its injections; `words` names each part, `unread` what cannot be used."""
 
     data: str = ""
     recorded: tuple[ObservedCall, ...] = ()

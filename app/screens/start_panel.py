@@ -35,7 +35,7 @@ _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
 
 
 class ChosenAgent(Value):
-    """What is known of the chosen agent; `without_model` gives a reason for each agent that no model can play."""
+    """The chosen agent, and what is known of it; `without_model` gives a reason for each agent that no model can play."""
 
     directory: AgentDirectory = AgentDirectory()
     without_model: dict[str, str] = Field(default_factory=dict)

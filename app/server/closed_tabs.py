@@ -20,7 +20,7 @@ _LOOKS = 4
 
 
 class TabSession(Protocol):
-    """What Streamlit holds for a tab."""
+    """The session that Streamlit holds for a browser tab."""
 
     def shutdown(self) -> None:
         """End it; to be asked on the server's event loop. Idempotent."""

@@ -17,7 +17,7 @@ _DISTRIBUTIONS = ("golden-trace-studio", "google-adk", "streamlit")
 
 
 class CommandFunction(Protocol):
-    """Runs a command with its arguments, and returns its exit code; `prog` is what a person typed to start it."""
+    """The function of a command: takes its arguments, returns its exit code; `prog` is what a person typed to start it."""
 
     def __call__(self, argv: Sequence[str], /, *, prog: str) -> int:
         """Run it."""

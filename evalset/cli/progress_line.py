@@ -19,7 +19,7 @@ def plain(text: str) -> str:
 
 
 class ProgressLine:
-    """Writes to a stream what happens.
+    """The line of a terminal that says what happens.
 
     Args:
         stream: Where to; a terminal gets a line that changes, until `say` writes one that stays.

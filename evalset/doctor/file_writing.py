@@ -155,7 +155,7 @@ _PATIENCE = 5
 
 
 class FileContent(NamedTuple):
-    """What a file held, and which state of it that was."""
+    """The content of a file, and the identity of the state in which it was read."""
 
     text: bytes
     identity: Identity

@@ -27,7 +27,7 @@ _LARGE = 4 << 20
 
 
 class RecordingSidecar:
-    """What lies beside an eval set. Nothing in it changes; a case is read when it is asked for.
+    """The recording beside an eval set. Immutable; a case is read on first use.
 
     Args:
         path: The sidecar file.

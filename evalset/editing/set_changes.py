@@ -38,7 +38,7 @@ class CaseChange(Value):
 
 
 class SetChanges(Value):
-    """What a save would change: the cases, and whether they stand in another order."""
+    """The changes that a save would make: the cases, and whether they stand in another order."""
 
     cases: tuple[CaseChange, ...] = ()
     reordered: bool = False

@@ -249,7 +249,7 @@ class Keeper(Protocol):
 
 
 class FoundCases:
-    """Keeps found cases in memory."""
+    """The found cases, kept in memory."""
 
     def __init__(self) -> None:
         self.found: list[FoundCase] = []

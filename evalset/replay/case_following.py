@@ -28,7 +28,7 @@ Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
 
 
 class IncomingCall(NamedTuple):
-    """A call as it comes: the tool, its arguments in JSON, and the agent tools it happens inside of, by name."""
+    """A call that the agent makes now: the tool, its arguments in JSON, and the agent tools it happens inside of, by name."""
 
     tool: str
     arguments: JsonObject
@@ -44,7 +44,7 @@ class InputQuestion(NamedTuple):
 
 
 class InputReply(NamedTuple):
-    """What was recorded for a question, and its place among the answers of the turn."""
+    """The recorded reply to a question, and its place among the answers of the turn."""
 
     place: int
     recorded: RecordedInput

@@ -76,7 +76,7 @@ class UnrecordedCallError(RuntimeError):
 
 
 class SessionReplay:
-    """How far one session has gone. Threads may use it at once."""
+    """The replay of one session, and how far it has gone. Threads may use it at once."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()

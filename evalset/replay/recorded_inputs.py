@@ -47,7 +47,7 @@ class _Open(NamedTuple):
 
 
 class RecordedConversation:
-    """One query, and the questions of the agent that came of it.
+    """A recorded conversation: one query, and the questions that the agent asked because of it.
 
     Args:
         answers: Gives what was recorded.

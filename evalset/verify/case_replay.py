@@ -52,7 +52,7 @@ _QUIET = RunConfig(
 
 
 class CaseReplay(NamedTuple):
-    """What a replay gave: an invocation for each turn that was begun, and what its models answered; `error` where it ended early."""
+    """The replay of a case: an invocation for each turn that was begun, and what its models answered; `error` where it ended early."""
 
     turns: list[Invocation]
     models: list[tuple[RecordedModelTurn, ...]]
@@ -67,7 +67,7 @@ class CaseReplay(NamedTuple):
 
 
 class ReplayOptions(NamedTuple):
-    """How a case is replayed: who answers for the agents' models, and calls that were not recorded; how long it may take, and whether tools take their time."""
+    """The options of a replay: who answers for the agents' models, and calls that were not recorded; how long it may take, and whether tools take their time."""
 
     models: Players = "real"
     unrecorded: Policy = "fail"

@@ -256,7 +256,7 @@ def agent_of(
 
 
 class AgentFinder:
-    """Finds the agent of a case.
+    """The finder of the agent of each case.
 
     Args:
         agent: The agent of all cases.

@@ -209,7 +209,7 @@ Alike: TypeAlias = Callable[[int, int], bool]
 
 
 class CallPair(NamedTuple):
-    """The places of a golden and of an actual call that stand side by side; None where there is none."""
+    """A golden and an actual call that belong together, by their places; None where there is none."""
 
     golden: int | None
     actual: int | None

@@ -130,7 +130,7 @@ def _inputs(recorded: RecordedCase) -> Iterator[str]:
 
 
 class RunSettings(NamedTuple):
-    """What a run is held to, which of the runs it is, and how it is replayed."""
+    """The settings of one run: the criteria, its number, and how it is replayed."""
 
     criteria: Criteria
     number: int

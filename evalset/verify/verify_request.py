@@ -30,7 +30,7 @@ class Stop(Protocol):
 
 
 class WorkPart(Value):
-    """What one worker does at a time.
+    """The part of the work that one worker does at a time.
 
     Attributes:
         places: The places of the cases among those that were chosen, from 0.

@@ -21,7 +21,7 @@ _QUOTE_LENGTH = 160
 
 @dataclass(frozen=True)
 class ToolFailure:
-    """Why a tool gave no answer: a code where there is one, and its words."""
+    """The failure of a tool: a code where there is one, and its words."""
 
     code: int | str | None
     words: str

@@ -42,7 +42,7 @@ class YamlTextError(ValueError):
 
 
 class YamlPosition(NamedTuple):
-    """Where a value stands, counted from 1, and where what is in it does; a member's line is that of its name."""
+    """The line of a value, counted from 1, and the lines of what is in it; a member's line is that of its name."""
 
     line: int
     inside: list[YamlPosition] | Mapping[str, YamlPosition] | None = None

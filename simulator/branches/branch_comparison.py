@@ -39,7 +39,7 @@ _Key: TypeAlias = tuple[str, ...]
 
 
 class MissingValue(Value):
-    """Stands for a value that one side does not have."""
+    """The place of a value that one side does not have."""
 
     kind: Literal["missing"] = "missing"
 

@@ -12,7 +12,7 @@ from simulator.environment.environment_value import FiniteValue
 
 
 class LibraryEntry(FiniteValue):
-    """A thing of a library; `name` is its own alone."""
+    """An entry of a library; its `name` is unique there."""
 
     name: str
 

@@ -125,7 +125,7 @@ class SetClock:
 
 @dataclass
 class KernelSession:
-    """A session that is played here, and what the studio was last shown of it."""
+    """A session that this kernel plays, and what the studio was last shown of it."""
 
     simulation: Simulation
     clock: SetClock

@@ -27,7 +27,7 @@ class ProtocolError(ValueError):
 
 
 class KernelReady(Value):
-    """A kernel has begun: the version of the messages, its process, its Python and its ADK (empty where there is none)."""
+    """A kernel's first message: the version of the messages, its process, its Python and its ADK (empty where there is none)."""
 
     kind: Literal["ready"] = "ready"
     version: int
@@ -37,7 +37,7 @@ class KernelReady(Value):
 
 
 class KernelCall(Value):
-    """The studio asks for something: the name of what is asked for, and its arguments by name."""
+    """The studio's request to a kernel: the name of what is asked for, and its arguments by name."""
 
     kind: Literal["call"] = "call"
     number: int
@@ -47,7 +47,7 @@ class KernelCall(Value):
 
 
 class KernelReply(Value):
-    """The answer to the call with this number: what it gives, or why it could not be done."""
+    """The reply to the call with this number: what it gives, or why it could not be done."""
 
     kind: Literal["reply"] = "reply"
     number: int
@@ -81,7 +81,7 @@ class Keep(Value):
 
 
 class KeepReply(Value):
-    """The studio's word on that; `problem` says why it is not durable."""
+    """The studio's reply to a `Keep`; `problem` says why it is not durable."""
 
     kind: Literal["kept"] = "kept"
     number: int
@@ -89,7 +89,7 @@ class KeepReply(Value):
 
 
 class SessionDisplay(Value):
-    """What there is to see of a session beside its facts, as far as it has changed.
+    """The display of a session: what the page shows beside its facts, as far as it has changed.
 
     Attributes:
         session: The session.

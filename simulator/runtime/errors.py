@@ -37,7 +37,7 @@ def ends_the_work(error: BaseException) -> bool:
 
 
 class ReplayDivergence(Value):
-    """Where a re-execution left the recorded way.
+    """The point where a re-execution left the recorded way.
 
     `fact` is the number of the recorded answer that no longer fits, `what` the parts of the request that differ.
     """

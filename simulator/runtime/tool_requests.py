@@ -92,7 +92,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
 
 
 class KnowledgeSnapshot:
-    """What a session knew when requests were shown: a draft that is made later still follows from that."""
+    """A snapshot of what a session knew when requests were shown: a draft that is made later still follows from that."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self._head = engine, engine.journal.head

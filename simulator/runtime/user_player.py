@@ -283,7 +283,7 @@ _DROPPED = "ADK discards the text sent with the signal. Send it to keep it."
 
 
 class UserMessageContext(NamedTuple):
-    """What the next message depends on: who sits there, what ADK recorded so far, and models by their names; `own` holds a simulator of one's own."""
+    """The context of the user's next message: who sits there, what ADK recorded so far, and models by their names; `own` holds a simulator of one's own."""
 
     seat: UserSeat
     events: tuple[Event, ...]
@@ -292,7 +292,7 @@ class UserMessageContext(NamedTuple):
 
 
 class UserMessageResult(NamedTuple):
-    """What became of the next message. `by` names who made it: a model, or `script`, `recording` or `scenario`.
+    """The outcome of making the user's next message. `by` names who made it: a model, or `script`, `recording` or `scenario`.
 
     With another status than `success` the message is what was said beside the end, if anything.
     """

@@ -21,7 +21,7 @@ from simulator.store.session_records import plain, words
 
 
 class JournalTail(NamedTuple):
-    """A journal from one fact on, and what the library shows of it."""
+    """The tail of a journal, from one fact on, and what the library shows of the session."""
 
     facts: list[Fact]
     parents: list[int]
@@ -119,7 +119,7 @@ class DurablePart(Unwritten):
 
 @dataclass(frozen=True)
 class CommitAttempt:
-    """What a transaction would have left that failed: the numbers of the first facts of the batch, the head, and whose it is.
+    """A transaction that failed, by what it would have left: the numbers of the first facts of the batch, the head, and whose it is.
 
     Where the database was lost in the middle of a commit, nobody knows whether it was done.
     """
@@ -169,7 +169,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class CommitResult:
-    """What a batch came to: the numbers of its facts in the store, where the session is now, and whose head it is."""
+    """The result of storing a batch: the numbers of its facts in the store, where the session is now, and whose head it is."""
 
     numbers: tuple[int, ...]
     place: Place

@@ -93,7 +93,7 @@ def row_of(session_id: str, number: int, parent: int, fact: Fact) -> dict[str, o
 
 @dataclass(frozen=True)
 class FactTree:
-    """What a journal holds. `stored` are the numbers of its facts in the store, where what is broken has one too."""
+    """The facts of a journal, each with its parent. `stored` are the numbers of its facts in the store, where what is broken has one too."""
 
     facts: list[Fact]
     parents: list[int]

@@ -20,7 +20,7 @@ VERSION = 1
 
 
 class SessionMetadata(Value):
-    """What a file says of a session beside its journal: what does not follow from the facts, and is nobody's secret."""
+    """The metadata of a session in its file: what does not follow from the journal, and is no secret."""
 
     agent_key: str
     agent_digest: str = ""

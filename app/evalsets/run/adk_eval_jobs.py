@@ -26,7 +26,7 @@ TOLERANT_RESPONSE = "evalset.verify.metric.tolerant_response"
 
 
 class AdkEvalOptions(Value):
-    """What was chosen: the agent, the cases (none for all), and who stands for the tools and the models."""
+    """The options of one `adk eval` run: the agent, the cases (none for all), and who stands for the tools and the models."""
 
     agent: str = ""
     cases: tuple[str, ...] = ()

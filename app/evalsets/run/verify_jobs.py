@@ -39,7 +39,7 @@ MOST_SHOWN = 4_000
 
 
 class VerifyOptions(Value):
-    """What is verified.
+    """The options of one verification.
 
     Attributes:
         eval_set: The eval set.

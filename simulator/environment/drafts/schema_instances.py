@@ -44,7 +44,7 @@ class NoValueError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ValueContext:
-    """Where a value stands, and what is known there.
+    """The context of a value: where it stands, and what is known there.
 
     Attributes:
         chance: Decides between values that fit.

@@ -38,7 +38,7 @@ _DEEPEST = 40
 
 @dataclass(slots=True)
 class StepBudget:
-    """How many steps are left, for all runs of one reading."""
+    """The steps that are left for all runs of one reading."""
 
     left: int
 
@@ -64,7 +64,7 @@ class TryBlock:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What makes a run different from the others.
+    """The decisions that make a run different from the others.
 
     Attributes:
         decided: What was decided, in order, where the values did not.

@@ -64,7 +64,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class CodeReading:
-    """What the code of a tool says about one call.
+    """The reading of a tool's code for one call.
 
     Attributes:
         outcomes: The ways in which it may end: those that return first, errors after successes.
@@ -94,7 +94,7 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
-    """Where the function of a tool is written, and what is known beside its text.
+    """The source of a tool's function: where it is written, and what else is known of it.
 
     Attributes:
         module: The module that it is written in.

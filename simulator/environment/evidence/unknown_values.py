@@ -226,7 +226,7 @@ NO_DEFAULT = object()
 
 @dataclass(eq=False, slots=True)
 class ClassInstance:
-    """An object of a class of the program; `whole` says that all of its attributes are known."""
+    """An instance of a class of the program; `whole` says that all of its attributes are known."""
 
     cls: Class
     fields: dict[str, Any]
@@ -258,7 +258,7 @@ class Decorated:
 
 @dataclass(eq=False, slots=True)
 class CompiledPattern:
-    """A regular expression that is ready."""
+    """A compiled regular expression."""
 
     text: str
     flags: int
@@ -338,7 +338,7 @@ class Context:
 
 @dataclass(eq=False, slots=True)
 class ProgramException(Exception):  # noqa: N818 - it is no error of ours: the program that is read has raised something
-    """The program raises: a type of Python's own or of the program, or None for an unknown one."""
+    """An exception that the program raises: a type of Python's own or of the program, or None for an unknown one."""
 
     cls: type[BaseException] | Class | None
     args_given: tuple[Any, ...] = ()

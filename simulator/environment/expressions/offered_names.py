@@ -12,7 +12,7 @@ LONGEST_NAME = 60
 
 
 class Function:
-    """What an expression may call, and nothing else: `run` takes the `Budget` first."""
+    """What an expression may call, and nothing else: `run` takes the `EvaluationBudget` first."""
 
     def __init__(self, name: str, run: Callable[..., Any]) -> None:
         self.name = name

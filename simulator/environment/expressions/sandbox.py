@@ -33,7 +33,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class MissingName(StrictUndefined):
-    """What is not there: it can be asked whether `it is defined`, and any other use is an error that names it."""
+    """A name that stands for nothing: `is defined` may be asked of it; any other use is an error that names it."""
 
     __slots__ = ()
 

@@ -258,7 +258,7 @@ class UndecidedError(Exception):
 
 
 class SearchTime:
-    """How long regular expressions may still take in one decision, in seconds of those that were given up."""
+    """The time that is left for regular expressions in one decision; only searches that were given up use it."""
 
     def __init__(self) -> None:
         self.left = _ALL_SEARCHES_SECONDS

@@ -32,7 +32,7 @@ def nearest_first(misses: Iterable[Miss]) -> tuple[Miss, ...]:
 
 
 class RuleVerdict:
-    """What the rules say about one call.
+    """The verdict of the rules on one call.
 
     Attributes:
         fired: The rule that answers it, if any.

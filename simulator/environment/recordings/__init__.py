@@ -1,4 +1,4 @@
 """Recorded calls with their responses, and the search for the nearest of them.
 
-Files of the studio, of ADK's simulation and of traces are read into the same `RecordedCall`.
+Files of the studio, of ADK's simulation and of traces are read into the same `ObservedCall`.
 """

@@ -34,7 +34,7 @@ class RecordingError(ValueError):
 
 
 class ObservedCall(FiniteValue):
-    """One call and its answer, as the agent saw it; `place` is where in the file the call stands."""
+    """A call and its answer as the agent saw them; `place` is where in the file the call stands."""
 
     tool_name: str
     arguments: JsonObject

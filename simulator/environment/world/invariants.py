@@ -50,7 +50,7 @@ class InvariantError(ValueError):
 
 
 class InvariantStatus(FiniteValue):
-    """How an invariant stands: for how many things it holds, what breaks it, and why it could not be judged elsewhere."""
+    """The status of an invariant: for how many things it holds, what breaks it, and why it could not be judged elsewhere."""
 
     invariant: str
     holds: int

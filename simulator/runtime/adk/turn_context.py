@@ -17,7 +17,7 @@ GUARD_NAME = "golden_trace_guard"
 
 
 class TurnInProgress(Protocol):
-    """What the seated objects need of the turn that they are asked in; `replay` is `simulator.runtime.turns.replay_release.Replay`."""
+    """What the seated objects need of the turn that they are asked in; `replay` is `simulator.runtime.turns.replay_release.TurnReplay`."""
 
     loop: Any
     settling: Any

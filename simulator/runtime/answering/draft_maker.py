@@ -35,7 +35,7 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 
 
 class OfflineDraft(NamedTuple):
-    """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
+    """A draft made without a model: the proposed response, and where it comes from in words.
 
     `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any. `varies`
     says whether another draw gives another draft.

@@ -57,7 +57,7 @@ class RequestAttempt(Value):
 
 
 class RequestProgress(Value):
-    """What is going on right now, in words; `waits` is how long nothing will happen, in seconds."""
+    """The progress of a request, in words; `waits` is how long nothing will happen, in seconds."""
 
     text: str
     at: float
@@ -65,7 +65,7 @@ class RequestProgress(Value):
 
 
 class JsonAnswer(Value):
-    """What became of a question. `reason` is empty if `value` stands; `problems` are those of the last answer."""
+    """A model's answer in JSON, or the reason why there is none. `reason` is empty if `value` stands; `problems` are those of the last answer."""
 
     value: Json = None
     problems: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class JsonAnswer(Value):
 
 
 class Timeouts(Value):
-    """How long a model is waited for: seconds for one request, and for a provider that asks to come again later."""
+    """The limits of waiting for a model: seconds for one request, and for a provider that asks to come again later."""
 
     timeout_seconds: float = Field(default=60.0, gt=0, le=3_600)
     retries: int = Field(default=2, ge=0, le=10)
@@ -86,7 +86,7 @@ class Timeouts(Value):
 
 
 class ClientHooks(NamedTuple):
-    """What asking needs of its surroundings: the time in seconds since the epoch, who is told, and how to wait."""
+    """The hooks of a request into its surroundings: the time in seconds since the epoch, who is told, and how to wait."""
 
     clock: Callable[[], float]
     on_progress: Callable[[RequestProgress], None]
@@ -94,7 +94,7 @@ class ClientHooks(NamedTuple):
 
 
 class JsonQuestion(NamedTuple):
-    """What a model is asked: `prompt` is made in a worker thread, as it can take a while."""
+    """A question to a model that is answered in JSON: `prompt` is made in a worker thread, as it can take a while."""
 
     prompt: Callable[[], str]
     schema: AnswerSchema

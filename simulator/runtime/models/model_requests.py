@@ -35,7 +35,7 @@ class ModelUnavailableError(Exception):
 
 
 class RequestFeatures(NamedTuple):
-    """What of the more demanding things a model is asked for; a provider that refuses one is asked without it."""
+    """The more demanding features that a request uses; a provider that refuses one is asked without it."""
 
     json_mode: bool = True
     schema: bool = True

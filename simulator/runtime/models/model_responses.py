@@ -105,7 +105,7 @@ _MOST_WORDS = 400
 
 
 class ModelFailure(NamedTuple):
-    """Why there is no answer. `wait` is how many seconds the provider asks to wait; None where it says nothing."""
+    """The reason why a model gave no answer. `wait` is how many seconds the provider asks to wait; None where it says nothing."""
 
     words: str
     status: int | None = None

@@ -82,7 +82,7 @@ class AnsweredCall(Value):
 
 
 class EnvironmentCall:
-    """One call, as the environment looks at it.
+    """A tool call that the environment answers.
 
     Args:
         tool: The tool.

@@ -25,7 +25,7 @@ _HARMLESS = frozenset({"system", "config"})
 
 
 class ReplayableTurn(Protocol):
-    """What the re-execution needs of the turn in progress."""
+    """A turn in progress, as far as its re-execution needs it."""
 
     settling: Settling
     waiting: dict[str, WaitingRequest[Any]]

@@ -76,7 +76,7 @@ LONGEST_BREATH = 0.1
 
 
 class AnswerTiming(NamedTuple):
-    """When an answer becomes a fact: after which events (their fingerprint), and whether right when it was asked for."""
+    """The time at which an answer becomes a fact: after which events (their fingerprint), and whether right when it was asked for."""
 
     chain: str
     at_once: bool = False
