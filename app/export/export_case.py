@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import evalset
+from app.export.case_names import proposed_eval_id
 from app.forms.safe_labels import literal
 from evalset.adk_runs.process_agents import agent_folder
 from evalset.cli.shell_lines import ShownCommands
@@ -182,11 +183,11 @@ def _text_of(content: Content | None) -> str:
 
 
 def free_eval_id(session: SimulationSession, path: str) -> str:
-    """Return the session's own eval id, or the next free one where the file holds it already.
+    """Return an eval id in words for a session, or the next free one where the file has it already.
 
     A file that cannot be read counts as empty here: writing to it says what is wrong.
     """
-    wanted = evalset.eval_id_for(session.agent_name, session.start_timestamp)
+    wanted = proposed_eval_id(session)
     try:
         taken = evalset.EvalSetWriter(path, session.agent_name).eval_ids() if path.strip() else frozenset()
     except evalset.EvalSetError:

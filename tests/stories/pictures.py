@@ -36,7 +36,6 @@ PATIENCE = 60.0
 _VARIES = (
     (re.compile(re.escape(str(HOME))), "HOME"),
     (re.compile(re.escape(str(REPOSITORY))), "STUDIO"),
-    (re.compile(r"order_desk_\d{4}-\d\d-\d\dT[\d.:-]+|order_desk_\d{8}\w*"), "EVAL_ID"),
     (re.compile(r"\b[0-9a-f]{5,}\b"), "ID"),
     (re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b"), "TIME"),
     (re.compile(r"\b\d{4}-\d\d-\d\d( \d\d:\d\d)?\b"), "DATE"),

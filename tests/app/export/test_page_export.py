@@ -70,7 +70,7 @@ def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     assert "adk eval runs the real tools" in tab.literal
     assert tab.live_marks() == []
     tab.choose("export_view", "Case JSON")
-    assert '"eval_id": "order_desk_' in tab.literal
+    assert '"eval_id": "find_order_a1002' in tab.literal
     assert tab.live_marks() == []
 
 
