@@ -227,7 +227,10 @@ def test_a_line_that_does_not_fit_is_named(
     assert f"{script}: line 7: turns.0.moves.0: find_order is not long-running" in capsys.readouterr().err
     script.write_text(FINE + "- confirm: true\n")
     assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
-    assert f"{script}: line 6: turns.1: no open call matches confirm; open calls: none" in capsys.readouterr().err
+    assert (
+        f"{script}: line 6: turns.1: no open call matches confirm; open calls: none"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
