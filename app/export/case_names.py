@@ -1,4 +1,4 @@
-"""Proposes eval ids that say what a case is about. Pure."""
+"""Proposes eval ids that say what a case is about."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_how_it_ended_is_told_though_its_parent_is_another_process(tmp_path: Pat
     kernel = Kernel(PYTHON, tmp_path)
     with pytest.raises(KernelError, match="exit code 7"):
         kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name))
-    (tmp_path / "agent.py").write_text("import os\nos.kill(os.getpid(), 11)\n")
+    (tmp_path / "agent.py").write_text("import os, time\nos.kill(os.getpid(), 11)\ntime.sleep(60)\n")
     kernel = Kernel(PYTHON, tmp_path)
     with pytest.raises(KernelError, match="signal 11"):
         kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name))
