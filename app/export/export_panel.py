@@ -361,9 +361,7 @@ def export(
         title = "Export the golden trace" if shown.is_over else "Export the session so far"
         st.subheader(title, anchor=False, width="content")
         st.space("stretch")
-        back = st.button(
-            "Back to the session", key="export_back", type="tertiary", icon=":material/arrow_back:"
-        )
+        back = st.button("Back to session", key="export_back", type="tertiary", icon=":material/arrow_back:")
     asked: ExportCommand | None = None
     if shown.is_over:
         asked = _of_trace(kept, chosen, shown, may_write=may_write)

@@ -42,6 +42,9 @@ _VARIES = (
 )
 """What differs from one run to the next, and what stands for it."""
 
+_SPOKEN = re.compile(r"\d+ options? available\b|option .* (focused|selected)")
+"""What a list says to a screen reader for a while after it was used; no eye sees it."""
+
 _OF_NOBODY = """(names) => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const renamed = (text) => names.reduce((so_far, [old, name]) => so_far.replaceAll(old, name), text);
@@ -114,6 +117,7 @@ def _of_a_session(studio: Studio, take: Take) -> None:
     studio.page.locator("canvas").first.wait_for()
     take("world", studio)
     studio.choose("environment_tab", "Connections")
+    studio.page.locator("svg").get_by_text("reads order_id").first.wait_for()
     take("connections", studio)
     studio.click("environment_back")
     studio.wait_for_pause("find_order")
@@ -174,7 +178,8 @@ def words_of(studio: Studio) -> list[str]:
     text = studio.page.locator("body").inner_text()
     for varies, name in _VARIES:
         text = varies.sub(name, text)
-    return [line for each in text.splitlines() if (line := each.strip())]
+    lines = (each.strip() for each in text.splitlines())
+    return [line for line in lines if line and not _SPOKEN.match(line)]
 
 
 def main() -> None:
