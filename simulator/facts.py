@@ -20,7 +20,7 @@ AgentPlayer: TypeAlias = Literal["model", "held", "person"]
 
 ToolPlayer: TypeAlias = Literal["person", "offline", "model", "recorded", "auto", "real", "refuse"]
 """Who answers tool calls that no injection answered: a person; the offline generator; a model that generates; the
-nearest recorded call; whoever can, until something needs a person (`auto`); the real tool; or nobody (`refuse`)."""
+nearest recorded call; any that can, until something needs a person (`auto`); the real tool; or nobody (`refuse`)."""
 
 UserPlayer: TypeAlias = Literal["person", "script", "recording", "scenario"]
 """Who speaks for the user: a person; a list of messages; the user's turns of an eval case; or ADK's user simulator."""

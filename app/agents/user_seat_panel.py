@@ -39,7 +39,7 @@ def user_seat(scene: SessionContext) -> Command | None:
     """Draw the seat; return what was asked for."""
     seat = scene.view.user.seat
     st.caption("User messages come from")
-    # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
+    # The new player is shown, whichever button chose it: an earlier choice is not revived.
     choice = KeptInputs(scene.drafts, "user", f"{seat.player} {seat.changes}")
     chosen: UserPlayer = st.selectbox(
         "User",

@@ -1,4 +1,4 @@
-"""Draws what whoever speaks for the user has said or why they say nothing, with the ways to go on, or to read."""
+"""Draws the held message of the user's player, or why there is none, with the ways to continue or to read."""
 
 from __future__ import annotations
 

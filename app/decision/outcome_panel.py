@@ -59,7 +59,7 @@ def _response_in_style(inputs: ToolInputs, *, tried: bool) -> None:
                     _form(inputs, tried=tried)
         case "JSON":
             _json(inputs)
-        case "Form" if not inputs.form.shows_text:  # the text that is no JSON has to be seen to be mended
+        case "Form" if not inputs.form.shows_text:  # an invalid text has to be visible to be fixed
             _json(inputs)
             _form(inputs, tried=tried)
         case "Form":

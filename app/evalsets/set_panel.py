@@ -173,7 +173,7 @@ def _verify(scene: SetContext) -> SetCommand | None:
 
     workspace = workspaces().of(scene.owner, scene.path)
     asked = verify_tab(
-        workspace, facts_of(scene.path), lambda mend: edit_of(scene, mend), unsaved=scene.work.is_changed
+        workspace, facts_of(scene.path), lambda asked: edit_of(scene, asked), unsaved=scene.work.is_changed
     )
     if asked is None:
         _replay(scene)

@@ -170,7 +170,7 @@ def blank(field: Field) -> Raw:  # noqa: C901, PLR0911, PLR0912 - one arm for ea
 
 
 def _offered(field: Field) -> Raw:
-    """As `blank`, but whoever gives a field that may be null means to give something."""
+    """As `blank`, but a nullable field that is set is meant to have a value."""
     raw = blank(field)
     if isinstance(field, NullableField) and isinstance(raw, RawNullable) and raw.is_null:
         return RawNullable(is_null=False, raw=blank(field.inner))

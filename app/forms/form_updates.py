@@ -1,6 +1,6 @@
 """Tells what has to be put into the inputs of a form so that they show another value, each staying where it is.
 
-An input that stays keeps the cursor of whoever is in it; one that is made anew loses it.
+An input that stays keeps its cursor; one that is replaced loses it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Long work on the server: it goes on whoever looks, says how far it is, and can be stopped."""
+"""Long work on the server: it continues without a viewer, reports its progress, and can be stopped."""
 
 from __future__ import annotations
 

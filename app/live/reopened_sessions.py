@@ -64,7 +64,7 @@ def reopened(
 
     Args:
         session_id: The session.
-        owner: Whoever asks for it.
+        owner: The person who asks for it.
         by_force: Also take it over from another server that plays it.
         agent: What its agent is called now, where it was renamed; the session's record keeps it.
 

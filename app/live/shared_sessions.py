@@ -95,7 +95,7 @@ def _stands_for(store: JournalStore, record: SessionRecord) -> LiveSession:
 
 
 def _resting(store: JournalStore, record: SessionRecord) -> LiveSession:
-    """Return a session that nobody plays here. It is not brought back to life: whoever looks sets nothing going."""
+    """Return a session that no one plays here. It is not restored: looking at it starts nothing."""
     key = store, record.session_id
     with _lock:
         if key in _at_rest:

@@ -86,7 +86,7 @@ class PurgeSession(Value):
 
 
 class ShareSession(Value):
-    """Let whoever has its link look at a kept session; or nobody any more."""
+    """Let anyone with its link look at a kept session, or no one any longer."""
 
     kind: Literal["share_session"] = "share_session"
     session_id: str

@@ -80,7 +80,7 @@ def asked_in_menu() -> MenuCommand | None:
 def session_menu(line: SessionLine, export: Export | None) -> None:
     """Draw the menu of a session: of a kept one, or the way to end another.
 
-    To open and to close it draws nothing else anew: whoever clicks beside it to close it is not kept waiting, and what
+    To open and to close it draws nothing else anew: a click next to it closes it without a wait, and what
     they click there is heard.
     """
     fragment(_kept_menu if line.is_kept else _close_menu)(line, export)

@@ -1,4 +1,4 @@
-"""Makes the link that the server prints at its start: whoever opens it is the machine's one person, wherever they come from.
+"""Makes the link that the server prints at its start: the one who opens it counts as the person of this machine.
 
 It is for who is that person and does not look like it from here: behind a proxy, at a port that is forwarded to another name, with a
 browser that sends no Origin. The token in the link is accepted once, and is exchanged for a cookie before any page is drawn, so that

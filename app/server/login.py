@@ -41,7 +41,7 @@ def providers() -> tuple[str, ...]:
 
 
 def is_logged_in() -> bool:
-    """Return whether somebody is logged in, whoever it is."""
+    """Return whether someone is logged in."""
     return st.user.to_dict().get(_LOGGED_IN) is True
 
 

@@ -59,7 +59,7 @@ class LoginReturn:
 
 
 def _wanted(query: str) -> str:
-    """Return what of a query names a session, and nothing else, whoever wrote it."""
+    """Return the part of a query that names a session, and nothing else: anyone may have written it."""
     named = {name: value for name, value in parse_qsl(query) if name in _NAMES and _WORD.fullmatch(value)}
     return urlencode(named) if named.keys() & {"session", "shared"} else ""
 

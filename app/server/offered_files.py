@@ -1,6 +1,6 @@
 """Lets a file that a page offers be fetched by the browser to which it was offered, for as long as that may see the page.
 
-Streamlit gives each such file an address that holds for whoever knows it. Here it holds for the browser whose page drew it, by its id, and
+Streamlit gives each such file an address that works for anyone who knows it. Here it holds for the browser whose page drew it, by its id, and
 of a session that is shared until the sharing ends, whether that page looks again or not.
 """
 

@@ -128,7 +128,7 @@ def chosen_people(environ: Mapping[str, str]) -> People | None:
 def visitor_of(arrival: Arrival, chosen: People | None) -> Visitor:
     """Return whose sessions somebody sees who has arrived like this.
 
-    Where a login is configured, nobody is there without it. Else, unless something is chosen, whoever sits at a
+    Where a login is configured, nobody is there without it. Else, unless something is chosen, the person at a
     machine that serves itself alone is its one person, whatever browser they use; everybody else is their browser.
 
     Raises:

@@ -19,7 +19,7 @@ Given = ParamSpec("Given")
 
 
 def fragment(draw: Callable[Given, None], every: float | None = None) -> Callable[Given, None]:
-    """Return what draws a part of the page, which Streamlit's own `fragment` would draw whoever has come to see it meanwhile.
+    """Return what draws a part of the page, which Streamlit's own `fragment` would draw even if another person has come to see it.
 
     Args:
         draw: Draws it.

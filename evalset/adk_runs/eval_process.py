@@ -65,7 +65,7 @@ class RunView(Value):
 
 
 class AdkEvalRun:
-    """One run. Threads may ask it at once; it goes on whoever looks.
+    """One run. Threads may ask it at once; it continues without a viewer.
 
     Args:
         spec: What it evaluates.

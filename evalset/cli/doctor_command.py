@@ -1,4 +1,4 @@
-"""The command `python -m evalset doctor`: examines eval data, mends it, and migrates tools and arguments."""
+"""The command `python -m evalset doctor`: examines eval data, fixes it, and migrates tools and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor of eval data: finds what is wrong in eval sets, old test files and recorded environments, and mends it.
+"""The doctor of eval data: finds what is wrong in eval sets, old test files and recorded environments, and fixes it.
 
     examination = examine([folder], agents_dir=agents)       # nothing is changed; nothing that is damaged raises
     for finding in examination.findings: ...                 # code, severity, file, place, line, meaning, remedy
@@ -10,12 +10,12 @@
 `cases` and its `findings`), the checks that were `skipped` and why, and what was `unreadable`. `Examination.mendable` are those
 findings that `mend` does something about; each says in `remedy` what, and in `loses` what is lost by it. With `agents_dir`, or with
 `agents` that are loaded already (`{app_name: known_agent(config)}`), calls are checked against the agent's tools and their schemas.
-`portable=True` also holds the files to what every ADK from 1.24 to 2.13 reads. `codes` limits a mend to some kinds of findings; `CODES`
+`portable=True` also holds the files to what every ADK from 1.24 to 2.13 reads. `codes` limits a fix to some kinds of findings; `CODES`
 lists them all.
 
 `mend`, `preview`, `migrate` and `preview_migration` give `Changes`: a `FileChange` for each file that changes (or would), with
-`before`, `after`, `diff`, what is `mended`, whether it was `written`, the `copy_kept`, and a `problem` where it was not. An eval set
-and its recorded environment change together or not at all. Done again, a mend finds nothing to do.
+`before`, `after`, `diff`, what was fixed (`mended`), whether it was `written`, the `copy_kept`, and a `problem` where it was not. An eval set
+and its recorded environment change together or not at all. A second run finds nothing to fix.
 
 `python -m evalset doctor PATH...` is the same on the command line.
 """

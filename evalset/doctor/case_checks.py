@@ -325,7 +325,7 @@ def _note_which_conversation(case: Case, notes: Notes) -> None:
         )
         if conversation.value == []:
             notes.add(
-                "two-conversations", node.path, words, mend="removes the conversation, which has no turns",
+                "two-conversations", node.path, words, fix="removes the conversation, which has no turns",
                 edits=[Remove(conversation.path)], eval_id=case.eval_id,
             )  # fmt: skip
         else:
@@ -371,7 +371,7 @@ def _note_session(case: Case, notes: Notes) -> None:
         words = f"{app.value!r} is not a valid ADK app name. It must start with a letter and contain only letters, digits, '_' and '-'."
         if case.agent is not None and _is_app_name(case.agent.name):
             notes.add(
-                "unfit-app-name", app.path, words, mend=f"changes it to the agent's name, {case.agent.name!r}",
+                "unfit-app-name", app.path, words, fix=f"changes it to the agent's name, {case.agent.name!r}",
                 edits=[Replace(app.path, case.agent.name)], eval_id=case.eval_id,
             )  # fmt: skip
         else:
@@ -442,7 +442,7 @@ def _note_final_role(content: JsonNode, case: Case, notes: Notes) -> None:
         )
         notes.add(
             "missing-role", content.path, "The final response has no role. No evaluation reads it, but tools that show the case may.",
-            mend="adds the role 'model'", edits=[edit], eval_id=case.eval_id, severity="note",
+            fix="adds the role 'model'", edits=[edit], eval_id=case.eval_id, severity="note",
         )  # fmt: skip
     elif found != "user":
         _note_role(content, "model", case, notes)
@@ -460,12 +460,12 @@ def _note_role(content: JsonNode, role: str, case: Case, notes: Notes) -> None:
         )
         notes.add(
             "missing-role", content.path, f"The message has no role, so a model cannot know that it is from the {role}.",
-            mend=f"adds the role {role!r}", edits=[edit], eval_id=case.eval_id,
+            fix=f"adds the role {role!r}", edits=[edit], eval_id=case.eval_id,
         )  # fmt: skip
     elif isinstance(found, str) and found != role:
         notes.add(
             "wrong-role", (*content.path, "role"), f"The role is {short(found)}, but ADK and the models expect {role!r}.",
-            mend=f"changes it to {role!r}", edits=[Replace((*content.path, "role"), role)], eval_id=case.eval_id,
+            fix=f"changes it to {role!r}", edits=[Replace((*content.path, "role"), role)], eval_id=case.eval_id,
             loses=f"the role {short(found)}",
         )  # fmt: skip
 
@@ -501,10 +501,10 @@ def _note_late_fields(case: Case, turn: JsonNode, notes: Notes) -> None:
 
 
 def _note_portable(case: Case, node: JsonNode, words: str, loses: str, notes: Notes) -> None:
-    """Note what only late releases read; it is mended where somebody asked for files that every release reads."""
+    """Note what only late releases read; it is fixed if files that every release reads were asked for."""
     if case.portable:
         notes.add(
-            "not-portable", node.path, words, mend="removes it", edits=[Remove(node.path)], loses=loses,
+            "not-portable", node.path, words, fix="removes it", edits=[Remove(node.path)], loses=loses,
             severity="warning", eval_id=case.eval_id,
         )  # fmt: skip
     else:
@@ -534,7 +534,7 @@ def _note_calls(case: Case, turn: JsonNode, notes: Notes) -> None:
         if edits := without_questions(turn, case.known.confirmed):
             notes.add(
                 "confirmation-round", asking[0].at.path, words, eval_id=case.eval_id, edits=edits,
-                mend="removes the question and its reply; the recorded environment keeps them, and a replay repeats the reply",
+                fix="removes the question and its reply; the recorded environment keeps them, and a replay repeats the reply",
                 loses="the question, its reply, and the tool's placeholder response",
             )  # fmt: skip
         else:

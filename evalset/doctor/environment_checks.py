@@ -74,7 +74,7 @@ def _note_broken(words: str, repairs: list[Repair], notes: Notes) -> None:
         return
     calls = "the damaged call" if len(repairs) == 1 else f"the {len(repairs)} damaged calls"
     notes.add(
-        "broken-environment", (), words, mend=f"copies the response of {calls} from the eval set",
+        "broken-environment", (), words, fix=f"copies the response of {calls} from the eval set",
         edits=[each.edit for each in repairs], loses="; ".join(each.loses for each in repairs), count=len(repairs),
     )  # fmt: skip
 

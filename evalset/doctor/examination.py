@@ -1,4 +1,4 @@
-"""Examines files of eval data: reads each, makes all checks, and keeps beside each finding what mends it."""
+"""Examines files of eval data: reads each, makes all checks, and keeps beside each finding what fixes it."""
 
 from __future__ import annotations
 

@@ -92,12 +92,12 @@ def _decoded(content: bytes, notes: Notes) -> bytes | None:
     if len(text) != len(content):
         notes.add(
             "byte-order-mark", (), "The file starts with a byte order mark, which ADK's loader cannot read.",
-            mend="removes the mark", whole=True,
+            fix="removes the mark", whole=True,
         )  # fmt: skip
     if encoding:
         notes.add(
             "not-utf8", (), f"The file is encoded in {encoding.upper()}, but ADK reads only UTF-8.",
-            mend="converts it to UTF-8", whole=True,
+            fix="converts it to UTF-8", whole=True,
         )  # fmt: skip
     return read_over
 
@@ -124,7 +124,7 @@ def _checked(text: bytes, notes: Notes) -> bytes | None:
         if _flaw(shorter) is None:
             notes.add(
                 "trailing-comma", (), "There is a comma before a closing bracket, so the file is not valid JSON and ADK cannot read it.",
-                mend="removes these commas", whole=True, at=_at(reason),
+                fix="removes these commas", whole=True, at=_at(reason),
             )  # fmt: skip
             notes.text = shorter
             return shorter
@@ -207,7 +207,7 @@ def _note_doubled(path: JsonPath, names: tuple[str, ...], same: frozenset[str], 
         if name in same:
             notes.add(
                 "duplicate-key", (*path, name), f"The name {name!r} occurs twice in one object, with the same value.",
-                mend="keeps only the last", edits=[RemoveEarlier((*path, name))],
+                fix="keeps only the last", edits=[RemoveEarlier((*path, name))],
             )  # fmt: skip
         else:
             notes.add(

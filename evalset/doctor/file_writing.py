@@ -74,7 +74,7 @@ def _states(group: tuple[Path, ...]) -> list[Identity | None]:
 def _written(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
     """Write changes under their locks.
 
-    Recorded environments come first: who is killed in between can mend again, and the eval set still tells what to do.
+    Recorded environments come first: a process that is killed in between can fix them again, and the eval set still tells what to do.
 
     Raises:
         ChangedMeanwhileError: One of the files is no longer what the change was made for; all are as they were.

@@ -1,4 +1,4 @@
-"""Collects what is found in one file, with the changes that mend it."""
+"""Collects what is found in one file, with the changes that fix it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 100
 
 @dataclass(frozen=True)
 class Note:
-    """A finding that has not been placed yet, and what mends it.
+    """A finding that has not been placed yet, and what fixes it.
 
     Attributes:
         code: One of `CODES`.
@@ -28,11 +28,11 @@ class Note:
         remedy: What the doctor does, or what a person can do.
         severity: How much it matters.
         eval_id: The case.
-        loses: What is lost when it is mended.
-        mendable: Whether the doctor mends it.
-        edits: Changes of the text that mend it.
+        loses: What the fix discards.
+        mendable: Whether the doctor can fix it.
+        edits: Changes of the text that fix it.
         partner: Changes of the recorded environment beside it that go with them.
-        whole: Whether it is mended by what `Notes.text` or `Notes.converted` is.
+        whole: Whether it is fixed by what `Notes.text` or `Notes.converted` is.
         at: The line and the column, where the path has none.
         count: For how many places it stands.
     """
@@ -74,7 +74,7 @@ class Notes:
         meaning: str,
         remedy: str = "",
         *,
-        mend: str = "",
+        fix: str = "",
         edits: Iterable[Edit] = (),
         partner: Iterable[Edit] = (),
         loses: str = "",
@@ -84,7 +84,7 @@ class Notes:
         at: tuple[int, int] | None = None,
         count: int = 1,
     ) -> None:
-        """Note a finding, with the attributes of `Note`; `mend` is the remedy where the doctor does it itself.
+        """Note a finding, with the attributes of `Note`; `fix` is the remedy where the doctor does it itself.
 
         The severity is that of the code, where no other one is given.
         """
@@ -93,11 +93,11 @@ class Notes:
                 code=code,
                 path=path,
                 meaning=_cut(meaning),
-                remedy=_cut(mend or remedy),
+                remedy=_cut(fix or remedy),
                 severity=severity or CODES[code].severity,
                 eval_id=eval_id,
                 loses=loses,
-                mendable=bool(mend),
+                mendable=bool(fix),
                 edits=tuple(edits),
                 partner=tuple(partner),
                 whole=whole,

@@ -1,4 +1,4 @@
-"""Mends files of eval data: shows what would change, or writes it and keeps the old text."""
+"""Fixes files of eval data: shows what would change, or writes it and keeps the old text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def mend(
     portable: bool = False,
     codes: Collection[str] | None = None,
 ) -> Changes:
-    """Mend what can be mended: under the lock, each file at once, its old text kept beside it as `<name>.<n>.bak`.
+    """Fix what can be fixed: under the lock, each file at once, its old text kept beside it as `<name>.<n>.bak`.
 
     Done again, it changes nothing. An eval set and its recorded environment are changed together or not at all.
 
@@ -64,7 +64,7 @@ def mend(
         agents: As for `examine`.
         agent: As for `examine`.
         portable: As for `examine`.
-        codes: The codes of what is mended; everything by default.
+        codes: The codes of what is fixed; everything by default.
 
     Raises:
         simulator.agents.AgentLoadError: The folder of agents is none.
@@ -122,7 +122,7 @@ def _environment(group: tuple[Path, ...]) -> JsonNode | None:
 
 
 class _Course:
-    """Mends one file, round by round, until nothing is left that can be mended."""
+    """Fixes one file, round by round, until nothing is left that can be fixed."""
 
     def __init__(self, file: Path, text: bytes, settings: Settings, codes: Collection[str] | None) -> None:
         self._file, self._settings, self._codes = file, settings, codes
@@ -143,7 +143,7 @@ class _Course:
         )
 
     def run(self, partner: JsonNode | None) -> None:
-        """Mend what can be mended; `partner` is what `examined` takes."""
+        """Fix what can be fixed; `partner` is what `examined` takes."""
         for _ in range(_ROUNDS):
             patient = examined(self._file, self.text, self._settings, partner=partner)
             self.document = patient.document
@@ -151,7 +151,7 @@ class _Course:
                 return
 
     def _round(self, patient: Patient) -> bool:
-        """Mend what can be mended at once; False where nothing changed."""
+        """Fix what can be fixed at once; False where nothing changed."""
         notes = patient.notes
         chosen = [
             note for note in notes.all if note.mendable and (self._codes is None or note.code in self._codes)

@@ -32,10 +32,10 @@ class Finding(Value):
         line: The line of that place, from 1; None where the file has no such line.
         column: The column in bytes, from 1.
         eval_id: The id of the case that it is about; empty where it is about none.
-        meaning: One sentence that says what it means for whoever runs the eval set.
+        meaning: One sentence that says what it means when the eval set is run.
         mendable: Whether `mend` does something about it.
         remedy: What `mend` does; or what a person can do.
-        loses: What the mend takes away for good, apart from the copy; empty where that is nothing.
+        loses: What the fix discards for good, apart from the copy; empty where that is nothing.
         count: How many places this finding stands for: a file shows the first hundred of a kind, and the last of these
             stands for the others too.
     """
@@ -103,7 +103,7 @@ class FileChange(Value):
         file: The file.
         before: Its text as it is.
         after: Its text as it will be.
-        mended: What is mended by it.
+        mended: What it fixes.
         written: Whether it was written.
         copy_kept: Where the old text is kept; None where nothing was written.
         problem: Why it was not written; empty where it was, or was only shown.

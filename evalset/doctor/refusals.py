@@ -1,4 +1,4 @@
-"""Tells what ADK's own models refuse in a case, and how that is mended."""
+"""Tells what ADK's own models refuse in a case, and how to fix it."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _note_key(case: JsonNode, refusal: Refusal, eval_id: str, notes: Notes) -> N
             "refused-key",
             path,
             meaning,
-            mend=f"renames it to {same!r}",
+            fix=f"renames it to {same!r}",
             edits=[RenameMember(path, same)],
             eval_id=eval_id,
         )
@@ -150,7 +150,7 @@ def _note_key(case: JsonNode, refusal: Refusal, eval_id: str, notes: Notes) -> N
         notes.add("refused-key", path, meaning, f"Did you mean {meant[0]!r}?", eval_id=eval_id)
     else:
         notes.add(
-            "refused-key", path, meaning, mend="removes it", edits=[Remove(path)], eval_id=eval_id,
+            "refused-key", path, meaning, fix="removes it", edits=[Remove(path)], eval_id=eval_id,
             loses=f"{name} = {short(value)}",
         )  # fmt: skip
 
@@ -166,7 +166,7 @@ def _note_text_of_message(parent: JsonNode, path: JsonPath, value: str, eval_id:
         edits.insert(0, Remove((*path[:-1], "parts")))
     notes.add(
         "refused-key", path, f"ADK does not know the field {str(path[-1])!r} in a message and refuses the whole file.",
-        mend="moves the text into 'parts'", edits=edits, eval_id=eval_id,
+        fix="moves the text into 'parts'", edits=edits, eval_id=eval_id,
     )  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def _note_old_tool_use(parent: JsonNode, path: JsonPath, value: Any, eval_id: st
             "old-tool-use",
             path,
             meaning,
-            mend="removes the empty list",
+            fix="removes the empty list",
             edits=[Remove(path)],
             eval_id=eval_id,
         )
@@ -196,7 +196,7 @@ def _note_old_tool_use(parent: JsonNode, path: JsonPath, value: Any, eval_id: st
             "old-tool-use",
             path,
             meaning,
-            mend="moves the calls into 'intermediate_data'",
+            fix="moves the calls into 'intermediate_data'",
             edits=edits,
             eval_id=eval_id,
         )

@@ -88,7 +88,7 @@ def note_top(document: JsonNode, file: Path, notes: Notes) -> None:
         if snake is not None and snake not in held:
             notes.add(
                 "camel-case-top", (name,), f"At the top level ADK accepts only the spelling {snake!r}, not {name!r}.",
-                mend=f"renames it to {snake!r}", edits=[RenameMember((name,), snake)],
+                fix=f"renames it to {snake!r}", edits=[RenameMember((name,), snake)],
                 severity="error" if snake in {"eval_set_id", "eval_cases"} else "warning",
             )  # fmt: skip
         elif name not in _TOP and name != RECORDING:
@@ -131,7 +131,7 @@ def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
     edit = Replace(("eval_set_id",), made) if "eval_set_id" in held else Insert((), "eval_set_id", made)
     notes.add(
         "missing-set-id", (), "The set has no 'eval_set_id', so ADK refuses the file.",
-        mend=f"sets it to {made!r}, from the file name", edits=[edit],
+        fix=f"sets it to {made!r}, from the file name", edits=[edit],
     )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def _note_names(document: JsonNode, file: Path, notes: Notes) -> None:
         made = usable_set_id(set_id, named)
         notes.add(
             "unfit-set-id", node.path, f"`adk web` cannot open a set with the id {set_id!r}: it contains characters that file names cannot have.",
-            mend=f"changes it to {made!r}", edits=[Replace(node.path, made)],
+            fix=f"changes it to {made!r}", edits=[Replace(node.path, made)],
         )  # fmt: skip
     elif set_id != named:
         notes.add(
@@ -172,14 +172,14 @@ def note_ids(document: JsonNode, file: Path, notes: Notes) -> None:
             taken.add(made)
             notes.add(
                 "duplicate-eval-id", node.path, f"Two cases have the id {eval_id!r}, so `adk eval` and `adk web` find only one of them.",
-                mend=f"changes this one to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
+                fix=f"changes this one to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
             )  # fmt: skip
         elif flaw := flaw_of_eval_id(eval_id):
             made = unique_eval_id(_fit(eval_id), taken)
             taken.add(made)
             notes.add(
                 "unfit-eval-id", node.path, f"The case cannot be selected by its id: {flaw}.",
-                mend=f"changes it to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
+                fix=f"changes it to {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
                 partner=[RenameMember(("cases", eval_id), made), RenameMember(("notes", eval_id), made)],
             )  # fmt: skip
         seen.add(eval_id)
@@ -192,7 +192,7 @@ def _note_no_id(case: JsonNode, number: int, file: Path, taken: set[str], notes:
     edit = Replace((*case.path, spelled), made) if spelled else Insert(case.path, "eval_id", made)
     notes.add(
         "missing-eval-id", case.path, "The case has no 'eval_id', so ADK refuses the whole file.",
-        mend=f"sets it to {made!r}", edits=[edit],
+        fix=f"sets it to {made!r}", edits=[edit],
     )  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def note_old_form(file: Path, value: Any, text: bytes, notes: Notes) -> int:
         "legacy-format", (),
         f"The file is in ADK's legacy format. `adk eval` and `adk web` fail on it ({refused}); only AgentEvaluator reads it."
         if refused else "The file is in ADK's legacy format. ADK converts it on every read, each time with other invocation ids.",
-        mend="converts it to the current format, as ADK does", whole=True,
+        fix="converts it to the current format, as ADK does", whole=True,
         loses=f"fields that ADK's converter ignores: {lost}" if lost else "",
         severity="error" if refused else None,
     )  # fmt: skip

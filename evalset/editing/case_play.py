@@ -82,7 +82,7 @@ def script_until(
     recorded: RecordedCase | None = None,
     nested: Mapping[str, str] | None = None,
 ) -> CaseScript:
-    """Make the script in which a case is played up to a step; from there whoever is asked goes on.
+    """Make the script in which a case is played up to a step; from there each player continues.
 
     Args:
         case: The case as raw JSON.

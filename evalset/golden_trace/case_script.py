@@ -56,7 +56,7 @@ def read_cases(text: str) -> dict[str, EvalCase]:
 def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> CaseScript:
     """Make the script in which the user, the agents and the tools do what an eval case tells, in either of its forms.
 
-    A call to which the case has no answer is left to whoever plays the environment; so is the agent's turn where the
+    A call to which the case has no answer is left to the environment's player; so is the agent's turn where the
     case has no response. State that tools changed is not in a case, and neither is what agents that are tools did:
     they say at once what they came to.
 
@@ -293,7 +293,7 @@ def _hands_over(step: _Step) -> bool:
 
 
 def _receiver(step: _Step | None) -> str:
-    """Return the agent that a step hands over to; empty for whoever is next."""
+    """Return the agent that a step hands over to; empty for the next one."""
     if step is None or not step.author:
         return ""
     calls = (part.function_call for part in step.parts if part.function_call)

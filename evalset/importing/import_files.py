@@ -388,7 +388,7 @@ def take_database(path: Path, place: str, harvest: Harvest) -> None:
 
 @contextlib.contextmanager
 def _copied(path: Path) -> Iterator[Path]:
-    """Copy a database as it is at this moment, whoever writes to it."""
+    """Copy a database as it is now, even while another program writes to it."""
     with tempfile.TemporaryDirectory(prefix="sessions-") as folder:
         copy = Path(folder, "copy.db")
         source = f"{path.resolve().as_uri()}?mode=ro"

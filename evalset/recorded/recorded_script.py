@@ -41,7 +41,7 @@ class RecordedScript(NamedTuple):
 def script_of_recorded(eval_id: str, case: RecordedCase, *, agent: Agents = "model") -> RecordedScript:
     """Make the script that replays a case: the user says the same, and each call with the same arguments gets its answer.
 
-    What was not recorded is left to whoever plays the session; the recorded calls are given to it, so that it shows the nearest one.
+    What was not recorded is left to the session's players; the recorded calls are given to it, so that it shows the nearest one.
     The injection rules stay outside: what they answered is recorded.
 
     Args:

@@ -243,7 +243,7 @@ class RecordedCase(Value):
 
 
 class CaseNote(Value):
-    """What people say of a case: a text for whoever reads it, and words by which it is found."""
+    """What people say of a case: a text for readers, and tags to find it by."""
 
     text: str = ""
     tags: tuple[str, ...] = ()

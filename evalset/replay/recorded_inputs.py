@@ -2,7 +2,7 @@
 
 ADK ends a run where a graph asks the user, and goes on in another one that begins with the answer. `adk eval` knows nothing of that:
 it sends the query and takes what one `run_async` gives. So the answers are sent here, in the order in which they were given, and
-what comes of them belongs to the same `run_async`. Whoever listens sees each question and its answer as a call and its
+what comes of them belongs to the same `run_async`. A listener sees each question and its answer as a call and its
 response, with the ids of the recording: ADK draws new ones in each run, and a golden holds those of then.
 """
 

@@ -97,7 +97,7 @@ class AgentFolder:
             try:
                 agent = loader.load_agent(name)
             except BaseException:
-                # What the agent imported before it failed would else be kept, and not read again once it is mended.
+                # What the agent imported before it failed would else be kept, and not read again once it is fixed.
                 forget(name)
                 raise
         return SimulatedAgentConfig(

@@ -131,7 +131,7 @@ def _shared_out(
 def _take(wanted: Sequence[DemoCall], known: list[AnsweredDemoCall]) -> list[Answer | None]:
     """Take the answers to these calls out of what is known, exact ones first.
 
-    Whoever sits in the agent's seat may change a call before it is made. Where that was done twice, the answer
+    The agent's player may change a call before it is made. Where that was done twice, the answer
     to the changed call is taken, or else the model would ask the same again for ever.
     """
     answers: list[Answer | None] = [

@@ -1,4 +1,4 @@
-"""Replaces a file whole or not at all: whoever reads it, or finds it after a crash, sees the old or the new one."""
+"""Replaces a file whole or not at all: a reader, also after a crash, sees the old or the new one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_whole(
     before_replace: Callable[[], None] = lambda: None,
     replace: Replace = os.replace,
 ) -> os.stat_result:
-    """Write a file beside `target`, force it to the disk, and put it in its place; for whoever holds its lock.
+    """Write a file beside `target`, force it to the disk, and put it in its place; for the holder of its lock.
 
     After a power failure the target is whole too: the new one, or (if the system had not yet kept the renaming) the
     old one, which `sync_folder` then rules out. Mode, owner and extended attributes of an existing target are kept. What a killed writer left is removed.

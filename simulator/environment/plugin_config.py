@@ -46,7 +46,7 @@ _HEAD = ("format", "version")
 
 StandInPlayer: TypeAlias = Literal["offline", "model", "recorded", "auto", "refuse", "real"]
 """Who answers a tool where no rule does: the offline generator; a model, or else the offline generator; the recorded call
-that is the same, or else the offline generator; whoever of them can (`auto`); nobody, with an error that says so
+that is the same, or else the offline generator; any of them that can (`auto`); nobody, with an error that says so
 (`refuse`); or the real tool."""
 
 

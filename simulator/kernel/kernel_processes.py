@@ -20,7 +20,7 @@ IDLE_SECONDS = 15 * 60.0
 MOST_OF_MEMORY = 0.5
 """The share of the machine's memory that all kernels may take together before those that wait longest end."""
 LEAST_AVAILABLE = 0.1
-"""The share of it that has to be available, whoever takes the rest."""
+"""The share of it that has to be available."""
 _LATELY_SECONDS = 10.0
 _ONLY_COMPUTES = 0.2
 """The share of a processor that a process takes which only computes; others that compute as well may leave it no more."""

@@ -87,14 +87,6 @@ from simulator.kernel.kernel_program import serve_forks
 serve_forks(number)
 """
 _MOST_BYTES = 1 << 20
-_IMPORTED = (
-    "simulator.kernel.kernel_server",
-    "google.adk.agents",
-    "google.adk.apps",
-    "google.adk.tools",
-    "google.adk.models.google_llm",
-)
-"""What a template imports: what nearly every agent needs."""
 
 
 def command_line(python: Path, life: int) -> list[str]:
@@ -107,7 +99,7 @@ def command_line(python: Path, life: int) -> list[str]:
 
 
 def template_command(python: Path, number: int) -> list[str]:
-    """Return the command that starts a template, which forks kernels for whoever has the other end of the socket with this number."""
+    """Return the command that starts a template, which forks kernels on request, through the socket with this number."""
     return [*with_ours(python, _TEMPLATE), str(number)]
 
 
@@ -136,7 +128,9 @@ def serve_forks(number: int) -> None:
     A kernel is a fork of this process while it has one thread and has loaded no agent: it differs from one that was started only in what
     it has imported already.
     """
-    for name in _IMPORTED:
+    from simulator.kernel.kernel_server import MOST_IMPORTED  # noqa: PLC0415 - as in `begin`
+
+    for name in MOST_IMPORTED:
         importlib.import_module(name)
     if len([*Path("/proc/self/task").iterdir()]) > 1:
         raise SystemExit("an imported module started a thread, so this process cannot be forked")

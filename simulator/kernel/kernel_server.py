@@ -53,7 +53,8 @@ FOR_KERNELS = {
     "verify_part": "evalset.verify.work_sharing",
 }
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
-_WARM = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
+MOST_IMPORTED = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
+"""The modules that nearly every agent imports."""
 _WARM_SECONDS = 5.0
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
@@ -345,7 +346,7 @@ class Server:
 
 def _warm() -> None:
     """Import what nearly every agent needs, and play a turn of a small one: the first of a process takes longer."""
-    for name in _WARM:
+    for name in MOST_IMPORTED:
         importlib.import_module(name)
     agent = importlib.import_module("google.adk.agents").LlmAgent(name="warm", model="none")
     config = SimulatedAgentConfig(name="warm", agent=agent, eval_set_path=Path("warm.json"))

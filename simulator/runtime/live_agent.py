@@ -33,7 +33,7 @@ class AgentBehind:
         """Return the tools of the root agent, asked once; those of a tool set that cannot be reached are missing."""
         agent = self.agent_config.root_agent
         if self._tools is None and isinstance(agent, LlmAgent):
-            # In a thread of its own: whoever asks may be on a loop.
+            # In a thread of its own: the caller may be on a loop.
             with ThreadPoolExecutor(1) as apart:
                 context = contextvars.copy_context()
                 self._tools = apart.submit(context.run, asyncio.run, agent.canonical_tools()).result()

@@ -168,7 +168,7 @@ class Engine:
         )
 
     def offer(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
-        """Hand a request to whoever shall answer it; return the work of one who answers it where it is asked."""
+        """Hand a request to its player; return the work of one who answers it where it is asked."""
         if self.answering is None or self.run is None:
             raise SimulationError("no turn is running")
         fold = self.journal.fold

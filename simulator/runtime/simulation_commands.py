@@ -160,7 +160,7 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
         raise SimulationError(f"{waiting.name} is not long-running, so its response cannot come later")
     outcome = answer_.outcome
     if answer_.source == "generated" and isinstance(outcome, Returned):
-        outcome = outcome_of(outcome.value)  # a draft that is an error is one, whoever hands it on
+        outcome = outcome_of(outcome.value)  # a draft that is an error stays one
     if not answer_.despite_contradictions:
         refuse_contradictions(engine, waiting, outcome)
     waiting.for_person = False

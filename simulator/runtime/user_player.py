@@ -1,4 +1,4 @@
-"""Lets whoever sits in the user's seat speak when it is their turn, beside the commands of a person."""
+"""Asks the user's player for the next message on its turn, next to the commands of a person."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class UserAtWork:
         if self.task is not asyncio.current_task():
             self.is_open = False
             if self.task is not None and self.sends:
-                await asyncio.wait({self.task})  # a turn that has half begun would have to be mended
+                await asyncio.wait({self.task})  # a turn that has half begun would have to be repaired
             task, self.task = self.task, None
             await cancelled(task)
 

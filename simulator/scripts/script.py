@@ -118,7 +118,7 @@ class Script(Value):
 
     Attributes:
         name: What the script is about, in words.
-        agent: Who plays the agents: its own model, the script (`person`), a list of moves for whoever is next, or one
+        agent: Who plays the agents: its own model, the script (`person`), a list of moves for the next one, or one
             of these for each agent by name (`*` for all others). By default the script where it has moves, and else
             the agent's own model where it can be asked.
         players: Who answers a tool, by its name (`*` for all others). Where the script has answers for the tool, they

@@ -65,7 +65,7 @@ class ScriptCall(Value):
 class AgentMove(Value):
     """What the agent does when it is its turn: say a text, call tools (all at once), or hand over to another agent.
 
-    `agent` says whose turn it has to be; empty for whoever is next. `parts` are google-genai parts in JSON, for what
+    `agent` says whose turn it has to be; empty for the next one. `parts` are google-genai parts in JSON, for what
     the other fields cannot say. `model` lets the agent's own model make this turn.
     """
 

@@ -288,7 +288,7 @@ class ScriptPlay:
         self._rest()
 
     def _is_answered_by_others(self, request: Request) -> bool:
-        """Let whoever the script names for this answer in its place."""
+        """Let the player that the script names answer in its place."""
         player = fallback(self.script, request.tool_name) if isinstance(request, ToolRequest) else "person"
         if isinstance(request, ToolRequest) and player == "real":
             self._tell(f"{request.tool_name} runs")

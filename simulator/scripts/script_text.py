@@ -17,7 +17,7 @@ from simulator.seats.requests import CodeRequest, ModelRequest, Request
 from simulator.session import OpenCall
 
 _MOST_TOLD = 50
-"""How many mistakes are told at once; who mends them sees the next ones."""
+"""How many mistakes are told at once; fixing them shows the next ones."""
 
 
 class ScriptError(ValueError):

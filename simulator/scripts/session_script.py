@@ -58,7 +58,7 @@ def script_of(
 ) -> Script:
     """Make the script of a session, up to the journal's head.
 
-    Each answer of a tool is written down, whoever gave it, but those of injection rules: the rules are in the script,
+    Each response of a tool is written down, except those of injection rules: the rules are in the script,
     and speak again. A real tool that did more than answer and change the state (it saved a file, ended a loop) is run
     again. A turn that ended because a model raised is one that is stopped there.
 

@@ -70,7 +70,7 @@ class Writer:
     Args:
         name: Of the database, for who looks at the threads.
         at_end: Is called by the thread when it has stored its last.
-        on_late: Is called by whoever waits when their time is over, before they are told.
+        on_late: Is called by a waiting caller when its time is over, before it is told.
     """
 
     def __init__(

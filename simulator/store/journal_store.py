@@ -1,4 +1,4 @@
-"""The store: journals in a database, which outlive whoever appends to them."""
+"""The store: journals in a database, which outlive the processes that append to them."""
 
 from __future__ import annotations
 

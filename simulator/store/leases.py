@@ -17,7 +17,7 @@ LEASE_SECONDS = 6.0
 """How long a lease lasts that nobody renews; after so long a process that died on another machine is given up."""
 
 RENEW_SECONDS = 1.5
-"""How often whoever holds leases has to renew them."""
+"""How often a holder has to renew its leases."""
 
 
 class Standing(NamedTuple):
@@ -26,8 +26,8 @@ class Standing(NamedTuple):
     Attributes:
         place: Where it is.
         token: Of the lease under which it is played; None where nobody has one.
-        where: The machine and process of whoever plays it; empty where `is_free`.
-        is_free: Anybody may play it: nobody has a lease, it has run out, or whoever had it is dead.
+        where: The machine and process that plays it; empty where `is_free`.
+        is_free: Anyone may play it: no one has a lease, it has expired, or its holder is dead.
     """
 
     place: Place

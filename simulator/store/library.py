@@ -19,7 +19,7 @@ from simulator.store.session_records import SessionRecord, is_id, plain, record_
 class Library:
     """What a store knows of its sessions, beside their facts.
 
-    Whose a session is, is said in its record: who asks has to be compared with that by whoever serves them.
+    Whose a session is, is said in its record: the server has to compare the asking person with it.
     Everything here waits for the database, and raises a `StoreError` where it does not answer.
 
     Args:
@@ -56,7 +56,7 @@ class Library:
         return [record for record in records if tag is None or tag in record.tags]
 
     def records_of_all(self, *, search: str = "", archived: bool = False) -> list[SessionRecord]:
-        """Return the sessions of everybody, as `records`: only for whoever runs the studio, not for who uses it."""
+        """Return the sessions of everybody, as `records`: only for the operator of the studio, not for its users."""
         return self._records(select(SESSIONS), search, archived=archived, deleted=False)
 
     def _records(
@@ -184,7 +184,7 @@ class Library:
 
 
 def row_in(connection: Connection, session_id: str, *, to_change: bool = True) -> dict[str, Any]:
-    """Return the row of a session; where it is to be changed, whoever else wants to change it waits.
+    """Return the row of a session; where it is to be changed, others that want to change it wait.
 
     Raises:
         UnknownSessionError: There is none with this id.

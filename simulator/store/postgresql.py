@@ -160,7 +160,7 @@ def be_patient(connection: Connection, seconds: float) -> None:
 
 
 def _be_as_usual(connection: Any, _record: Any) -> None:
-    """Let whoever gets the connection next wait no longer than others."""
+    """Let the next user of the connection wait no longer than others."""
     if connection is not None:
         connection.patience = connection.usual_patience
 

@@ -78,7 +78,7 @@ class Holder:
                 self._descriptor = descriptor
 
     def drop(self) -> None:
-        """Let go of the lock; whoever asks finds this holder dead."""
+        """Let go of the lock; others then find this holder dead."""
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)

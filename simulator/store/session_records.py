@@ -32,7 +32,7 @@ class SessionRecord(Value):
         changed_at: When something was last appended, or its head moved.
         archived: It is out of the way.
         deleted_at: When it was deleted; it can be restored until it is purged.
-        shared_token: Whoever knows it may read the session; None where it is not shared.
+        shared_token: Anyone who knows it may read the session; None where it is not shared.
         head: The number of its head's fact, -1 at the start.
         length: How many facts it has.
     """

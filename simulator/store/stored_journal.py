@@ -1,4 +1,4 @@
-"""A journal that is kept: what is appended to it is stored behind the back of whoever appends."""
+"""A journal that is kept: what is appended to it is stored in the background."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class StoredJournal(Journal):
         return self._shelf.token
 
     def claim(self, *, by_force: bool = False) -> None:
-        """Claim the session for whoever has this journal; take in with `refresh` then what others did before.
+        """Claim the session for the owner of this journal; take in with `refresh` then what others did before.
 
         Args:
             by_force: Also take it from somebody who plays it: what they append from then on becomes a branch.

@@ -1,4 +1,4 @@
-"""Keeps texts that were typed and not sent, behind the back of whoever types."""
+"""Keeps texts that were typed and not sent, in the background."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Unsaved(NamedTuple):
     """Somebody's unsaved work on a file.
 
     Attributes:
-        body: The work, as whoever made it writes it.
+        body: The work, as its author writes it.
         base: The file as it was when the work began.
         beside: What lay beside the file then; None where nothing did.
         at: When the work was changed last, in seconds since the epoch.

@@ -1,4 +1,4 @@
-"""What the doctor's tab asks of the doctor: examinations, previews, mends and migrations as work on the server; no drawing here."""
+"""What the doctor's tab asks of the doctor: examinations, previews, fixes and migrations as work on the server; no drawing here."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _progress(now: ExamineProgress) -> JobProgress:
 
 
 def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
-    """Begin to look what a mend of these codes, or a migration, would change."""
+    """Begin to look what a fix of these codes, or a migration, would change."""
 
     def work(report: Report, _: Event) -> Changes:
         report(JobProgress(words="Checking what would change"))
@@ -90,13 +90,13 @@ def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
             return preview(ward.paths, agents=agents, portable=ward.portable, codes=what)
         return preview_migration(ward.paths, what, agents=agents)
 
-    return Job(work, "preview-mend", may_be_left=True)
+    return Job(work, "preview-fix", may_be_left=True)
 
 
 def written(
     ward: Ward, what: Sequence[str] | Migration, shown: Changes, done: Callable[[], None]
 ) -> Job[Changes]:
-    """Begin to mend or to migrate, as it was shown; a file that is another one by now is left alone, and so are all others.
+    """Begin to fix or to migrate, as it was shown; a file that is another one by now is left alone, and so are all others.
 
     Args:
         ward: As for `previewed`.
@@ -120,7 +120,7 @@ def written(
         finally:
             done()
 
-    return Job(work, "mend")
+    return Job(work, "fix")
 
 
 def _agents(ward: Ward) -> Mapping[str, KnownAgent] | None:

@@ -1,4 +1,4 @@
-"""The tab of the doctor: what is wrong with an eval set, what a mend would change, and migrations of renamed tools."""
+"""The tab of the doctor: what is wrong with an eval set, what a fix would change, and migrations of renamed tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def doctor_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False) 
     with left:
         ward = _ward(workspace, facts)
         job = _examination(workspace, ward)
-        _mend(workspace, ward, job)
+        _fix(workspace, ward, job)
         _migrate(workspace, ward)
     with right:
         _changed(workspace, unsaved=unsaved)
@@ -108,7 +108,7 @@ def _stamp(ward: Ward) -> str:
     return " ".join(f"{stamp.st_mtime_ns}:{stamp.st_size}" for stamp in stamps)
 
 
-def _mend(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> None:
+def _fix(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> None:
     found = job.result if job is not None else None
     if found is None or not found.mendable:
         return
@@ -123,7 +123,7 @@ def _mend(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> Non
     )
     keep_option(workspace, "doctor_codes", list(chosen))
     if st.button("Preview changes", key=key_of(workspace, "doctor_preview"), icon=":material/difference:"):
-        _begin(workspace, ward, list(chosen) or codes, "mend")
+        _begin(workspace, ward, list(chosen) or codes, "fix")
 
 
 def _migrate(workspace: Workspace, ward: Ward) -> None:

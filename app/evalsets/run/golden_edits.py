@@ -12,7 +12,7 @@ from evalset.editing.case_parts import EditError, steps_of, turns_of
 from evalset.verify import accepting, repairing
 
 if TYPE_CHECKING:
-    from app.evalsets.run.verify_tab import Mend, OpenAt
+    from app.evalsets.run.verify_tab import GoldenEdit, OpenAt
     from app.evalsets.set_context import SetContext
     from evalset.editing.case_edits import Edit
     from evalset.editing.set_work import EditedCase
@@ -39,17 +39,17 @@ def played_until(scene: SetContext, asked: OpenAt) -> PlayCase:
     return PlayCase(agent=asked.agent, key=asked.eval_id, turn=asked.turn, steps=played)
 
 
-def edit_of(scene: SetContext, mend: Mend) -> Callable[[], Edit]:
+def edit_of(scene: SetContext, asked: GoldenEdit) -> Callable[[], Edit]:
     """Return the work that makes the edit; it raises a ValueError where the golden cannot be changed like this.
 
     Raises:
         ValueError: The set has no such case any more.
     """
-    held = _held(scene, mend.eval_id)
+    held = _held(scene, asked.eval_id)
 
     def work() -> Edit:
-        if mend.action == "accept":
-            return accepting(held, mend.eval_id, mend.run)
-        return repairing(held, mend.eval_id, catalogue().config(mend.agent))
+        if asked.action == "accept":
+            return accepting(held, asked.eval_id, asked.run)
+        return repairing(held, asked.eval_id, catalogue().config(asked.agent))
 
     return work

@@ -94,7 +94,7 @@ class OpenAt(NamedTuple):
     golden: tuple[Step, ...]
 
 
-class Mend(NamedTuple):
+class GoldenEdit(NamedTuple):
     """Change the golden of a case after a run: accept what the agent did, or repair it from the recording."""
 
     action: Literal["accept", "repair"]
@@ -114,7 +114,7 @@ class _About(NamedTuple):
 def verify_tab(
     workspace: Workspace,
     facts: SetFacts,
-    edit: Callable[[Mend], Callable[[], Edit]],
+    edit: Callable[[GoldenEdit], Callable[[], Edit]],
     *,
     unsaved: bool = False,
 ) -> OpenAt | Edit | None:
@@ -123,15 +123,15 @@ def verify_tab(
     Args:
         workspace: The set's workspace.
         facts: What is known of the set.
-        edit: Gives the work that makes an edit of a mend; it may take a while, and raises a ValueError where there is none.
+        edit: Gives the work that makes an edit of a golden; it may take a while, and raises a ValueError where there is none.
         unsaved: The set has edits that are not saved.
 
     Returns:
         The session that shall be opened, or the edit that shall be made.
     """
-    mended = _mended(workspace)
-    if mended is not None:
-        return mended
+    edited = _edited(workspace)
+    if edited is not None:
+        return edited
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
         asked = _asked(workspace, facts)
@@ -141,13 +141,13 @@ def verify_tab(
         return _outcome(workspace, asked, edit, unsaved=unsaved)
 
 
-def _mended(workspace: Workspace) -> Edit | None:
+def _edited(workspace: Workspace) -> Edit | None:
     """Return the edit that was asked for, once it is made."""
     job: Job[Edit] | None = workspace.jobs.get(EDITED)
     if job is None:
         return None
     if job.state == "running":
-        waiting(job, "mend", can_stop=False)
+        waiting(job, "golden-edit", can_stop=False)
         return None
     del workspace.jobs[EDITED]
     if job.problem:
@@ -265,7 +265,11 @@ def _forget_notes(workspace: Workspace) -> None:
 
 
 def _outcome(
-    workspace: Workspace, asked: VerifyOptions, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
+    workspace: Workspace,
+    asked: VerifyOptions,
+    edit: Callable[[GoldenEdit], Callable[[], Edit]],
+    *,
+    unsaved: bool,
 ) -> OpenAt | None:
     if wrong := workspace.notes.get("verify"):
         problem("The action failed.", wrong)
@@ -355,7 +359,10 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
 
 
 def _case(
-    workspace: Workspace, found: list[CaseResult], agent: str, edit: Callable[[Mend], Callable[[], Edit]]
+    workspace: Workspace,
+    found: list[CaseResult],
+    agent: str,
+    edit: Callable[[GoldenEdit], Callable[[], Edit]],
 ) -> OpenAt | None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
@@ -434,7 +441,10 @@ def _tolerate(workspace: Workspace, eval_id: str, run: RunResult) -> None:
 
 
 def _done(
-    workspace: Workspace, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
+    workspace: Workspace,
+    about: _About,
+    action: Action | None,
+    edit: Callable[[GoldenEdit], Callable[[], Edit]],
 ) -> OpenAt | None:
     """Do what shall be done about a divergence; return the session that shall be opened."""
     case, run, divergence = about.case, about.run, about.run.divergence
@@ -448,11 +458,11 @@ def _done(
         return None
     _forget_notes(workspace)
     try:
-        work = edit(Mend(action, about.agent, case.eval_id, run))
+        work = edit(GoldenEdit(action, about.agent, case.eval_id, run))
     except ValueError as error:  # an EditError: the case is another one in the edits
         workspace.notes["verify"] = str(error)
         return st.rerun()
-    job = workspace.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
+    job = workspace.jobs[EDITED] = Job(lambda *_: work(), "golden-edit")
     job.wait(AT_ONCE_SECONDS)
     return st.rerun()
 

@@ -128,7 +128,7 @@ class HangEffect(FiniteValue):
 
 
 class DelayEffect(FiniteValue):
-    """Only takes its time: whoever would answer without this rule does so after the rule's latency."""
+    """Only takes its time: the tool's player answers after the rule's latency."""
 
     kind: Literal["delay"] = "delay"
 
@@ -150,7 +150,7 @@ class LoseEffect(FiniteValue):
 
 
 class AskEffect(FiniteValue):
-    """Leaves the call to a person, whoever else would have answered; `note` tells them why."""
+    """Leaves the call to a person instead of the tool's player; `note` tells them why."""
 
     kind: Literal["ask"] = "ask"
     note: str = ""

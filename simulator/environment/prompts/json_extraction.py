@@ -41,7 +41,7 @@ def read_answer(text: str, schema: AnswerSchema) -> ReadAnswer:
     """Read an answer: bare JSON, JSON in a code fence, or one JSON object with prose around it. Never raises.
 
     Thoughts in `<think>` tags before the answer are dropped. JSON that is not quite JSON (a trailing comma, a
-    comment, NaN) is a problem and not mended. Of several objects, the one that fits the schema is the answer, if it
+    comment, NaN) is a problem and is not repaired. Of several objects, the one that fits the schema is the answer, if it
     is one only. Where the tool may fail, an error is an answer, too.
     """
     try:

@@ -36,7 +36,7 @@ def merged(one: JsonObject, other: JsonObject) -> JsonObject:
     """Return a schema that a value fits where it fits both, for schemas as `normalise` gives them, without choices.
 
     Where the two contradict each other in a way that is seen here, the result is `NEVER`. Rare pairs (two patterns,
-    two formats) keep the second only; whoever needs to be sure checks the value against the schema itself.
+    two formats) keep the second only; a caller that must be sure checks the value against the schema itself.
     """
     if not one or not other:
         return one or other

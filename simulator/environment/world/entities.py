@@ -72,7 +72,7 @@ class Contradiction(FiniteValue):
 
 @dataclass(slots=True)
 class Entity:
-    """A thing of the world. Its fields are replaced as a whole, so whoever holds them sees no later change."""
+    """A thing of the world. Its fields are replaced as a whole, so a reference to them sees no later change."""
 
     kind: str
     id: str

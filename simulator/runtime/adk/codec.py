@@ -108,7 +108,7 @@ def whole(written: Any) -> Any:
     try:
         to_json(written)
     except ValueError:
-        # What is nested too deeply is not JSON in any case: whoever takes it says so.
+        # What is nested too deeply is not JSON in any case: its receiver says so.
         with suppress(RecursionError):
             return _made_whole(written)
     return written

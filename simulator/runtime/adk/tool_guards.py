@@ -1,4 +1,4 @@
-"""Lets no tool run for real, while a turn is active, that nobody chose to be real: at the tools' classes, whoever calls them.
+"""Lets no tool run for real, while a turn is active, unless someone chose it: at the tools' classes, for any caller.
 
 Seats are objects in place (`boundaries`), and code of the agent can pass them by: with tools and runners that it makes itself, in
 callbacks, in tasks that outlive a turn, in threads of its own. So each class of tools has a guard around its `run_async`: under

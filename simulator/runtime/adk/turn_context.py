@@ -33,7 +33,7 @@ class TurnInProgress(Protocol):
         ...
 
     async def ask_agent_tool(self, call: Any, runs: Callable[[], Awaitable[Any]]) -> Any:
-        """Let the agent of a tool run, or whoever plays in its place answer; return the answer, or raise it."""
+        """Let the agent of a tool run, or its player answer; return the answer, or raise it."""
         ...
 
     async def ask_code(self, call: Any) -> JsonObject:

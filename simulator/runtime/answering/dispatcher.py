@@ -55,7 +55,7 @@ _PARKED_SECONDS = 2.0
 
 
 class SessionAnswering:
-    """Offers each request of a turn to whoever shall answer it.
+    """Offers each request of a turn to its player.
 
     Args:
         session: The session.

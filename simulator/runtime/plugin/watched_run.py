@@ -1,4 +1,4 @@
-"""Watches a run in which somebody stands in for the tools: what runs for real there was chosen, whoever of the agent's code calls it."""
+"""Watches a run in which players answer for the tools: only chosen tools run for real, whichever code of the agent calls them."""
 
 from __future__ import annotations
 
