@@ -21,7 +21,10 @@ import sysconfig
 import time
 import traceback
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _OURS = """
 import importlib.util, os, sys
@@ -38,7 +41,7 @@ sys.path[:] = [place for place in sys.path if not place or os.path.abspath(place
 """
 _GROUP = """
 import os, signal
-def family(root):
+def end_family(root):
     parents = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         try:
@@ -49,7 +52,11 @@ def family(root):
     found = {root}
     while (more := {child for child, parent in parents.items() if parent in found} - found):
         found |= more
-    return found - {root, os.getpid()}
+    for one in found - {root, os.getpid()}:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except OSError:
+            pass
 first = os.fork()
 if not first:
     if os.fork():
@@ -57,17 +64,12 @@ if not first:
     os.closerange(0, life)
     os.closerange(life + 1, 4096)
     os.read(life, 1)
-    left = family(os.getsid(0))
-    for one in left:
-        try:
-            os.kill(one, signal.SIGKILL)
-        except OSError:
-            pass
+    end_family(os.getsid(0))
     os.killpg(0, signal.SIGKILL)
 os.close(life)
 os.waitpid(first, 0)
 """
-"""Needs `life`; stands as a text, as it runs before anything of ours is imported."""
+"""Needs `life` and gives `end_family`; stands as a text, as it runs before anything of ours is imported."""
 _PROGRAM = f"""
 import os, sys
 life = int(sys.argv.pop(1))
@@ -76,7 +78,7 @@ incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
 from simulator.kernel.kernel_program import begin
-begin(incoming, outgoing)
+begin(incoming, outgoing, end_family)
 """
 _TEMPLATE = """
 import sys
@@ -108,8 +110,11 @@ def with_ours(python: Path, program: str) -> list[str]:
     return [str(python), "-c", f"{_OURS}{program}", str(Path(__file__).resolve().parents[2])]
 
 
-def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """Serve a studio until it ends, and then end at once, whatever of the agent is still at work."""
+def begin(incoming: BinaryIO, outgoing: BinaryIO, end_family: Callable[[int], None]) -> None:
+    """Serve a studio until it ends, and then end at once, whatever of the agent is still at work.
+
+    What the agent has started ends first: once this process is gone, nobody knows whose a process in a session of its own was.
+    """
     # A crash in native code says where it was.
     faulthandler.enable()
     # Here and not before: without google-adk these cannot be imported, and the studio shall read why.
@@ -119,7 +124,10 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     try:
         Server(Channel(incoming, outgoing)).serve()
     finally:
-        os._exit(0)
+        try:
+            end_family(os.getpid())
+        finally:
+            os._exit(0)
 
 
 def serve_forks(number: int) -> None:
@@ -184,11 +192,12 @@ def _become_kernel(asked: dict[str, Any], given: list[int], of_template: tuple[i
         time.tzset()
         sys.path.insert(0, "")
         importlib.invalidate_caches()
-        exec(_GROUP, {"life": given[3]})  # noqa: S102 - our own text, as the other program has it
+        scope: dict[str, Any] = {"life": given[3]}
+        exec(_GROUP, scope)  # noqa: S102 - our own text, as the other program has it
         incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
-        begin(incoming, outgoing)
+        begin(incoming, outgoing, scope["end_family"])
     except BaseException:  # noqa: BLE001 - nothing of it may go on as the template
         traceback.print_exc()
     finally:

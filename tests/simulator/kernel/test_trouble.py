@@ -298,14 +298,19 @@ pathlib.Path("child.tmp").write_text(str(child.pid))
 os.rename("child.tmp", "child.txt")
 while True: pass
 """
+WAITS = SPINS.replace("while True: pass", "import time; time.sleep(3600)")
 
 
 @pytest.mark.parametrize("own_session", [False, True])
-def test_nothing_is_left_of_an_agent_that_spins_when_the_studio_is_killed(
-    tmp_path: Path, own_session: bool
+@pytest.mark.parametrize("source", [SPINS, WAITS], ids=["spins", "waits"])
+def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
+    tmp_path: Path, source: str, own_session: bool
 ) -> None:
-    """Neither its process, nor what it started, nor what watches over both; nor a child that leads a session of its own."""
-    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", str(own_session)))
+    """Neither its process, nor what it started, nor what watches over both; nor a child that leads a session of its own.
+
+    One that computes does not notice the end, and one that waits ends by itself, perhaps before it is watched.
+    """
+    (tmp_path / "agent.py").write_text(source.replace("START_NEW_SESSION", str(own_session)))
     studio = subprocess.Popen(
         [sys.executable, "-c", STUDIO, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
