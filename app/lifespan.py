@@ -19,6 +19,7 @@ from app.server.closed_tabs import end_closed_tabs
 from app.server.login import open_link
 from app.server.offered_files import follow_deferred
 from app.server.server_log import masked_log
+from simulator.kernel.kernel_templates import CAN_FORK
 
 COLLECT_EVERY_SECONDS = 60.0
 LOOK_FOR_IDLE_SECONDS = 30.0
@@ -68,7 +69,8 @@ def _get_ready() -> None:
     open_in_background()
     from simulator.kernel.spare_kernel import SPARE  # noqa: PLC0415 - the server listens before this is imported
 
-    SPARE.begin()
+    if not CAN_FORK:  # a fork is there sooner than a spare is warm
+        SPARE.begin()
 
 
 def _end_spare() -> None:

@@ -9,6 +9,11 @@ _HOME = Path(__file__).resolve().parents[1]
 # This process imports the studio's own packages, whatever else has their names; an installation keeps two of them in a folder.
 sys.path[:0] = [str(place) for place in (_HOME, _HOME / "packages") if place.is_dir()]
 
+from simulator.kernel.kernel_templates import TEMPLATES
+
+# It takes longest of all that the first page needs, and another processor: it starts before the rest is imported.
+TEMPLATES.prepare(Path(sys.executable))
+
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import WebSocketRoute

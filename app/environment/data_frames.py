@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]  # it comes with Streamlit; its stubs are a package of their own
-
 TEXT, WHOLE, NUMBER, YES_OR_NO = "object", "Int64", "Float64", "boolean"
 """The types of columns, each of which has room for what is missing."""
 
 
 def frame(columns: Mapping[str, Sequence[Any]], types: Mapping[str, str] | None = None) -> Any:
     """Make a frame of columns; those without a type in `types` hold texts."""
+    import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - its import takes a quarter of a second; its stubs are a package of their own
+
     kinds = types or {}
     return pd.DataFrame(
         {name: pd.Series([*cells], dtype=kinds.get(name, TEXT)) for name, cells in columns.items()}
@@ -21,6 +21,8 @@ def frame(columns: Mapping[str, Sequence[Any]], types: Mapping[str, str] | None 
 
 def rows_of(edited: Any) -> list[dict[str, Any]]:
     """Return the rows of a frame; what is missing is None."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
     return [
         {str(name): None if pd.isna(cell) else cell for name, cell in row.items()}
         for row in edited.to_dict("records")

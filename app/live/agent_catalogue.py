@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from app.live.warm_up import warm_up
 from simulator.agents import AgentCatalogue, UnknownAgentError, catalogue_for, settings_from
@@ -14,6 +14,9 @@ from simulator.kernel.kernel_loader import KernelLoader
 
 _threads: dict[tuple[AgentCatalogue, str], Thread] = {}
 _lock = Lock()
+
+WARM_UP_AFTER = 1.0
+"""How long the page that shows the agents has the processor for itself, in seconds, before what a session needs is imported."""
 
 LOADS_NONE_HERE = True
 """Whether this process imports no agent's code: kernels load and play all agents. Tests of panels play demos without processes."""
@@ -54,4 +57,5 @@ def _load_one(agents: AgentCatalogue, name: str) -> None:
 
 def _load(agents: AgentCatalogue) -> None:
     agents.load_all()
+    Event().wait(WARM_UP_AFTER)
     warm_up()

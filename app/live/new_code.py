@@ -9,7 +9,6 @@ from app.live.live_sessions import LiveSession
 from simulator.agents.agent_directory import directory_of
 from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.remote_simulation import RemoteSimulation
 
 LOOKS_EVERY = 2.0
 """How long a look at an agent's files counts, in seconds: pages ask at each run, and a project may have thousands."""
@@ -32,6 +31,8 @@ def has_new_code(live: LiveSession) -> bool:
 
 def know_new_code(live: LiveSession) -> None:
     """Show the agent of a session as its process has loaded it last: its tools, its agents, its models."""
+    from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - imports ADK, which the first page does without
+
     config, simulation = live.config.as_loaded(), live.simulation
     if config is live.config:
         return

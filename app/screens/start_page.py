@@ -40,8 +40,8 @@ from simulator.kernel.kernel import KernelError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, restart
 
-LOOK_AGAIN_SECONDS = 0.4
-LOOKS_BEFORE_LOADING = 4
+LOOK_AGAIN_SECONDS = 0.2
+LOOKS_BEFORE_LOADING = 1
 SLOW_SECONDS = 5.0
 """How long an import takes before it can be stopped: most never come to show a button."""
 _LOG = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ def _recorded(entry: AgentEntry) -> StartRecorded | None:
 def _look_again(agents: AgentCatalogue, unread_before: int, slow_before: frozenset[str], wanted: str) -> None:
     """Begin to load the agents, the wanted one first, and draw the page anew when another one was loaded, failed to, or takes long.
 
-    At first the browser has not drawn the page yet, and importing ADK would keep its parts from it for seconds.
+    Once the browser has come back it has drawn the page, and the agents' processes keep no processor from it.
     """
     looked = int(page_state.get("looked") or 0)
     if looked >= LOOKS_BEFORE_LOADING:

@@ -6,16 +6,16 @@ import itertools
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-from google.adk.evaluation.eval_case import EvalCase
-from google.adk.evaluation.eval_set import EvalSet
-from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from evalset.errors import ReadBackError
 from evalset.files.eval_names import snake_case
 from evalset.files.json_splice import Style
+
+if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+    from google.adk.evaluation.eval_set import EvalSet
+    from pydantic import BaseModel
 
 _NO_CASES = '"eval_cases": []'
 
@@ -43,6 +43,8 @@ def new_eval_set(agent_name: str, *cases: EvalCase, at: float, eval_set_id: str 
         at: When, in seconds since the epoch.
         eval_set_id: Its id, which is best its file's name; by default after the agent.
     """
+    from google.adk.evaluation.eval_set import EvalSet  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
     return EvalSet(
         eval_set_id=eval_set_id or f"{snake_case(agent_name)}_evals",
         name=f"{agent_name} Evaluation Set",
@@ -126,6 +128,10 @@ def read_back(source: Path | str, case: EvalCase) -> None:
 
 def loaded(source: Path | str) -> EvalSet:
     """Read an eval-set file, or the text of one, with ADK's own loader; raises whatever that raises."""
+    from google.adk.evaluation.local_eval_sets_manager import (  # noqa: PLC0415 - as above
+        load_eval_set_from_file,
+    )
+
     if isinstance(source, Path):
         return load_eval_set_from_file(str(source), source.stem)
     with tempfile.TemporaryDirectory(prefix="evalset-") as folder:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-
-from google.adk.evaluation.eval_set import EvalSet
-from google.adk.evaluation.local_eval_sets_manager import convert_eval_set_to_pydantic_schema
+from typing import TYPE_CHECKING, Any
 
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import base_name
 from simulator.base import atomic_files
+
+if TYPE_CHECKING:
+    from google.adk.evaluation.eval_set import EvalSet
 
 
 def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
@@ -39,6 +39,10 @@ def convert_old_cases(path: Path, cases: list[dict[str, Any]]) -> EvalSet:
     Raises:
         EvalSetError: ADK's converter cannot read them.
     """
+    from google.adk.evaluation.local_eval_sets_manager import (  # noqa: PLC0415 - importing ADK's evaluation takes a second
+        convert_eval_set_to_pydantic_schema,
+    )
+
     try:
         return convert_eval_set_to_pydantic_schema(base_name(path), cases)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

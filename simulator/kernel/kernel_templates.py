@@ -201,6 +201,13 @@ class Templates:
             _LOG.warning("A kernel could not be forked: %s", error)
             return None
 
+    def prepare(self, python: Path) -> None:
+        """Start the template of an interpreter in the background, so that the first kernel is forked at once."""
+        if CAN_FORK:
+            threading.Thread(
+                target=self._template, args=(python,), name="kernel-template-start", daemon=True
+            ).start()
+
     def end(self) -> None:
         """End them."""
         with self._lock:

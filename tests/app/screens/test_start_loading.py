@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +13,21 @@ from app.live import agent_catalogue
 from app.live.warm_up import warm_up
 from app.screens.start_page import LOOKS_BEFORE_LOADING
 from tests.app.page_driver import Tab
+
+FIRST_PAGE = """
+import sys
+import app.streamlit_app
+import app.screens.session_page
+print(*sorted({name for name in ("google.adk", "google.genai", "pandas", "fastapi", "litellm") if name in sys.modules}))
+"""
+
+
+def test_the_first_page_waits_for_no_large_import() -> None:
+    """ADK and what draws tables are imported once something needs them: they take longer than all else together."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_PAGE], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not done.stdout.split()
 
 
 def test_no_agent_is_imported_before_the_page_is_drawn(
