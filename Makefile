@@ -46,9 +46,10 @@ test: $(CHECK_READY) style browser postgres ## Run all checks and tests
 	@$(MAKE) --no-print-directory --jobs 2 types suite
 
 # A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
+# The tests with other programs and versions are those of test-interop.
 # What was compiled is kept: each process and each server of the tests would compile the same sources once more.
 suite: $(CHECK_READY)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --durations 15
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --ignore tests/interop --durations 15
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
