@@ -16,6 +16,7 @@ from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
 from app.decision.failed_turn import failed_step
 from app.decision.query_panel import query
+from app.decision.sent_answer import sent_answer
 from app.evalsets.open_sets import edited_sets
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
@@ -49,7 +50,7 @@ from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import page_state
 from app.session.commands import Command, GoTo, Show, hand
-from app.session.header_panel import header
+from app.session.header_panel import clicked_step, header
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
 from app.session.remote_panel import elsewhere
@@ -158,6 +159,7 @@ def _draw(live: LiveSession | None) -> None:
         start_page()
         return
     know_new_code(live)
+    was_done = page_state.view() is None and _at_once(live)
     view = live.simulation.view()
     keep_facts(live.simulation)
     scene = SessionContext(live, view, stamp_of(live, view.version))
@@ -172,7 +174,7 @@ def _draw(live: LiveSession | None) -> None:
         case "branches":
             _branches(scene)
         case None:
-            _session(scene)
+            _session(scene, was_done=was_done)
 
 
 def _gather(live: LiveSession | None) -> None:
@@ -190,17 +192,38 @@ def _gather(live: LiveSession | None) -> None:
     page_state.put("shown_set", None)
 
 
-def _session(scene: SessionContext) -> None:
-    """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
+def _at_once(live: LiveSession) -> bool:
+    """Carry out what most clicks ask for before anything is drawn, so that the page is drawn once; return whether it was that."""
+    view = live.simulation.view()
+    asked: Command | None = clicked_step() or sent_answer(
+        view, live.drafts, lambda: surroundings(live.simulation, view)
+    )
+    if asked is None:
+        return False
+    if not _carried_out(lambda: _commanded(live, asked), live):
+        st.rerun()
+    return True
+
+
+def _session(scene: SessionContext, *, was_done: bool) -> None:
+    """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice.
+
+    Args:
+        scene: The session.
+        was_done: What was clicked has been carried out. The button is still pressed while this run draws it.
+    """
     live, view = scene.live, scene.view
-    _go_back(live)
+    if not was_done:
+        _go_back(live)
     top = st.container()
     notes = st.container(gap="xsmall")
     left, middle, right = st.columns(COLUMNS, gap="small")
     with middle:
-        _decide(live, view)
+        decided = _decide(live, view)
+        _act(live, None if was_done else decided)
     with top:
-        _act(live, header(view, has_branches=len(live.simulation.journal.tips()) > 1))
+        asked = header(view, has_branches=len(live.simulation.journal.tips()) > 1)
+        _act(live, None if was_done else asked)
     with notes:
         _notes(view)
         _new_code(live)
@@ -259,17 +282,16 @@ def _branches(scene: SessionContext) -> None:
     _act(scene.live, asked)
 
 
-def _decide(live: LiveSession, view: SimulationView) -> None:
-    """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
+def _decide(live: LiveSession, view: SimulationView) -> Command | None:
+    """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query. Return what was decided."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
-    asked: Command | None = (
+    return (
         query(view, live.drafts, live.directory.input_schema, failed_step(live.simulation.journal))
         if idle
         else decision_panel(
             view, live.drafts, surroundings(live.simulation, view, lambda: unreachable(live.config))
         )
     )
-    _act(live, asked)
 
 
 def _act(live: LiveSession, asked: Command | Show | None) -> None:
@@ -299,6 +321,12 @@ def _commanded(live: LiveSession, asked: Command) -> None:
 
 def _carry_out(work: Callable[[], object], live: LiveSession) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
+    _carried_out(work, live)
+    st.rerun()
+
+
+def _carried_out(work: Callable[[], object], live: LiveSession) -> bool:
+    """Do what was asked for, and keep what went wrong for the next run; return whether nothing did."""
     page_state.put("problem", None)
     page_state.put("changed", None)
     live.had_trouble = False
@@ -321,7 +349,7 @@ def _carry_out(work: Callable[[], object], live: LiveSession) -> None:
         page_state.put("problem", f"{type(error).__name__}: {error}")
         page_state.put("changed", _UNSURE)
     page_state.forget_followed()
-    st.rerun()
+    return page_state.get("problem") is None
 
 
 def _keep(live: LiveSession) -> None:

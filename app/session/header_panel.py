@@ -44,6 +44,13 @@ def header(view: SimulationView, *, has_branches: bool = False) -> Command | Sho
         return _actions(view, has_branches=has_branches)
 
 
+def clicked_step() -> Command | None:
+    """Return the step back or forth that was clicked, before the header is drawn."""
+    if st.session_state.get("undo_step"):
+        return UndoStep()
+    return RedoStep() if st.session_state.get("redo_step") else None
+
+
 def _badges(view: SimulationView) -> tuple[Badge, ...]:
     session = view.session
     return (

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import streamlit as st
 
+from app.decision.decision_panel import decision_panel
 from app.live.live_sessions import registry
+from app.screens import session_page
 from app.session.header_panel import header
 from app.session.step_labels import step_words
 from simulator.agents.agent_directory import directory_of
@@ -53,6 +55,34 @@ def test_undo_and_redo_say_what_they_would_do(session: Simulation) -> None:
     tab.click("redo_step")
     assert _history(session) == before
     assert tab.app.button(key="redo_step").disabled
+
+
+def test_a_click_draws_the_page_once(session: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is answered, and a step undone once, before anything is drawn: a second run would draw all of it again."""
+    tab = Tab(session.session.session_id)
+    drawn: list[int] = []
+
+    def draw(*args: Any, **more: Any) -> Any:
+        drawn.append(len(session.session.history))
+        return decision_panel(*args, **more)
+
+    monkeypatch.setattr(session_page, "decision_panel", draw)
+    tab.click("undo_step")
+    (undone,) = drawn
+    tab.click(tab.key("accept_"))
+    assert len(drawn) == 2
+    assert drawn[1] > undone
+    assert [request.kind for request in session.pending] == ["tool"]
+
+
+def test_an_answer_that_the_page_has_to_speak_of_is_drawn_first(session: Simulation) -> None:
+    """One that is no JSON is not sent; the click that comes after it was corrected sends it once."""
+    tab = Tab(session.session.session_id)
+    tab.type("response_", "{").click(tab.key("accept_"))
+    assert [request.kind for request in session.pending] == ["tool"]
+    assert "not valid JSON" in tab.words + tab.literal
+    tab.type("response_", '{"status": "found"}').click(tab.key("accept_"))
+    assert session.session.history[-1].type == "final_response"
 
 
 def test_a_query_that_was_taken_back_stands_in_the_input(session: Simulation) -> None:
