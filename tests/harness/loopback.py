@@ -98,6 +98,8 @@ def _send(handler: BaseHTTPRequestHandler, served: Loopback, reply: Reply) -> No
     handler.send_response(reply.status)
     handler.send_header("content-type", "text/event-stream" if events else "application/json")
     handler.send_header("content-length", str(len(body)))
+    # A client that keeps a connection open closes it when it is collected, and warns in whatever test runs by then.
+    handler.send_header("connection", "close")
     for name, value in reply.headers:
         handler.send_header(name, value)
     handler.end_headers()
