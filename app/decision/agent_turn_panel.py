@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias, assert_never
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, TypeGuard, assert_never
 
 import streamlit as st
 from pydantic import JsonValue
@@ -17,6 +17,7 @@ from app.decision.request_panel import (
     details,
     editor,
     heading,
+    json_editor,
     misfit_list,
     not_ready,
     was_clicked,
@@ -24,7 +25,7 @@ from app.decision.request_panel import (
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
-from app.forms.typed_json import TypedJsonError, parse_json, show_json, write_json
+from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import slug
 from app.session.commands import Command
 from simulator.base.json_values import JsonObject
@@ -305,26 +306,18 @@ def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
 
 
 def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
-    text = editor(
-        inputs.kept,
-        "response_parts",
-        "Parts of the turn (google-genai JSON)",
-        _PARTS_EXAMPLE,
-        fewest=8,
+    label = "Parts of the turn (google-genai JSON)"
+    value, ready = json_editor(
+        inputs.kept, "response_parts", label, _PARTS_EXAMPLE, what="The text", fewest=8
     )
-    try:
-        return tuple(_objects(parse_json(text)))
-    except TypedJsonError as error:
-        not_ready(f"The parts are not valid JSON. {error}")
-    except TypeError as error:
-        not_ready(str(error))
-    return None
+    with place():
+        if ready and not _are_parts(value):
+            not_ready('The parts must be a JSON list of objects, for example [{"text": "Hello"}].')
+    return tuple(value) if _are_parts(value) else None
 
 
-def _objects(value: object) -> Iterator[JsonObject]:
-    if not isinstance(value, list) or not value or not all(isinstance(part, dict) for part in value):
-        raise TypeError('The parts must be a JSON list of objects, for example [{"text": "Hello"}].')
-    yield from value
+def _are_parts(value: JsonValue) -> TypeGuard[list[JsonObject]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, dict) for part in value)
 
 
 # Shows a model request exactly: the instruction, the conversation, the tools and every setting.

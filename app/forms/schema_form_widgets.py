@@ -19,7 +19,7 @@ from app.forms.form_state import collect
 from app.forms.form_tree import Field, parse_schema
 from app.forms.form_updates import moves
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.widget_store import KeptInputs
+from app.forms.widget_store import KeptInputs, slug
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
@@ -199,12 +199,12 @@ def schema_form(
     switch = f"{name}:as"
     as_json = bool(kept.value(switch, initial=False))
     if as_json:
-        key = kept.widget(form.name, form.initial_text())
-        st.text_area("JSON", key=key, height="content", on_change="ignore")
         result = _from_text(kept.value(form.name, form.initial_text()), schema)
-        with place():
+        with st.container(key=f"json_line_{slug(name)}"):
             if result.problems:
                 problem_line(result.problems[0].message)
+        key = kept.widget(form.name, form.initial_text())
+        st.text_area("JSON", key=key, height="content", on_change="ignore")
     else:
         with place():
             form.draw(tried=tried)
