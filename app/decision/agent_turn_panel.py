@@ -9,6 +9,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.decision.agent_turn import TRANSFER, TurnInputs
+from app.decision.call_arguments import CallArguments
 from app.decision.decision_commands import AnswerModel, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.request_panel import (
@@ -161,7 +162,8 @@ def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSou
 # Draws the inputs in which a person makes the agent's next turn, and gives its parts once they are whole.
 
 
-_ANY_OBJECT: JsonObject = {"type": "object"}
+_CHIP, _SUMMARY = 40, 200
+"""How many characters of a tool's name and of its description are shown."""
 _PARTS_EXAMPLE = '[{"text": ""}]'
 
 
@@ -217,15 +219,8 @@ def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
 def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     with st.expander("Add text before the calls", type="compact", key=inputs.kept.key("before_fold")):
         before = editor(inputs.kept, "before", "Text before the calls", fewest=3, bare=True)
+    _tool_chips(inputs)
     drawn = [_call(inputs, number, row, tried=tried) for number, row in enumerate(inputs.rows)]
-    st.button(
-        "Add call",
-        key=inputs.kept.key("add_call"),
-        icon=":material/add:",
-        type="tertiary",
-        help="All calls of a turn are sent together",
-        on_click=inputs.add_row,
-    )
     calls = [call for call in drawn if call is not None]
     if calls and len(calls) == len(drawn):
         said: list[JsonObject] = [{"text": before}] if before.strip() else []
@@ -237,6 +232,30 @@ def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
             else "No calls yet. Add one first."
         )
     return None
+
+
+def _tool_chips(inputs: TurnInputs) -> None:
+    """Draw a button for each tool, which adds a call of it, and one for a tool that the agent does not have."""
+    st.caption("Add a call. All calls of a turn are sent together.")
+    with st.container(horizontal=True, gap="xsmall", key="tool_chips"):
+        for name, tool in inputs.tools.items():
+            summary = tool.description.strip().partition("\n")[0]
+            st.button(
+                safe_label(name, _CHIP),
+                key=inputs.kept.key(f"chip_{slug(name)}"),
+                icon=":material/add:",
+                help=safe_label(summary, _SUMMARY) if summary else None,
+                on_click=inputs.add_row,
+                args=(name,),
+            )
+        st.button(
+            "Other tool",
+            key=inputs.kept.key("add_call"),
+            icon=":material/add:",
+            type="tertiary",
+            help="Add a call and type the name of its tool",
+            on_click=inputs.add_row,
+        )
 
 
 def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObject | None:
@@ -272,12 +291,16 @@ def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonO
         st.caption("The agent has no tool with this name. ADK will respond that it does not exist.")
     else:
         details("Tool description", tool.description)
+    is_seeded = seed.get("name") == name
+    found = None if tool is None or is_seeded else inputs.prefills(tool)
+    arguments = CallArguments(tool, found)
     result = schema_form(
         inputs.kept,
         f"args{row}_{slug(name)}",
-        dict(tool.parameters) if tool else _ANY_OBJECT,
-        seed.get("args") if seed.get("name") == name else None,
+        arguments.schema,
+        seed.get("args") if is_seeded else None,
         tried=tried,
+        marks=arguments.marks if found else None,
     )
     misfit_list(result.misfits)
     if result.problems:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import Literal, TypedDict, assert_never
 
 import streamlit as st
 
+from app.forms.common_panel import badge
 from app.forms.common_panel import place as _place
 from app.forms.form_raw import (
     Raw,
@@ -38,7 +40,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.safe_labels import literal, safe_label
+from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 
@@ -73,17 +75,28 @@ class _Named(TypedDict):
 class FieldDrawer:
     """Draws the fields of one form; `notes` are the problems by the way to their field.
 
-    Where it is `live`, the page is drawn anew with each input that is left; else with the next click.
+    Where it is `live`, the page is drawn anew with each input that is left; else with the next click. `marks` say of a field where
+    its value comes from.
     """
 
-    def __init__(self, kept: KeptInputs, notes: Mapping[Path, Sequence[str]], *, live: bool = False) -> None:
+    def __init__(
+        self,
+        kept: KeptInputs,
+        notes: Mapping[Path, Sequence[str]],
+        *,
+        live: bool = False,
+        marks: Mapping[Path, Badge] = MappingProxyType({}),
+    ) -> None:
         self._kept = kept
         self._notes = notes
+        self._marks = marks
         self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
 
     def draw(self, field: Field, seed: Raw, place: InputPlace) -> None:
         """Draw a field, which at first shows `seed`, and what is wrong with it."""
         self._input(field, seed, place)
+        if place.path in self._marks:
+            badge(self._marks[place.path])
         for note in self._notes.get(place.path, ()):
             problem_line(note)
 

@@ -29,10 +29,9 @@ def _session(studio: Studio) -> None:
     studio.start(CANCEL, agents="You")
     studio.wait_for_pause("next turn")
     studio.choose("kind_", "Call tools")
-    studio.like("tool0").get_by_role("combobox").click()
-    studio.page.get_by_role("option", name="find_order", exact=True).click()
+    studio.click("chip_find_order")
     studio.rest()
-    studio.decision.get_by_label("order_id", exact=True).fill("A-1001")
+    expect(studio.decision.get_by_label("order_id", exact=True)).to_have_value("A-1001")
     assert violations(studio) == []
     studio.accept_draft()
     studio.wait_for_pause("find_order")
