@@ -74,10 +74,8 @@ def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
     several: dict[str, tuple[str, ...]] = {}
     for name, field in (fields if isinstance(fields, dict) else {}).items():
         known = _known(tool, name, _resolved(field, tool.parameters))
-        fitting = [
-            (one, others) for one, others in _candidates(name, known, recent, messages) if one or others
-        ]
-        one, others = fitting[0] if fitting else (None, ())
+        candidates = _candidates(tool.name, name, known, recent, messages)
+        one, others = next((each for each in candidates if any(each)), (None, ()))
         if one is not None:
             found[name] = one
         if others:
@@ -86,7 +84,7 @@ def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
 
 
 def _candidates(
-    name: str, known: _Known, contents: Sequence[JsonObject], messages: Sequence[str]
+    tool: str, name: str, known: _Known, contents: Sequence[JsonObject], messages: Sequence[str]
 ) -> Iterator[tuple[Prefill | None, tuple[str, ...]]]:
     """Yield what each kind of evidence gives, the strongest first: a value, or several without one."""
     observed = [each for each in _observed(name, contents) if _fits(each.value, known.schema)]
@@ -97,16 +95,18 @@ def _candidates(
             if len(said) == 1:
                 yield Prefill(value=said[0], source=EARLIER_MESSAGE if number else MESSAGE), ()
             yield None, said[1:] and said
-    latest = [each for each in observed if each.source == observed[0].source]
+    # A tool that is called once more is called for something else: its own earlier arguments are no evidence.
+    of_others = [each for each in observed if each.source != _call_of(tool)]
+    latest = [each for each in of_others if each.source == of_others[0].source]
     if len({canonical(each.value) for each in latest}) == 1:
         yield latest[0], ()
     yield None, tuple(dict.fromkeys(str(each.value) for each in latest))
     if known.default is not None and _fits(known.default, known.schema):
         yield Prefill(value=known.default, source=DEFAULT), ()
-    for example in known.examples:
-        for value in _typed(example):
-            if _fits(value, known.schema):
-                yield Prefill(value=value, source=EXAMPLE), ()
+    examples = [value for one in known.examples for value in _typed(one) if _fits(value, known.schema)]
+    if len(examples) == 1:
+        yield Prefill(value=examples[0], source=EXAMPLE), ()
+    yield None, tuple(one for one in examples if isinstance(one, str))
 
 
 def _resolved(field: JsonValue, whole: JsonObject) -> JsonObject:
@@ -169,7 +169,11 @@ def _observed(name: str, contents: Sequence[JsonObject]) -> Iterator[Prefill]:
                     Prefill(value=value, source=source) for value in _under(name, response.get("response"), 0)
                 )
             elif isinstance(call, dict) and isinstance(args := call.get("args"), dict) and name in args:
-                yield Prefill(value=args[name], source=f"From a call of {call.get('name')}")
+                yield Prefill(value=args[name], source=_call_of(str(call.get("name"))))
+
+
+def _call_of(tool: str) -> str:
+    return f"From a call of {tool}"
 
 
 def _under(name: str, value: JsonValue, depth: int) -> Iterator[JsonValue]:

@@ -332,9 +332,9 @@ class FieldDrawer:
 
 def problem_line(text: str) -> None:
     """Show what is wrong with an input, as plain text."""
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="top", wrap=False):
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.badge("Fix", icon=":material/error:", color="red")
-        st.text(literal(text), width="stretch")
+        st.text(literal(text))
 
 
 def _named(field: Field, place: InputPlace) -> _Named:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.harness.accessibility import violations
-from tests.harness.browser import Studio
+from tests.harness.browser import ALL_LOADED_MS, Studio
 from tests.stories.pictures import CANCEL, edited_set
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories sets")]
@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group(
 
 def test_no_page_breaks_a_rule_of_accessibility(studio: Studio, tmp_path: Path) -> None:
     """From the start page over a session, its environment and export to a set, its case and its verification."""
+    expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
     studio.pick_agent("order_desk")
-    expect(studio.like("agent_unread_")).to_have_count(0)
     assert violations(studio) == []
     _session(studio)
     _eval_set(studio, edited_set(tmp_path / "orders.evalset.json"))

@@ -76,6 +76,11 @@ def test_values_of_earlier_steps_have_the_parameters_own_name_and_type() -> None
     assert prefilled["amount"] == Prefill(value=3, source="From a call of find")
 
 
+def test_another_call_of_the_same_tool_is_for_something_else() -> None:
+    """Its own earlier arguments are no evidence for the next ones."""
+    assert "amount" not in found(user("Refund."), called("refund", amount=3))
+
+
 @pytest.mark.parametrize(
     "contents",
     [
