@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from app.decision.call_prefills import Prefills, prefills
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical
@@ -82,18 +83,24 @@ class TurnInputs:
     @property
     def rows(self) -> list[int]:
         """The numbers of the calls, in order; a call keeps its number when others are removed."""
-        return list(self.kept.value("rows", [0]))
+        return list(self.kept.value("rows", [0] if len(self.tools) == 1 else []))
 
     def seed(self, row: int) -> JsonObject:
         """Return what a call began with: its `name` and `args`, where it comes from a proposal."""
         found = self.kept.value(f"seed{row}", {})
         return found if isinstance(found, dict) else {}
 
-    def add_row(self) -> None:
-        """Begin another call."""
+    def add_row(self, tool: str | None = None) -> None:
+        """Begin another call, of a tool if one is named."""
         row = int(self.kept.value("next", 1))
         self.kept.put("rows", [*self.rows, row])
         self.kept.put("next", row + 1)
+        if tool is not None:
+            self.kept.put(f"tool{row}", tool)
+
+    def prefills(self, tool: ToolDeclaration) -> Prefills:
+        """Return the values that were found for a call of a tool."""
+        return prefills(tool, self.request.contents)
 
     def remove_row(self, row: int) -> None:
         """Drop a call."""

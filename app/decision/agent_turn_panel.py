@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias, assert_never
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, TypeGuard, assert_never
 
 import streamlit as st
 from pydantic import JsonValue
 
 from app.decision.agent_turn import TRANSFER, TurnInputs
+from app.decision.call_arguments import CallArguments
 from app.decision.decision_commands import AnswerModel, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.request_panel import (
@@ -17,6 +18,7 @@ from app.decision.request_panel import (
     details,
     editor,
     heading,
+    json_editor,
     misfit_list,
     not_ready,
     was_clicked,
@@ -24,7 +26,7 @@ from app.decision.request_panel import (
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
-from app.forms.typed_json import TypedJsonError, parse_json, show_json, write_json
+from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import slug
 from app.session.commands import Command
 from simulator.base.json_values import JsonObject
@@ -160,7 +162,8 @@ def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSou
 # Draws the inputs in which a person makes the agent's next turn, and gives its parts once they are whole.
 
 
-_ANY_OBJECT: JsonObject = {"type": "object"}
+_CHIP, _SUMMARY = 40, 200
+"""How many characters of a tool's name and of its description are shown."""
 _PARTS_EXAMPLE = '[{"text": ""}]'
 
 
@@ -216,15 +219,8 @@ def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
 def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     with st.expander("Add text before the calls", type="compact", key=inputs.kept.key("before_fold")):
         before = editor(inputs.kept, "before", "Text before the calls", fewest=3, bare=True)
+    _tool_chips(inputs)
     drawn = [_call(inputs, number, row, tried=tried) for number, row in enumerate(inputs.rows)]
-    st.button(
-        "Add call",
-        key=inputs.kept.key("add_call"),
-        icon=":material/add:",
-        type="tertiary",
-        help="All calls of a turn are sent together",
-        on_click=inputs.add_row,
-    )
     calls = [call for call in drawn if call is not None]
     if calls and len(calls) == len(drawn):
         said: list[JsonObject] = [{"text": before}] if before.strip() else []
@@ -236,6 +232,30 @@ def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
             else "No calls yet. Add one first."
         )
     return None
+
+
+def _tool_chips(inputs: TurnInputs) -> None:
+    """Draw a button for each tool, which adds a call of it, and one for a tool that the agent does not have."""
+    st.caption("Add a call. All calls of a turn are sent together.")
+    with st.container(horizontal=True, gap="xsmall", key="tool_chips"):
+        for name, tool in inputs.tools.items():
+            summary = tool.description.strip().partition("\n")[0]
+            st.button(
+                safe_label(name, _CHIP),
+                key=inputs.kept.key(f"chip_{slug(name)}"),
+                icon=":material/add:",
+                help=safe_label(summary, _SUMMARY) if summary else None,
+                on_click=inputs.add_row,
+                args=(name,),
+            )
+        st.button(
+            "Other tool",
+            key=inputs.kept.key("add_call"),
+            icon=":material/add:",
+            type="tertiary",
+            help="Add a call and type the name of its tool",
+            on_click=inputs.add_row,
+        )
 
 
 def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObject | None:
@@ -271,12 +291,16 @@ def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonO
         st.caption("The agent has no tool with this name. ADK will respond that it does not exist.")
     else:
         details("Tool description", tool.description)
+    is_seeded = seed.get("name") == name
+    found = None if tool is None or is_seeded else inputs.prefills(tool)
+    arguments = CallArguments(tool, found)
     result = schema_form(
         inputs.kept,
         f"args{row}_{slug(name)}",
-        dict(tool.parameters) if tool else _ANY_OBJECT,
-        seed.get("args") if seed.get("name") == name else None,
+        arguments.schema,
+        seed.get("args") if is_seeded else None,
         tried=tried,
+        marks=arguments.marks if found else None,
     )
     misfit_list(result.misfits)
     if result.problems:
@@ -305,26 +329,18 @@ def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
 
 
 def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
-    text = editor(
-        inputs.kept,
-        "response_parts",
-        "Parts of the turn (google-genai JSON)",
-        _PARTS_EXAMPLE,
-        fewest=8,
+    label = "Parts of the turn (google-genai JSON)"
+    value, ready = json_editor(
+        inputs.kept, "response_parts", label, _PARTS_EXAMPLE, what="The text", fewest=8
     )
-    try:
-        return tuple(_objects(parse_json(text)))
-    except TypedJsonError as error:
-        not_ready(f"The parts are not valid JSON. {error}")
-    except TypeError as error:
-        not_ready(str(error))
-    return None
+    with place():
+        if ready and not _are_parts(value):
+            not_ready('The parts must be a JSON list of objects, for example [{"text": "Hello"}].')
+    return tuple(value) if _are_parts(value) else None
 
 
-def _objects(value: object) -> Iterator[JsonObject]:
-    if not isinstance(value, list) or not value or not all(isinstance(part, dict) for part in value):
-        raise TypeError('The parts must be a JSON list of objects, for example [{"text": "Hello"}].')
-    yield from value
+def _are_parts(value: JsonValue) -> TypeGuard[list[JsonObject]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, dict) for part in value)
 
 
 # Shows a model request exactly: the instruction, the conversation, the tools and every setting.

@@ -30,7 +30,7 @@ from app.decision.request_panel import (
     decision_head,
     editor,
     heading,
-    json_of,
+    json_editor,
     may_have_run,
     misfit_list,
     not_ready,
@@ -224,8 +224,8 @@ def _payload(kept: KeptInputs, wanted: JsonValue) -> tuple[JsonValue, bool]:
     """Draw the editor for what the tool wants to know beside yes or no, if it does."""
     if wanted is None:
         return None, True
-    text = editor(kept, "response_payload", "Payload for the tool (JSON)", write_json(wanted))
-    return json_of(text, "The payload")
+    label = "Payload for the tool (JSON)"
+    return json_editor(kept, "response_payload", label, write_json(wanted), what="The payload")
 
 
 def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
@@ -240,9 +240,9 @@ def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
         arguments(others)
     if isinstance(schema, dict) and schema:
         return _by_form(kept, call, schema)
-    text = editor(kept, "response_late", "Late result (JSON)", '{"status": "done"}', fewest=6)
-    with place():
-        value, ready = json_of(text, "The result")
+    value, ready = json_editor(
+        kept, "response_late", "Late result (JSON)", '{"status": "done"}', what="The result", fewest=6
+    )
     clicked = accept(kept, "Send result")
     return AnswerOpenCall(call_id=call.call_id, response=value) if clicked and ready else None
 

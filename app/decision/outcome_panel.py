@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.decision.request_panel import choice, editor, misfit_list, not_ready
+from app.decision.request_panel import choice, editor, json_line, misfit_list, not_ready
 from app.decision.tool_answer import (
     FIRST_CODE,
     FIRST_EXCEPTION,
@@ -16,6 +16,7 @@ from app.decision.tool_answer import (
     seen_of,
 )
 from app.forms.common_panel import place
+from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
@@ -53,40 +54,47 @@ def _response_in_style(inputs: ToolInputs, *, tried: bool) -> None:
         case "Both":
             with st.container(horizontal=True, gap="small", key="both_sides"):
                 with st.container(key="side_text", gap="xsmall"):
-                    _json(inputs)
-                    _wrong(inputs, tried=tried)
+                    _json(inputs, tried=tried)
+                    _misfits(inputs)
                 with st.container(key="side_form", gap="xsmall"):
                     _form(inputs, tried=tried)
         case "JSON":
-            _json(inputs)
+            _json(inputs, tried=tried)
         case "Form" if not inputs.form.shows_text:  # an invalid text has to be visible to be fixed
-            _json(inputs)
+            _json(inputs, tried=tried)
             _form(inputs, tried=tried)
         case "Form":
             _form(inputs, tried=tried)
         case "Text":
             editor(kept, "response_text", 'Text (the agent sees {"result": "..."})', fewest=6)
     if inputs.style != "Both":
-        _wrong(inputs, tried=tried)
+        _misfits(inputs)
+    if inputs.style == "Text" or (inputs.style == "Form" and inputs.form.shows_text):
+        with place():
+            say_unready(inputs.outcome, always=inputs.style == "Form", tried=tried)
 
 
-def _wrong(inputs: ToolInputs, *, tried: bool) -> None:
-    """Say what is wrong with the response: that it is none, or where it breaks the schema."""
-    say_unready(inputs.outcome, always=inputs.style != "Text", tried=tried)
-    misfit_list(inputs.misfits())
+def _misfits(inputs: ToolInputs) -> None:
+    """Say where the response breaks the schema."""
+    with place():
+        misfit_list(inputs.misfits())
 
 
-def say_unready(read: Callable[[], object], *, always: bool, tried: bool) -> None:
+def say_unready(
+    read: Callable[[], object], *, always: bool, tried: bool, say: Callable[[str], None] = not_ready
+) -> None:
     """Name what is wrong with an input: a mistake in JSON always, what is still empty once it was to be sent."""
     try:
         read()
     except NotReadyError as error:
         if tried or always:
-            not_ready(str(error))
+            say(str(error))
 
 
-def _json(inputs: ToolInputs) -> None:
-    """Draw the editor; leaving it, or Ctrl with Enter, draws the page anew, so that what is wrong is said."""
+def _json(inputs: ToolInputs, *, tried: bool) -> None:
+    """Draw the editor, and above it what is wrong with it; leaving it, or Ctrl with Enter, draws the page anew."""
+    with json_line("JSON"):
+        say_unready(inputs.outcome, always=True, tried=tried, say=problem_line)
     editor(inputs.kept, "response", "Response (JSON)", inputs.draft_text, fewest=7, bare=True, live=True)
 
 
@@ -185,8 +193,11 @@ def _as_raised(error: RaisedError) -> str:
     return f"{type(made).__name__}: {made}" if str(made) else f"{type(made).__name__} (without a message)"
 
 
-def state_inputs(inputs: ToolInputs) -> None:
-    """Draw the changes of the session's state that come with the answer, folded until there are some."""
+def state_inputs(inputs: ToolInputs, *, tried: bool) -> None:
+    """Draw the changes of the session's state that come with the answer, folded until there are some.
+
+    What is wrong with them is said inside, above the editor, and by a badge on the fold.
+    """
     kept = inputs.kept
     try:
         changed = len(inputs.state_delta())
@@ -194,6 +205,8 @@ def state_inputs(inputs: ToolInputs) -> None:
     except NotReadyError:
         words = "State changes :red-badge[invalid JSON]"
     with st.expander(words, type="compact", key=kept.key("state_fold")):
+        with place():
+            say_unready(inputs.state_delta, always=True, tried=tried, say=problem_line)
         editor(
             kept,
             "state_delta",

@@ -9,9 +9,10 @@ import streamlit as st
 from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
+from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_json, show_json
-from app.forms.widget_store import KeptInputs
+from app.forms.widget_store import KeptInputs, slug
 from simulator.environment.schema.schema_checks import Problem
 
 SEND_KEYS = "Mod+Enter"
@@ -114,17 +115,42 @@ def editor(
     return text or ""
 
 
-def json_of(text: str, what: str) -> tuple[JsonValue, bool]:
-    """Read an editor's text; say what is wrong with it where it is no JSON.
+def json_line(title: str) -> DeltaGenerator:
+    """Draw the line above an editor of JSON; return the place in it for what is wrong, which has room there from the start."""
+    line = st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"json_line_{slug(title)}"
+    )
+    line.caption(title, width="content")
+    return line.container(gap="xsmall", width="stretch")
+
+
+def json_editor(
+    kept: KeptInputs, name: str, label: str, initial: str, *, what: str, fewest: int = _FEWEST_LINES
+) -> tuple[JsonValue, bool]:
+    """Draw an editor for JSON, and above it what is wrong with its text.
+
+    Args:
+        kept: Keeps the text.
+        name: The editor's name among the inputs.
+        label: Its label.
+        initial: The text that is there at first.
+        what: The text in words of ours, to begin a sentence: "The payload".
+        fewest: How many lines it has room for at least.
 
     Returns:
         The value, and whether there is one.
     """
+    value: JsonValue = None
+    wrong = ""
     try:
-        return parse_json(text), True
+        value = parse_json(str(kept.value(name, initial) or ""))
     except TypedJsonError as error:
-        not_ready(f"{what} is not valid JSON. {error}")
-        return None, False
+        wrong = f"{what} is not valid JSON. {error}"
+    with json_line(label):
+        if wrong:
+            problem_line(wrong)
+    editor(kept, name, label, initial, fewest=fewest, bare=True)
+    return value, not wrong
 
 
 def not_ready(words: str) -> None:

@@ -7,10 +7,12 @@ from typing import Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
 
+from app.decision.described_fields import described, without_null
 from app.forms.schema_form_widgets import SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.schema.inferred_schema import inferred_schema
@@ -26,7 +28,6 @@ FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
 _ADK_ERROR = ("error_code", "error_message")
-_GUESSED = "A guess"
 
 
 class NotReadyError(ValueError):
@@ -257,13 +258,15 @@ def seen_of(outcome: Outcome) -> JsonValue:
 
 
 def _shape_of(request: ToolRequest) -> JsonObject | None:
-    """Return the schema for a form: the tool's own; else that of the draft, unless that was made up from nothing."""
+    """Return the schema for a form: the tool's own, else that of the draft; None where neither has a field."""
     if request.response_schema:
-        return request.response_schema
-    is_guess = not request.draft_from or request.draft_from[0].startswith(_GUESSED)
-    if is_guess or not isinstance(request.draft, dict) or not request.draft:
+        return described(request.response_schema, request.description, "response")
+    if not isinstance(request.draft, (dict, list)) or not request.draft:
         return None
-    return inferred_schema([request.draft], request.tool_name, closed=False)
+    found = without_null(inferred_schema([request.draft], request.tool_name, closed=False))
+    if is_guess(request.draft_blanks) and found.get("type") == "object":
+        found["additionalProperties"] = True  # a guess may lack fields
+    return described(found, request.description, "response")
 
 
 def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:

@@ -107,8 +107,7 @@ def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
     with place():
         if inputs.mode != "Response":
             say_unready(inputs.outcome, always=True, tried=tried)
-    state_inputs(inputs)
-    say_unready(inputs.state_delta, always=True, tried=tried)
+    state_inputs(inputs, tried=tried)
 
 
 def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import Literal, TypedDict, assert_never
 
 import streamlit as st
 
+from app.forms.common_panel import badge
+from app.forms.common_panel import place as _place
 from app.forms.form_raw import (
     Raw,
     RawArray,
@@ -37,7 +40,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.safe_labels import literal, safe_label
+from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 
@@ -51,12 +54,16 @@ _SIMPLE = (RawText, RawNumber, RawFlag, RawChoice, RawConst)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """The place of an input: its name, its way from the form's value, its label, and whether that is shown."""
+    """The place of an input: its name, its way from the form's value, its label, and whether that is shown.
+
+    Where `by_words` is set, a truth value is chosen by the words `true` and `false`: a switch is near that is no value.
+    """
 
     name: str
     path: Path
     label: str
     shows_label: bool = True
+    by_words: bool = False
 
 
 class _Named(TypedDict):
@@ -68,17 +75,28 @@ class _Named(TypedDict):
 class FieldDrawer:
     """Draws the fields of one form; `notes` are the problems by the way to their field.
 
-    Where it is `live`, the page is drawn anew with each input that is left; else with the next click.
+    Where it is `live`, the page is drawn anew with each input that is left; else with the next click. `marks` say of a field where
+    its value comes from.
     """
 
-    def __init__(self, kept: KeptInputs, notes: Mapping[Path, Sequence[str]], *, live: bool = False) -> None:
+    def __init__(
+        self,
+        kept: KeptInputs,
+        notes: Mapping[Path, Sequence[str]],
+        *,
+        live: bool = False,
+        marks: Mapping[Path, Badge] = MappingProxyType({}),
+    ) -> None:
         self._kept = kept
         self._notes = notes
+        self._marks = marks
         self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
 
     def draw(self, field: Field, seed: Raw, place: InputPlace) -> None:
         """Draw a field, which at first shows `seed`, and what is wrong with it."""
         self._input(field, seed, place)
+        if place.path in self._marks:
+            badge(self._marks[place.path])
         for note in self._notes.get(place.path, ()):
             problem_line(note)
 
@@ -108,11 +126,7 @@ class FieldDrawer:
             case RawNumber():
                 self._number(field, seed.number, place)
             case RawFlag():
-                key = self._kept.widget(place.name, seed.on)
-                named = _named(field, place)
-                if not place.shows_label:
-                    named = {"label": "true", "help": None, "label_visibility": "visible"}
-                st.toggle(**named, key=key, on_change=self._on_change)
+                self._flag(field, seed, place)
             case RawChoice():
                 self._choice(field, seed.index, place)
             case RawConst():
@@ -121,6 +135,21 @@ class FieldDrawer:
                 st.text_input(**_named(field, place), value=show_json(value), key=key, disabled=True)
             case _:
                 assert_never(seed)
+
+    def _flag(self, field: Field, seed: RawFlag, place: InputPlace) -> None:
+        """Draw a truth value: as a switch beside its name, and where another switch is near, by its two words."""
+        key = self._kept.widget(place.name, seed.on)
+        if place.shows_label and not place.by_words:
+            st.toggle(**_named(field, place), key=key, on_change=self._on_change)
+        else:
+            st.radio(
+                **_named(field, place),
+                options=(True, False),
+                format_func=lambda on: "true" if on else "false",
+                horizontal=True,
+                key=key,
+                on_change=self._on_change,
+            )
 
     def _text(self, field: Field, text: str, place: InputPlace) -> None:
         picker = picker_of(field, text)
@@ -147,10 +176,26 @@ class FieldDrawer:
                 min_value=_EARLIEST,
                 max_value=_LATEST,
             )
+        elif isinstance(field, TextField) and field.suggestions and not (len(text) > LONG or "\n" in text):
+            self._suggested(field, text, place)
         elif (isinstance(field, TextField) and field.is_long) or len(text) > LONG or "\n" in text:
             st.text_area(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
         else:
             st.text_input(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
+
+    def _suggested(self, field: TextField, text: str, place: InputPlace) -> None:
+        now = str(self._kept.value(place.name, text) or "")
+        options = field.suggestions if now in field.suggestions or not now else (now, *field.suggestions)
+        st.selectbox(
+            **_named(field, place),
+            options=options,
+            index=None,
+            format_func=literal,
+            key=self._kept.widget(place.name, text or None),
+            on_change=self._on_change,
+            accept_new_options=True,
+            placeholder="Choose or type a value",
+        )
 
     def _number(self, field: Field, number: float | None, place: InputPlace) -> None:
         named = _named(field, place)
@@ -276,18 +321,12 @@ class FieldDrawer:
     def _optional(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
         name = f"{place.name}:given"
         given = bool(self._kept.value(name, held.given))
-        with st.container(horizontal=isinstance(held.raw, _SIMPLE), vertical_alignment="center"):
-            st.toggle(
-                place.label,
-                key=self._kept.widget(name, held.given),
-                help=_help(member.field) or "Optional. If off, the field is left out.",
-            )
-            if given:
-                with st.container(border=isinstance(held.raw, RawObject)):
+        with st.container(gap="xxsmall"):
+            st.toggle(f"Include {place.label}", key=self._kept.widget(name, held.given))
+            with _place("xxsmall"):
+                if given:
                     self.draw(
-                        member.field,
-                        held.raw,
-                        InputPlace(place.name, place.path, place.label, shows_label=False),
+                        member.field, held.raw, InputPlace(place.name, place.path, place.label, by_words=True)
                     )
 
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.docstring_fields import choices_in
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 
 MAX_DEPTH = 8
@@ -29,11 +30,15 @@ class _Field(Value):
 
 
 class TextField(_Field):
-    """A text; `format` is the schema's, where the form has an input of its own for it."""
+    """A text; `format` is the schema's, where the form has an input of its own for it.
+
+    `suggestions` are values that its schema gives as examples, or its description as choices; any other may be typed.
+    """
 
     kind: Literal["text"] = "text"
     format: Literal["plain", "date", "date-time"] = "plain"
     is_long: bool = False
+    suggestions: tuple[str, ...] = ()
 
 
 class NumberField(_Field):
@@ -274,9 +279,19 @@ def _text(schema: dict[str, Any], name: str) -> TextField:
         or (isinstance(default, str) and (len(default) > _LONG_TEXT or "\n" in default))
     )
     wanted = schema.get("format")
+    is_time = wanted in {"date", "date-time"}
     return TextField(
-        format=wanted if wanted in {"date", "date-time"} else "plain", is_long=is_long, **_about(schema)
+        format=wanted if is_time else "plain",
+        is_long=is_long,
+        suggestions=() if is_time else _suggestions(schema),
+        **_about(schema),
     )
+
+
+def _suggestions(schema: dict[str, Any]) -> tuple[str, ...]:
+    """Return what to choose from; a single value is no choice."""
+    examples = tuple(one for one in _listing(schema, "examples") if isinstance(one, str))
+    return examples if len(examples) > 1 else choices_in(_about(schema)["description"])
 
 
 def _about(schema: Any) -> dict[str, Any]:

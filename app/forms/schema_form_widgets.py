@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 import streamlit as st
 from pydantic import JsonValue
@@ -18,8 +19,9 @@ from app.forms.form_reading import FieldProblem, FormReading, Path, read
 from app.forms.form_state import collect
 from app.forms.form_tree import Field, parse_schema
 from app.forms.form_updates import moves
+from app.forms.safe_labels import Badge
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.widget_store import KeptInputs
+from app.forms.widget_store import KeptInputs, slug
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
@@ -79,18 +81,26 @@ class SchemaForm:
         """Read the form's inputs, and check the value against the schema."""
         return _result(self.reading(), self.schema)
 
-    def draw(self, *, tried: bool, misfits: Sequence[Problem] = (), live: bool = False) -> None:
+    def draw(
+        self,
+        *,
+        tried: bool,
+        misfits: Sequence[Problem] = (),
+        live: bool = False,
+        marks: Mapping[Path, Badge] = MappingProxyType({}),
+    ) -> None:
         """Draw the form.
 
         Args:
             tried: Somebody wanted to send it, so that empty inputs are named too.
             misfits: Where the value breaks its schema: each is said at its field.
             live: Draw the page anew with each input that is left.
+            marks: Where the value of a field comes from.
         """
         reading = self.reading()
         notes = _by_path(reading.problems if tried else (), misfits)
         place = InputPlace(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
-        FieldDrawer(self.kept, notes, live=live).draw(self._field, self._seed(), place)
+        FieldDrawer(self.kept, notes, live=live, marks=marks).draw(self._field, self._seed(), place)
         if not self._field_has_inputs():
             st.caption("No fields to fill in.")
 
@@ -184,7 +194,13 @@ class SchemaForm:
 
 
 def schema_form(
-    kept: KeptInputs, name: str, schema: JsonObject, value: JsonValue = None, *, tried: bool = False
+    kept: KeptInputs,
+    name: str,
+    schema: JsonObject,
+    value: JsonValue = None,
+    *,
+    tried: bool = False,
+    marks: Callable[[JsonValue], Mapping[Path, Badge]] | None = None,
 ) -> FormResult:
     """Draw a form with a switch to edit its value as JSON; return what it says.
 
@@ -194,20 +210,22 @@ def schema_form(
         schema: What the value should look like.
         value: What is there at first; None for an empty form.
         tried: Somebody wanted to send the form: name every input that says nothing usable.
+        marks: Says of the form's value where each field's comes from. The page is then drawn anew with each input that is left.
     """
     form = SchemaForm(kept, f"json:{name}", schema, value)
     switch = f"{name}:as"
     as_json = bool(kept.value(switch, initial=False))
     if as_json:
-        key = kept.widget(form.name, form.initial_text())
-        st.text_area("JSON", key=key, height="content", on_change="ignore")
         result = _from_text(kept.value(form.name, form.initial_text()), schema)
-        with place():
+        with st.container(key=f"json_line_{slug(name)}"):
             if result.problems:
                 problem_line(result.problems[0].message)
+        key = kept.widget(form.name, form.initial_text())
+        st.text_area("JSON", key=key, height="content", on_change="ignore")
     else:
         with place():
-            form.draw(tried=tried)
+            shown = marks(form.reading().value) if marks else {}
+            form.draw(tried=tried, live=marks is not None, marks=shown)
         result = form.result()
     key = kept.widget(switch, initial=False)
     st.toggle("Edit as JSON", key=key, on_change=_switch, args=(form, kept, switch))

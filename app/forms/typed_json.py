@@ -13,6 +13,11 @@ from app.forms.safe_labels import DIRECTIONS
 from simulator.base import json_text
 
 _ONE_LINE = 72
+_EXPECTED = {
+    "Expecting ',' delimiter": "expected a comma, or the end of the object or list",
+    "Expecting ':' delimiter": "expected a colon after the field's name",
+    "Expecting property name enclosed in double quotes": "expected a field name in double quotes",
+}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 """What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
 
@@ -149,7 +154,7 @@ def _reworded(error: json.JSONDecodeError) -> str:
         return "this is not a JSON value; a string needs double quotes"
     if error.msg == "Expecting value":
         return "expected a value: a string in double quotes, a number, true, false, null, [ or {"
-    return error.msg[:1].lower() + error.msg[1:]
+    return _EXPECTED.get(error.msg, error.msg[:1].lower() + error.msg[1:])
 
 
 def _finite(text: str, word: str) -> float:

@@ -91,7 +91,12 @@ class Address(BaseModel):
     number: int
 
 
-def send_parcel(address: Address, size: Size, insured: bool = False) -> dict[str, str]:
+class Parcel(BaseModel):
+    parcel: str
+    size: str
+
+
+def send_parcel(address: Address, size: Size, insured: bool = False) -> Parcel:
     """Send a parcel.
 
     Args:
@@ -99,7 +104,7 @@ def send_parcel(address: Address, size: Size, insured: bool = False) -> dict[str
         size: How large it is.
         insured: Whether its loss is paid for.
     """
-    return {"parcel": f"{address.street} {address.number}", "size": size.value}
+    return Parcel(parcel=f"{address.street} {address.number}", size=size.value)
 
 
 root_agent = LlmAgent(

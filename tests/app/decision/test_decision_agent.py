@@ -69,8 +69,8 @@ def test_a_person_says_something_as_the_agent() -> None:
 def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> None:
     """String, integer, number, boolean, enum, array of objects and an optional one come out as JSON."""
     with played() as simulation:
-        page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "book")
-        form = "form0:json:args0_book"
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_book")
+        form = "form0:json:args1_book"
         page.press("accept_")
         assert "enter a whole number" in page.shown()
         page.type(f"{form}.guest", "Ada").type(f"{form}.nights", 3).type(f"{form}.price", 99.5)
@@ -88,11 +88,43 @@ def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> Non
         assert simulation.pending[0].arguments == args
 
 
+def find_order(order_id: str, why: str) -> dict[str, Any]:
+    """Find an order.
+
+    Args:
+        order_id: Its id, for instance "A-1001".
+        why: The reason.
+    """
+    return {"order_id": order_id}
+
+
+def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is_marked() -> None:
+    """The marks follow what is typed, and nothing changes its place for it."""
+    with opened(agent_of(tools=[find_order, rest]), agents="person") as simulation:
+        simulation.query("Where is B-7?", wait=PATIENCE)
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_find_order")
+        form = "form0:json:args1_find_order"
+        assert page.text(f"{form}.order_id") == "B-7"
+        assert _marks(page) == ["From the user message", "No value found"]
+        before = page.places()
+        page.type(f"{form}.order_id", "B-8").type(f"{form}.why", "asked").run()
+        assert _marks(page) == ["Your value", "Your value"]
+        assert page.places() == before
+        page.press("accept_")
+        assert last_parts(simulation)[0]["function_call"]["args"] == {"order_id": "B-8", "why": "asked"}
+
+
+def _marks(page: Deciding) -> list[str]:
+    """Return what is said of where values come from."""
+    words = ("From the user message", "No value found", "Your value")
+    return [word for each in page.tab.markdown for word in words if word in str(each.value)]
+
+
 def test_a_person_makes_several_calls_at_once_with_words_before() -> None:
     """All calls of the turn wait together; a call that was removed is not made."""
     with played() as simulation:
-        page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "rest").press("add_call")
-        page.choose("tool1_", "rest").press("add_call").press("remove2_").type("before_", "One moment.")
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_rest").press("add_call")
+        page.choose("tool2_", "rest").press("chip_rest").press("remove3_").type("before_", "One moment.")
         page.press("accept_")
         said, *calls = last_parts(simulation)
         assert said == {"text": "One moment."}
@@ -103,10 +135,10 @@ def test_a_person_makes_several_calls_at_once_with_words_before() -> None:
 def test_a_call_can_be_written_as_json() -> None:
     """JSON is the way out of any form, and what the form held is carried to it."""
     with played() as simulation:
-        page = Deciding(simulation).choose("kind_", "Call tools").choose("tool0_", "book")
-        page.type("form0:json:args0_book.guest", "Ada").type("args0_book:as", True).run()
-        assert '"Ada"' in page.text("json:args0_book")
-        page.type("json:args0_book", '{"guest": 5}').press("accept_")
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_book")
+        page.type("form0:json:args1_book.guest", "Ada").type("args1_book:as", True).run()
+        assert '"Ada"' in page.text("json:args1_book")
+        page.type("json:args1_book", '{"guest": 5}').press("accept_")
         assert last_parts(simulation)[0]["function_call"]["args"] == {"guest": 5}
 
 

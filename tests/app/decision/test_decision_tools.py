@@ -339,3 +339,37 @@ def test_what_can_be_used_keeps_its_place_when_an_editor_is_left(text: str) -> N
         }
         assert not moved
         assert any(key.startswith("accept_") for key in after)
+
+
+def state_of(order_id: str) -> dict[str, Any]:
+    """Say how an order stands.
+
+    Returns:
+        status: one of 'open', 'closed'
+    """
+    return {"order_id": order_id, "status": "open"}
+
+
+def test_choices_of_a_docstring_are_offered_and_any_other_value_is_taken() -> None:
+    """The form has the two values in its list, and holds a third one, too."""
+    with asked_for(call("state_of", order_id="A-1"), tools=[state_of]) as simulation:
+        page = Deciding(simulation)
+        (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
+        assert (status.value, status.options) == ("open", ["open", "closed"])
+        page.choose("form:response.status", "closed")
+        assert '"closed"' in page.text("response_")
+        page.type("response_", '{"order_id": "A-1", "status": "lost"}').run()
+        (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
+        assert (status.value, status.options) == ("lost", ["lost", "open", "closed"])
+        page.press("accept_")
+        assert answers(simulation)[0].outcome == Returned(value={"order_id": "A-1", "status": "lost"})
+
+
+def test_a_mistake_in_json_is_named_above_the_editor_and_moves_nothing() -> None:
+    """It names line and column, and all that can be used keeps its place in the page."""
+    with asked_for(call("find_order", order_id="A-1")) as simulation:
+        page = Deciding(simulation).choose("style_", "JSON")
+        before = page.places()
+        page.type("response_", '{"order_id": "A-1"\n "total": 2}').run()
+        assert "Line 2, column 2: expected a comma" in page.shown()
+        assert page.places() == before

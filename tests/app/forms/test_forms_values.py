@@ -43,6 +43,9 @@ ANY_JSON = st.recursive(
 def _scalars() -> st.SearchStrategy[Pair]:
     return st.one_of(
         st.text(max_size=9).map(lambda text: ({"type": "string"}, text)),
+        (st.sampled_from("ab") | st.text(max_size=9)).map(
+            lambda text: ({"type": "string", "description": "One of 'a', 'b'."}, text)
+        ),
         st.dates().map(lambda day: ({"type": "string", "format": "date"}, day.isoformat())),
         st.datetimes().map(lambda at: ({"type": "string", "format": "date-time"}, at.isoformat() + "Z")),
         st.integers().map(lambda number: ({"type": "integer"}, number)),

@@ -1,0 +1,65 @@
+"""The arguments of a call in the making: their schema, with what was found for them, and where each value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from app.decision.call_prefills import EXAMPLE, Prefills
+from app.decision.described_fields import described
+from app.forms.form_reading import Path
+from app.forms.safe_labels import Badge, safe_label
+from simulator.base.json_values import JsonObject, same
+from simulator.seats.requests import ToolDeclaration
+
+_SOURCE = 60
+_EMPTY: tuple[JsonValue, ...] = (None, "", False, [], {})
+_NOTHING_FOUND = Badge(text="No value found", color="orange", icon=":material/edit:")
+_EXAMPLE = Badge(text="Example in the tool description. Check it.", color="orange", icon=":material/edit:")
+"""Seldom the value that is right here."""
+_OWN = Badge(text="Your value", color="gray")
+
+
+class CallArguments:
+    """The form of a call's arguments.
+
+    Args:
+        tool: The tool; None where the agent has none of this name.
+        found: What was found for its arguments; None where they come from a proposal.
+    """
+
+    def __init__(self, tool: ToolDeclaration | None, found: Prefills | None) -> None:
+        plain: JsonObject = {"type": "object"} if tool is None else dict(tool.parameters)
+        self._found = found
+        self.schema = described(plain, "" if tool is None else tool.description, "arguments")
+        fields = self.schema.get("properties")
+        self._fields = fields if isinstance(fields, dict) else {}
+        if found is not None and self._fields:
+            self.schema = {**self.schema, "properties": {name: self._field(name) for name in self._fields}}
+
+    def _field(self, name: str) -> JsonValue:
+        """Return a parameter's schema: what was found is its first value, or what to choose from."""
+        field = self._fields[name]
+        if self._found is None or not isinstance(field, dict):
+            return field
+        if name in self._found.found:
+            return {**field, "default": self._found.found[name].value}
+        if name in self._found.several and "enum" not in field:
+            return {**field, "examples": list(self._found.several[name])}
+        return field
+
+    def marks(self, value: JsonValue) -> Mapping[Path, Badge]:
+        """Say of each field of the form's value where it comes from, also once it was changed: so the form keeps its height."""
+        now = value if isinstance(value, dict) else {}
+        return {(name,): self._mark(name, now.get(name)) for name in self._fields}
+
+    def _mark(self, name: str, now: JsonValue) -> Badge:
+        prefill = self._found.found.get(name) if self._found else None
+        if prefill is not None and prefill.source == EXAMPLE and same(prefill.value, now):
+            return _EXAMPLE
+        if prefill is not None and same(prefill.value, now):
+            return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
+        if prefill is None and any(same(now, empty) for empty in _EMPTY):
+            return _NOTHING_FOUND
+        return _OWN

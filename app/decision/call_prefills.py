@@ -1,0 +1,214 @@
+"""Finds values for the arguments of a call in what the agent has seen, each with the place that it comes from. Pure.
+
+Only literals are evidence: an id that looks like an example of the docstring, a choice that stands in the message word by word, a value
+under the parameter's own name in an earlier call or response. What the message means is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from simulator.base.frozen_value import Value
+from simulator.base.json_values import JsonObject, canonical
+from simulator.environment.conventions.docstring_fields import (
+    choices_in,
+    default_in,
+    examples_in,
+    field_texts,
+    shape_of_id,
+)
+from simulator.environment.schema.schema_checks import check
+from simulator.seats.requests import ToolDeclaration
+
+MESSAGE = "From the user message"
+EARLIER_MESSAGE = "From an earlier user message"
+DEFAULT = "Default in the tool description"
+EXAMPLE = "Example in the tool description"
+
+_MOST_CONTENTS = 200
+_DEEPEST = 6
+_MOST_SEEN = 50
+_SHORTEST_WORD = 2
+_OF_OTHERS = "For context:"
+"""ADK gives what other agents did as a message of the user that begins like this."""
+
+
+class Prefill(Value):
+    """A value for one argument, and where it comes from in words; a tool's name in them comes from outside."""
+
+    value: JsonValue
+    source: str
+
+
+class Prefills(Value):
+    """What was found by parameter: one value, or several of which none is more likely."""
+
+    found: dict[str, Prefill]
+    several: dict[str, tuple[str, ...]]
+
+
+class _Known(NamedTuple):
+    """What the tool's declaration says of one parameter."""
+
+    schema: JsonObject
+    choices: tuple[str, ...]
+    examples: tuple[str, ...]
+    default: JsonValue
+
+
+def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
+    """Find values for a call of a tool.
+
+    Args:
+        tool: The tool as the model sees it.
+        contents: The conversation as google-genai's `Content` in JSON, oldest first.
+    """
+    recent = list(contents[-_MOST_CONTENTS:])
+    messages = list(_messages(recent))
+    fields = tool.parameters.get("properties")
+    found: dict[str, Prefill] = {}
+    several: dict[str, tuple[str, ...]] = {}
+    for name, field in (fields if isinstance(fields, dict) else {}).items():
+        known = _known(tool, name, _resolved(field, tool.parameters))
+        candidates = _candidates(tool.name, name, known, recent, messages)
+        one, others = next((each for each in candidates if any(each)), (None, ()))
+        if one is not None:
+            found[name] = one
+        if others:
+            several[name] = others
+    return Prefills(found=found, several=several)
+
+
+def _candidates(
+    tool: str, name: str, known: _Known, contents: Sequence[JsonObject], messages: Sequence[str]
+) -> Iterator[tuple[Prefill | None, tuple[str, ...]]]:
+    """Yield what each kind of evidence gives, the strongest first: a value, or several without one."""
+    observed = [each for each in _observed(name, contents) if _fits(each.value, known.schema)]
+    texts = tuple(dict.fromkeys(each.value for each in observed if isinstance(each.value, str)))[:_MOST_SEEN]
+    if _takes_text(known.schema):
+        for number, message in enumerate(messages):
+            said = tuple(one for one in _said(message, known, texts) if _fits(one, known.schema))
+            if len(said) == 1:
+                yield Prefill(value=said[0], source=EARLIER_MESSAGE if number else MESSAGE), ()
+            yield None, said[1:] and said
+    # A tool that is called once more is called for something else: its own earlier arguments are no evidence.
+    of_others = [each for each in observed if each.source != _call_of(tool)]
+    latest = [each for each in of_others if each.source == of_others[0].source]
+    if len({canonical(each.value) for each in latest}) == 1:
+        yield latest[0], ()
+    yield None, tuple(dict.fromkeys(str(each.value) for each in latest))
+    if known.default is not None and _fits(known.default, known.schema):
+        yield Prefill(value=known.default, source=DEFAULT), ()
+    examples = [value for one in known.examples for value in _typed(one) if _fits(value, known.schema)]
+    if len(examples) == 1:
+        yield Prefill(value=examples[0], source=EXAMPLE), ()
+    yield None, tuple(one for one in examples if isinstance(one, str))
+
+
+def _resolved(field: JsonValue, whole: JsonObject) -> JsonObject:
+    """Return a parameter's schema with the definitions that it refers to."""
+    shared = whole.get("$defs")
+    defined = shared if isinstance(shared, dict) else {}
+    schema = field if isinstance(field, dict) else {}
+    target = defined.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
+    return {**(target if isinstance(target, dict) else {}), **schema, "$defs": defined}
+
+
+def _known(tool: ToolDeclaration, name: str, schema: JsonObject) -> _Known:
+    words = str(schema.get("description") or field_texts(tool.description).get(name, ""))
+    examples, options = schema.get("examples"), schema.get("enum")
+    given = [one for one in examples if isinstance(one, str)] if isinstance(examples, list) else []
+    choices = (
+        [one for one in options if isinstance(one, str)] if isinstance(options, list) else choices_in(words)
+    )
+    default = default_in(words) if schema.get("default") is None else schema["default"]
+    return _Known(schema, tuple(choices), (*given, *examples_in(words)), default)
+
+
+def _messages(contents: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield what the user said, the newest first."""
+    for content in reversed(contents):
+        texts = [str(part["text"]) for part in _parts(content) if isinstance(part.get("text"), str)]
+        if content.get("role") == "user" and texts and texts[0] != _OF_OTHERS:
+            yield "\n".join(texts)
+
+
+def _said(message: str, known: _Known, seen: Iterable[str]) -> tuple[str, ...]:
+    """Return the values that stand in a message, in its order: choices and known values as whole words, and ids by their shape."""
+    places: dict[str, int] = {}
+    for word in known.choices:
+        if len(word) >= _SHORTEST_WORD and (at := _word(word, message, re.IGNORECASE)) is not None:
+            places.setdefault(word, at)
+    if not known.choices:
+        for word in (*known.examples, *seen):
+            if len(word) >= _SHORTEST_WORD and (at := _word(word, message)) is not None:
+                places.setdefault(word, at)
+            shape = shape_of_id(word)
+            for match in shape.finditer(message) if shape else ():
+                places.setdefault(match[0], match.start())
+    return tuple(sorted(places, key=places.__getitem__))
+
+
+def _word(word: str, message: str, flags: int = 0) -> int | None:
+    found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", message, flags)
+    return found.start() if found else None
+
+
+def _observed(name: str, contents: Sequence[JsonObject]) -> Iterator[Prefill]:
+    """Yield the values that earlier calls and responses have under a name, the newest first."""
+    for content in reversed(contents):
+        for part in reversed(_parts(content)):
+            call, response = part.get("function_call"), part.get("function_response")
+            if isinstance(response, dict):
+                source = f"From a response of {response.get('name')}"
+                yield from (
+                    Prefill(value=value, source=source) for value in _under(name, response.get("response"), 0)
+                )
+            elif isinstance(call, dict) and isinstance(args := call.get("args"), dict) and name in args:
+                yield Prefill(value=args[name], source=_call_of(str(call.get("name"))))
+
+
+def _call_of(tool: str) -> str:
+    return f"From a call of {tool}"
+
+
+def _under(name: str, value: JsonValue, depth: int) -> Iterator[JsonValue]:
+    """Yield the plain values that stand under a name in a JSON value."""
+    inner: Iterable[tuple[str, JsonValue]] = ()
+    match value:
+        case dict() if depth < _DEEPEST:
+            inner = value.items()
+        case list() if depth < _DEEPEST:
+            inner = (("", one) for one in value)
+        case _:
+            pass
+    for key, one in inner:
+        if key == name and not isinstance(one, (dict, list)) and one is not None:
+            yield one
+        yield from _under(name, one, depth + 1)
+
+
+def _parts(content: Mapping[str, JsonValue]) -> list[JsonObject]:
+    parts = content.get("parts")
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def _typed(text: str) -> Iterator[JsonValue]:
+    """Yield an example as a text, and as the number that it writes."""
+    yield text
+    if re.fullmatch(r"-?\d{1,15}", text):
+        yield int(text)
+    elif re.fullmatch(r"-?\d{1,15}\.\d{1,15}", text):
+        yield float(text)
+
+
+def _takes_text(schema: JsonObject) -> bool:
+    return not check("", {key: value for key, value in schema.items() if key in {"type", "anyOf", "$defs"}})
+
+
+def _fits(value: JsonValue, schema: JsonObject) -> bool:
+    return not check(value, schema)
