@@ -10,7 +10,7 @@ from typing import assert_never
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import CasePart, part_of
+from app.evalsets.cases.case_fields import CasePart, inputs_of, part_of
 from app.evalsets.imported_sets import apart, imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_context import (
@@ -35,6 +35,7 @@ from app.evalsets.set_discovery import check_set, folders, found_sets, take_uplo
 from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
 from app.forms.common_panel import problem
+from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
 from app.live.storage_wait import keep_drafts
@@ -227,7 +228,7 @@ def _edit_part(asked: EditPart, scene: SetContext) -> None:
     name = _editing(page_state.case_key())
     page_state.put("part_failed", asked.failed or None)
     if asked.name is None:
-        scene.drafts.pop(name, None)
+        _close_part(scene, page_state.case_key())
     else:
         scene.drafts[name] = asked.name
 
@@ -238,12 +239,19 @@ def _apply(asked: ApplyEdits, scene: SetContext) -> None:
     for edit in asked.edits:
         work.apply(edit)
     if asked.part:
-        scene.drafts.pop(_editing(key), None)
+        _close_part(scene, key)
     new = [each for each in work.state.order if each not in before]
     if asked.then == "new" and new:
         page_state.show_case(new[0])
     elif asked.then == "all":
         page_state.show_case(None)
+
+
+def _close_part(scene: SetContext, key: str | None) -> None:
+    """Close the editor of a part, and forget what was typed in it, which an undo would show again."""
+    part = scene.drafts.pop(_editing(key), None)
+    if key is not None and part is not None:
+        scene.drafts.pop(slug(inputs_of(key, part)), None)
 
 
 def _sentences(saved: Saved) -> list[str]:

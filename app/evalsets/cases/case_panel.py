@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, edit_of, name_of
+from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, name_of
+from app.evalsets.cases.part_panel import part_editor
 from app.evalsets.set_context import (
     STEP_ICONS,
     ApplyEdits,
@@ -17,10 +18,10 @@ from app.evalsets.set_context import (
     SetContext,
     step_value,
 )
-from app.forms.common_panel import pane, problem
+from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.widget_store import slug
 from app.session import page_state
 from evalset.editing.case_edits import (
     DeleteCase,
@@ -56,7 +57,7 @@ def case_page(scene: SetContext, key: str, part: CasePart | None) -> SetCommand 
     with right, pane("case_side"):
         if part is not None:
             failed = page_state.get("part_failed")
-            asked = part_editor(scene, key, part, str(failed) if failed else None) or asked
+            asked = part_editor(scene, key, part, str(failed) if failed else None, agent) or asked
         else:
             asked = _of_case(scene, key, agent) or asked
     with left:
@@ -331,66 +332,6 @@ def _label(step: CaseStep) -> str:
             return f"**{safe_label(step.author or 'Agent', 32)}** \u00b7 {text}"
         case "final":
             return f"**Final response** \u00b7 {text}"
-
-
-# The editor of one part of a case: a text, a call, an answer, a state, rubrics, a note.
-
-
-_RUBRICS = (
-    "A list of rubrics. Each has a `rubric_id` and a `rubric_content` with a `text_property`: a statement that a judge "
-    "model answers with yes or no."
-)
-_LABELS = {
-    ("note", "text"): "Note",
-    ("note", "tags"): "Tags (comma-separated)",
-    ("rename", "name"): "Eval id",
-    ("call", "name"): "Tool",
-    ("call", "json"): "Arguments (JSON object)",
-    ("add", "name"): "Tool",
-    ("add", "json"): "Arguments (JSON object)",
-    ("add", "response"): "Response (JSON object; empty for none)",
-    ("response", "json"): "Response (JSON object)",
-    ("json", "json"): "JSON",
-    ("text", "text"): "Text",
-}
-_HEIGHT = 300
-_LOW = 120
-
-
-def part_editor(scene: SetContext, key: str, part: CasePart, failed: str | None) -> SetCommand | None:
-    """Draw it; return what was asked for. `failed` says why what was typed was not taken over."""
-    kept = KeptInputs(scene.drafts, f"part {key} {part.name}", part.about)
-    with st.container(key="part_head", gap=None):
-        st.markdown(f"**{part.title}**")
-        if part.where[-1:] == ("rubrics",):
-            st.caption(_RUBRICS)
-        if part.kind == "note":
-            st.caption("Stored next to the eval set. The set itself contains only fields of ADK.")
-    typed = {name: _input(kept, part, name, value) for name, value in part.shown.items()}
-    if failed:
-        problem("The change was not applied.", failed)
-    with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
-        accepted = st.button(
-            "Apply", key="part_accept", type="primary", icon=":material/check:", shortcut="Mod+Enter"
-        )
-        cancelled = st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
-    if cancelled:
-        return EditPart(name=None)
-    if accepted:
-        try:
-            edit = edit_of(key, part, typed)
-        except ValueError as error:
-            return EditPart(name=part.name, failed=str(error))
-        return ApplyEdits(edits=(edit,), part=part.name)
-    return None
-
-
-def _input(kept: KeptInputs, part: CasePart, name: str, value: str) -> str:
-    label = _LABELS[part.kind, name]
-    if name in {"name", "tags"}:
-        return st.text_input(label, key=kept.widget(name, value)) or ""
-    height = _LOW if part.kind in {"add", "note"} else _HEIGHT
-    return st.text_area(label, key=kept.widget(name, value), height=height, on_change="ignore") or ""
 
 
 # The menu of a turn of a case: what is done with the turn as a whole.
