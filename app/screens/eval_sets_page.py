@@ -259,6 +259,10 @@ def _sentences(saved: Saved) -> list[str]:
     found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
     if saved.beside:
         found.append(f"The recorded tool responses were updated, too: {saved.beside}")
+    if saved.review_trouble:
+        found.append(f"The reviews could not be updated: {saved.review_trouble}")
+    elif saved.reviews:
+        found.append(f"The reviews were updated, too: {saved.reviews}")
     if saved.trouble:
         found.append(f"The recorded tool responses could not be updated: {saved.trouble}")
     if saved.converted_copy:
