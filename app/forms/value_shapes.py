@@ -18,14 +18,15 @@ _DEEPEST = 4
 _MOST_ITEMS = 40
 _MOST_INPUTS = 120
 LONGEST_TEXT = 20_000
+_SIMPLE = frozenset({"string", "integer", "number", "boolean"})
 _SPACES = frozenset("\n\t")
 
 
 def shape_of(value: JsonValue) -> JsonObject:
     """Return a schema whose form shows a value and gives it back as it is.
 
-    What an input cannot hold exactly has the schema that anything fits, which is written as JSON: null, an empty or mixed
-    list, a number with more digits than an input shows, a text with control characters.
+    What an input cannot hold exactly has the schema that anything fits, which is written as JSON: an empty or mixed list,
+    a number with more digits than an input shows, a text with control characters.
     """
     return _of([value], 0)
 
@@ -56,20 +57,20 @@ def is_plain(text: str) -> bool:
 def _of(values: Sequence[JsonValue], depth: int) -> JsonObject:
     """Return the shape that several values of one place have; the one that anything fits where they differ."""
     kinds = {_kind(value) for value in values}
-    if len(kinds) != 1:
+    if "null" in kinds:  # what is always null may become a text
+        others = kinds - {"null"} or {"string"}
+        kind = others.pop()
+        return {"type": [kind, "null"]} if not others and kind in _SIMPLE else {}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    if kind in _SIMPLE:
+        return {"type": kind}
+    if depth > _DEEPEST:
         return {}
-    kind = kinds.pop()
-    if kind in {"object", "array"} and depth > _DEEPEST:
-        return {}
-    match kind:
-        case "object":
-            return _of_objects([value for value in values if isinstance(value, dict)], depth)
-        case "array":
-            return _of_lists([value for value in values if isinstance(value, list)], depth)
-        case "":
-            return {}
-        case _:
-            return {"type": kind}
+    if kind == "object":
+        return _of_objects([value for value in values if isinstance(value, dict)], depth)
+    if kind == "array":
+        return _of_lists([value for value in values if isinstance(value, list)], depth)
+    return {}
 
 
 def _kind(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
@@ -88,7 +89,7 @@ def _kind(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
         case list():
             return "array" if 0 < len(value) <= _MOST_ITEMS else ""
         case _:
-            return ""
+            return "null"
 
 
 def _is_odd(name: str) -> bool:

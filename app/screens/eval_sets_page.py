@@ -54,7 +54,8 @@ _LOG = logging.getLogger(__name__)
 
 def sets_page() -> None:
     """Draw the list of sets, or the set that the address names."""
-    entries, owner = _entries(), visitor().owner
+    entries, person = _entries(), visitor()
+    owner = person.owner
     homes = folders(entries, owner)
     path = page_state.set_path()
     if path is None:
@@ -76,7 +77,8 @@ def sets_page() -> None:
         _carry_out(broken_set(known, owner, str(error), str(failed) if failed else None), None)
         return
     page_state.put("shown_set", str(known))
-    scene = SetContext(known, edited.work, edited.drafts, owner, _agents(entries, known), edited.restored)
+    agents, named = _agents(entries, known), person.name or person.email
+    scene = SetContext(known, edited.work, edited.drafts, owner, agents, edited.restored, named)
     _carry_out(set_page(scene, _shown(scene)), scene)
 
 

@@ -13,6 +13,7 @@ from evalset.editing.case_edits import (
     Edit,
     NoteCase,
     RenameCase,
+    ReviewCase,
     SetCall,
     SetResponse,
     SetText,
@@ -22,6 +23,7 @@ from evalset.editing.case_parts import (
     Case,
     Where,
     at,
+    calls_of,
     field,
     is_plain_text,
     key_of,
@@ -31,15 +33,16 @@ from evalset.editing.case_parts import (
     turns_of,
     written,
 )
+from evalset.editing.case_reviews import CaseComment, CaseReview, step_of
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
 
-NOTE, RENAME, ADD = "note", "rename", "add "
-"""The names of parts that are no place in the case's JSON; the last one is followed by the turn."""
+NOTE, RENAME, ADD, COMMENT = "note", "rename", "add ", "comment "
+"""The names of parts that are no place in the case's JSON; `ADD` is followed by the turn, `COMMENT` by a turn and a call."""
 
 PartKind: TypeAlias = Literal[
-    "text", "texts", "call", "response", "value", "json", "rubrics", "note", "rename", "add"
+    "text", "texts", "call", "response", "value", "json", "rubrics", "note", "rename", "add", "comment"
 ]
 
 _STATES: tuple[Where, ...] = (("session_input", "state"), ("final_session_state",))
@@ -52,7 +55,8 @@ class CasePart(Value):
         name: Its name among the drafts.
         kind: How it is edited.
         where: Its place, where it has one.
-        turn: The turn to which something is added.
+        turn: The turn to which something is added; of a comment on the case as a whole it says nothing.
+        step: The step of a comment, in the fields of a comment that name it.
         title: What it is, in our own words.
         about: What it holds now, as a text; where that has changed, what was typed is about something else.
         shown: What the inputs begin with, by their names; JSON values for those that edit a value.
@@ -62,6 +66,7 @@ class CasePart(Value):
     kind: PartKind
     where: Where = ()
     turn: int = 0
+    step: dict[str, Any] = Field(default_factory=dict)
     title: str = ""
     about: str = ""
     shown: dict[str, Any] = Field(default_factory=dict)
@@ -70,6 +75,11 @@ class CasePart(Value):
 def name_of(where: Where) -> str:
     """Name the part at a place."""
     return json.dumps(where)
+
+
+def comment_name(turn: int | None, call: int | None = None) -> str:
+    """Name the part in which a comment on a step is written: a turn and a call of it, both from 0."""
+    return f"{COMMENT}{json.dumps([turn, call])}"
 
 
 def inputs_of(key: str, name: str) -> str:
@@ -92,7 +102,31 @@ def part_of(work: SetWork, key: str, name: str) -> CasePart | None:
         return CasePart(
             name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown={"name": ""}
         )
+    if name.startswith(COMMENT):
+        return _comment(case, name)
     return _at(case, name)
+
+
+def _comment(case: Case, name: str) -> CasePart | None:
+    turn, call = json.loads(name.removeprefix(COMMENT))
+    if turn is not None and turn >= len(turns_of(case)):
+        return None
+    if call is not None and call >= len(calls_of(case, turn)):
+        return None
+    of = (
+        ""
+        if turn is None
+        else f", turn {turn + 1}"
+        if call is None
+        else f", turn {turn + 1}, call {call + 1}"
+    )
+    return CasePart(
+        name=name,
+        kind="comment",
+        step=step_of(case, turn, call),
+        title=f"Comment{of}",
+        shown={"text": ""},
+    )
 
 
 def _at(case: Case, name: str) -> CasePart | None:
@@ -172,15 +206,16 @@ def is_camel(case: Case) -> bool:
 
 def is_unchanged(part: CasePart, typed: Mapping[str, Any]) -> bool:
     """Return whether the inputs of a part hold what they began with."""
-    return part.kind != "add" and written(dict(typed)) == written(part.shown)
+    return part.kind not in {"add", "comment"} and written(dict(typed)) == written(part.shown)
 
 
-def edit_of(key: str, part: CasePart, typed: Mapping[str, Any], case: Case) -> Edit:  # noqa: PLR0911 - one line for each kind
+def edit_of(key: str, part: CasePart, typed: Mapping[str, Any], work: SetWork) -> Edit:  # noqa: PLR0911 - one line for each kind
     """Return the edit that the inputs of a part make.
 
     Raises:
         ValueError: They hold not what is needed there; the text says what is.
     """
+    case = work.case(key)
     match part.kind:
         case "text":
             return SetText(case=key, where=part.where, text=typed["text"])
@@ -196,12 +231,22 @@ def edit_of(key: str, part: CasePart, typed: Mapping[str, Any], case: Case) -> E
         case "note":
             tags = tuple(dict.fromkeys(tag.strip() for tag in typed["tags"].split(",") if tag.strip()))
             return NoteCase(case=key, text=typed["text"].strip(), tags=tags)
+        case "comment":
+            return ReviewCase(case=key, review=_with_comment(work.review(key), part, typed))
         case "rename":
             return RenameCase(case=key, eval_id=typed["name"])
         case "add":
             answer = _object(typed["response"], "Response") if "response" in typed else None
             arguments = _object(typed["json"], "Arguments")
             return AddCall(case=key, turn=part.turn, name=_tool(typed), arguments=arguments, response=answer)
+
+
+def _with_comment(review: CaseReview, part: CasePart, typed: Mapping[str, Any]) -> CaseReview:
+    text = str(typed["text"]).strip()
+    if not text:
+        raise ValueError("Comment: enter a text")
+    comment = CaseComment(text=text, by=str(typed["by"]).strip(), at=str(typed["at"]), **part.step)
+    return review.model_copy(update={"comments": (*review.comments, comment)})
 
 
 def _tool(typed: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,7 @@ from app.evalsets.cases.case_fields import (
     is_unchanged,
     rubric_ids,
 )
+from app.evalsets.cases.review_panel import reviewer_inputs
 from app.evalsets.cases.rubric_editor import RubricEditor
 from app.evalsets.cases.tool_schemas import ToolSchemas, declared_tools, schemas_of
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
@@ -26,6 +28,7 @@ from evalset.editing.case_parts import Case, at, field
 
 _ABOUT = {
     "rubrics": "A judge model answers each statement with yes or no.",
+    "comment": "Stored next to the eval set, in a file of reviews.",
     "note": "Stored next to the eval set. The set itself contains only fields of ADK.",
     "texts": "The other parts of this content stay as they are.",
 }
@@ -34,6 +37,7 @@ _LABELS = {
     ("note", "tags"): "Tags (comma-separated)",
     ("rename", "name"): "Eval id",
     ("text", "text"): "Text",
+    ("comment", "text"): "Comment",
 }
 _JSON = {
     "call": "Arguments (JSON object)",
@@ -78,6 +82,8 @@ def part_editor(
             st.caption(_ABOUT[part.kind])
     refused = place()
     drawn = _inputs(kept, part, case, agent)
+    if part.kind == "comment":
+        drawn.typed |= _signed(scene)
     with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
         accepted = st.button(
             "Apply",
@@ -96,14 +102,14 @@ def part_editor(
             problem("The change was not applied.", failed)
     if cancelled:
         return EditPart(name=None)
-    return _accepted(key, part, drawn, case) if accepted and drawn.is_readable else None
+    return _accepted(scene, key, part, drawn) if accepted and drawn.is_readable else None
 
 
-def _accepted(key: str, part: CasePart, drawn: _Drawn, case: Case) -> SetCommand:
+def _accepted(scene: SetContext, key: str, part: CasePart, drawn: _Drawn) -> SetCommand:
     if is_unchanged(part, drawn.typed):
         return EditPart(name=None)
     try:
-        edit = edit_of(key, part, drawn.typed, case)
+        edit = edit_of(key, part, drawn.typed, scene.work)
     except ValueError as error:
         return EditPart(name=part.name, failed=str(error))
     return ApplyEdits(edits=(edit,), part=part.name)
@@ -123,9 +129,17 @@ def _inputs(kept: KeptInputs, part: CasePart, case: Case, agent: str) -> _Drawn:
         case "rubrics":
             editor = RubricEditor(kept, "json", part.shown["json"], rubric_ids(case), is_camel=is_camel(case))
             drawn.value("json", editor, tried=tried)
-        case "text" | "texts" | "note" | "rename":
+        case "text" | "texts" | "note" | "rename" | "comment":
             drawn.typed = {name: _text(kept, part, name, value) for name, value in part.shown.items()}
     return drawn
+
+
+def _signed(scene: SetContext) -> dict[str, str]:
+    """Draw who comments; return it with the time."""
+    name = st.text_input(
+        "Your name", key=reviewer_inputs(scene.drafts).widget("name", scene.person), on_change="ignore"
+    )
+    return {"by": name or "", "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
 def _editor(kept: KeptInputs, part: CasePart, schema: dict[str, Any] | None = None) -> ValueEditor:
@@ -175,5 +189,5 @@ def _text(kept: KeptInputs, part: CasePart, name: str, value: str) -> str:
     label = _LABELS.get((part.kind, name)) or f"Text {int(name.removeprefix('text_')) + 1}"
     if name in {"name", "tags"}:
         return st.text_input(label, key=kept.widget(name, value)) or ""
-    height = _LOW if part.kind in {"note", "texts"} else _HEIGHT
+    height = _LOW if part.kind in {"note", "texts", "comment"} else _HEIGHT
     return st.text_area(label, key=kept.widget(name, value), height=height, on_change="ignore") or ""

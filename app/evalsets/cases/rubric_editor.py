@@ -129,6 +129,12 @@ class RubricEditor(ValueEditor):
         self._kept.put(f"{self._form_name()}:next", new + 1)
 
 
+def sentences_of(rubrics: Any) -> tuple[str, ...]:
+    """Return the statements of rubrics; none where not every rubric is one statement."""
+    found = [_sentence(each) for each in rubrics] if isinstance(rubrics, list) else []
+    return () if None in found else tuple(each for each in found if each)
+
+
 def _sentence(rubric: Any) -> str | None:
     """Return the statement of a rubric; None where it is none that an input shows as it is."""
     found = at(rubric, _SENTENCE) if isinstance(rubric, dict) else None
