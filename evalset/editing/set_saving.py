@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from evalset.editing.case_bytes import spliced
 from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, ReviewCase, SetValue
 from evalset.editing.case_parts import Case, field, is_same, put
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview, merged_review
@@ -297,6 +298,10 @@ def _written(opened: OpenedSet, state: State, key: str) -> bytes | memoryview:
     if key in opened.places and (held is None or _stays(opened, key, held)):
         return memoryview(opened.text)[slice(*opened.spans[opened.places[key]])]
     assert held is not None  # noqa: S101 - a case that was not opened was made by an edit
+    if key in opened.places:
+        made = spliced(opened.raw(key), opened.case(key), held.case, opened.layout.style)
+        if is_same(json.loads(made), held.case):  # nothing else may ever reach the file
+            return made
     return opened.layout.style.write(held.case)
 
 

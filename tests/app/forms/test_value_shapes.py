@@ -88,7 +88,10 @@ def test_what_has_no_form_says_why(value: Any, words: str) -> None:
 
 def test_a_flat_list_of_records_is_a_table_and_others_are_none() -> None:
     """Scalars of one type in each column, and mostly the same keys."""
-    flat: list[Any] = [{"id": "a", "qty": 1, "price": 2}, {"id": "b", "qty": None, "price": 2.5, "gift": True}]
+    flat: list[Any] = [
+        {"id": "a", "qty": 1, "price": 2},
+        {"id": "b", "qty": None, "price": 2.5, "gift": True},
+    ]
     assert [column.kind for column in columns_of(flat)] == ["text", "integer", "number", "boolean"]
     assert table_places({"order": {"lines": flat}, "ids": ["a"]}) == (("order", "lines"),)
     others: tuple[Any, ...] = (
