@@ -84,11 +84,11 @@ def _line(scene: SetContext, row: CaseRow) -> dict[str, Any]:
     info += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
     return {
         "case": literal(row.eval_id),
+        "review": review_words(work, row.key),
         "first message": literal(row.query),
         "turns": row.turns,
         "tools": literal(", ".join(row.tools)),
         "agents": literal(", ".join(row.agents)),
-        "review": review_words(work.review(row.key)),
         "info": ", ".join(info),
         "tags": literal(", ".join(work.note(row.key).tags)),
     }

@@ -22,6 +22,7 @@ from evalset.editing.case_reviews import (
     has_changed_since,
     turn_of,
 )
+from evalset.editing.set_work import SetWork
 
 STATUS_WORDS: dict[Status, str] = {
     "needs_review": "Needs review",
@@ -70,7 +71,7 @@ def _reviewer(scene: SetContext) -> str:
 
 def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetCommand | None:
     """Draw the status as a choice; its key names what is chosen, so that an undo shows what it was before."""
-    chosen = st.segmented_control(
+    chosen = st.pills(  # they take two lines where a segmented control would be cut off
         "Status",
         list(STATUS_WORDS),
         default=review.status or None,
@@ -158,13 +159,15 @@ def comment_lines(comments: Sequence[CaseComment]) -> None:
             st.text(literal(f"{by}{comment.text}"), width="stretch")
 
 
-def review_words(review: CaseReview) -> str:
-    """Return a review in a few words for a table."""
-    return ", ".join(_words(review))
+def review_words(work: SetWork, key: str) -> str:
+    """Return the review of a case in a few words for a table."""
+    return ", ".join(_words(work, key))
 
 
-def _words(review: CaseReview) -> Iterator[str]:
+def _words(work: SetWork, key: str) -> Iterator[str]:
+    review = work.review(key)
     if review.status:
-        yield STATUS_WORDS[review.status]
+        is_old = has_changed_since(review, work.case(key))
+        yield f"{STATUS_WORDS[review.status]}{' (case changed since)' if is_old else ''}"
     if count := len(review.comments):
         yield f"{count} comment{'s' if count > 1 else ''}"

@@ -98,13 +98,18 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     tab.click("part_accept")
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
-    tab.choose("review_as_none_one", "approved")
+    tab.app.pills(key="review_as_none_one").set_value("approved")
+    tab.run()
     assert "Approved" in tab.words
     work = edited_sets().of("local", path).work
     (comment,) = work.review("one").comments
     assert (comment.by, comment.turn, comment.call, comment.call_id) == ("Ann", 1, 1, "c1")
-    tab.click("set_save").click("save_set").click("case_back")
-    assert "Approved, 1 comment" in tab.literal
+    tab.click("set_save").click("save_set")
+    tab.unfold("case_step_one_0_6").click("edit_one_0_6")
+    tab.app.text_area(key=tab.key("text_part-one")).input("No.")
+    assert "Case changed since" in tab.click("part_accept").words
+    assert "Approved (case changed since), 1 comment" in tab.click("case_back").literal
+    assert "Approved, 1 comment" in tab.click("set_undo").literal
     tab.app.multiselect(key="case_reviews").set_value(["none"])
     assert "2 of 3 cases" in tab.run().words
     review = open_reviews(path).reviews["one"]
