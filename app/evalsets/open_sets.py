@@ -14,6 +14,7 @@ from app.live.session_store import server_store
 from app.live.unsent_texts import UnsentTexts
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
 from evalset.editing.recording_beside import RecordingSidecar, open_beside
+from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
 from evalset.editing.set_saving import has_changed_on_disk
 from evalset.editing.set_work import SetWork
 from evalset.editing.unsaved_work import KeptWork, RestoreError, kept_work, restored_work
@@ -57,7 +58,7 @@ class EditedSets:
     def __init__(self) -> None:
         self._lock = RLock()
         self._desks: OrderedDict[tuple[str, str], EditedSet] = OrderedDict()
-        self._opened: OrderedDict[str, tuple[OpenedSet, RecordingSidecar]] = OrderedDict()
+        self._opened: OrderedDict[str, tuple[OpenedSet, RecordingSidecar, ReviewSidecar]] = OrderedDict()
         self._kept: dict[tuple[str, str], object] = {}
 
     def of(self, owner: str, path: Path) -> EditedSet:
@@ -152,17 +153,20 @@ class EditedSets:
         work = edited.work
         if work.is_changed or work.edits or work.undone:
             return False
-        return has_changed_on_disk(work) or identity_at(work.beside.path) != work.beside_identity
+        beside = (work.beside.path, work.beside_identity), (work.reviews.path, work.reviews_identity)
+        return has_changed_on_disk(work) or any(identity_at(path) != identity for path, identity in beside)
 
-    def _open(self, path: Path) -> tuple[OpenedSet, RecordingSidecar]:
+    def _open(self, path: Path) -> tuple[OpenedSet, RecordingSidecar, ReviewSidecar]:
         known = self._opened.get(str(path))
         opened = known[0] if known and known[0].identity == identity_at(path) else open_set(path)
         beside = known[1] if known and known[1].identity == identity_at(known[1].path) else open_beside(path)
-        self._opened[str(path)] = opened, beside
+        known_reviews = known[2] if known and known[2].identity == identity_at(known[2].path) else None
+        reviews = known_reviews or open_reviews(path)
+        self._opened[str(path)] = opened, beside, reviews
         self._opened.move_to_end(str(path))
         while len(self._opened) > MOST_OPENED:
             self._opened.popitem(last=False)
-        return opened, beside
+        return opened, beside, reviews
 
     def _make_room(self) -> None:
         """Let go of what was looked at longest ago: first of sets in which nothing waits to be saved."""

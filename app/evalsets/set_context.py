@@ -26,6 +26,7 @@ class SetContext:
         owner: Who they are.
         agents: The agents that can play it, the one in whose folder it lies first.
         restored: What an earlier server has left of the work.
+        person: What who edits it is called; empty where that is not known.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class SetContext:
     owner: str
     agents: tuple[str, ...] = ()
     restored: Restored | None = None
+    person: str = ""
 
 
 class CloseSet(Value):

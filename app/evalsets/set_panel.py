@@ -60,8 +60,7 @@ class ShownSet:
 def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
     """Draw the page; return what was asked for."""
     asked = _head(scene, saving=shown.saving)
-    if scene.work.beside.trouble:
-        problem("The recording next to this set cannot be used.", scene.work.beside.trouble)
+    _troubles(scene.work)
     if scene.work.beside.is_inside and scene.work.beside_identity is None:
         st.caption(
             "There is no recording file next to this set, so the recording inside the set is used. The first change to it creates "
@@ -88,6 +87,17 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         )
     with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
         return TABS[chosen](scene) or asked
+
+
+def _troubles(work: SetWork) -> None:
+    """Say which files beside the set are damaged."""
+    if work.beside.trouble:
+        problem("The recording next to this set cannot be used.", work.beside.trouble)
+    if work.reviews.trouble:
+        problem(
+            "The reviews next to this set cannot be used. Fix the file, or rename it to start new reviews.",
+            work.reviews.trouble,
+        )
 
 
 def _restored(scene: SetContext) -> SetCommand | None:
@@ -290,6 +300,8 @@ def _change(change: CaseChange, *, is_open: bool) -> None:
             st.badge(change.kind, color=_COLORS[change.kind])  # type: ignore[arg-type] # the colours are those of badges
             if change.recorded:
                 st.badge("also changes the recording file", color="gray")
+            if change.reviewed:
+                st.badge("also changes the review file", color="gray")
         shown = difference(*_trimmed(change.before, change.after))
         st.code(literal(shown.text), language="diff", wrap_lines=True)
         if shown.is_cut:

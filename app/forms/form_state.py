@@ -69,7 +69,9 @@ def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noq
         case RawText():
             return RawText(text=_text(kept, name, field, seed.text))
         case RawNumber():
-            return RawNumber(number=kept.value(name, seed.number))
+            number = kept.value(name, seed.number)
+            # An input makes 45.0 of 45: a number that was not changed stays as it was written.
+            return seed if number == seed.number else RawNumber(number=number)
         case RawFlag():
             return RawFlag(on=bool(kept.value(name, seed.on)))
         case RawChoice():

@@ -10,7 +10,7 @@ from typing import assert_never
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import CasePart, part_of
+from app.evalsets.cases.case_fields import CasePart, inputs_of, part_of
 from app.evalsets.imported_sets import apart, imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_context import (
@@ -35,6 +35,7 @@ from app.evalsets.set_discovery import check_set, folders, found_sets, take_uplo
 from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
 from app.forms.common_panel import problem
+from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
 from app.live.storage_wait import keep_drafts
@@ -53,7 +54,8 @@ _LOG = logging.getLogger(__name__)
 
 def sets_page() -> None:
     """Draw the list of sets, or the set that the address names."""
-    entries, owner = _entries(), visitor().owner
+    entries, person = _entries(), visitor()
+    owner = person.owner
     homes = folders(entries, owner)
     path = page_state.set_path()
     if path is None:
@@ -75,7 +77,8 @@ def sets_page() -> None:
         _carry_out(broken_set(known, owner, str(error), str(failed) if failed else None), None)
         return
     page_state.put("shown_set", str(known))
-    scene = SetContext(known, edited.work, edited.drafts, owner, _agents(entries, known), edited.restored)
+    agents, named = _agents(entries, known), person.name or person.email
+    scene = SetContext(known, edited.work, edited.drafts, owner, agents, edited.restored, named)
     _carry_out(set_page(scene, _shown(scene)), scene)
 
 
@@ -227,7 +230,7 @@ def _edit_part(asked: EditPart, scene: SetContext) -> None:
     name = _editing(page_state.case_key())
     page_state.put("part_failed", asked.failed or None)
     if asked.name is None:
-        scene.drafts.pop(name, None)
+        _close_part(scene, page_state.case_key())
     else:
         scene.drafts[name] = asked.name
 
@@ -238,7 +241,7 @@ def _apply(asked: ApplyEdits, scene: SetContext) -> None:
     for edit in asked.edits:
         work.apply(edit)
     if asked.part:
-        scene.drafts.pop(_editing(key), None)
+        _close_part(scene, key)
     new = [each for each in work.state.order if each not in before]
     if asked.then == "new" and new:
         page_state.show_case(new[0])
@@ -246,11 +249,22 @@ def _apply(asked: ApplyEdits, scene: SetContext) -> None:
         page_state.show_case(None)
 
 
+def _close_part(scene: SetContext, key: str | None) -> None:
+    """Close the editor of a part, and forget what was typed in it, which an undo would show again."""
+    part = scene.drafts.pop(_editing(key), None)
+    if key is not None and part is not None:
+        scene.drafts.pop(slug(inputs_of(key, part)), None)
+
+
 def _sentences(saved: Saved) -> list[str]:
     """Return what a save did, beside the eval set itself."""
     found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
     if saved.beside:
         found.append(f"The recorded tool responses were updated, too: {saved.beside}")
+    if saved.review_trouble:
+        found.append(f"The reviews could not be updated: {saved.review_trouble}")
+    elif saved.reviews:
+        found.append(f"The reviews were updated, too: {saved.reviews}")
     if saved.trouble:
         found.append(f"The recorded tool responses could not be updated: {saved.trouble}")
     if saved.converted_copy:

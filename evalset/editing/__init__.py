@@ -3,6 +3,7 @@
     opened = open_set(path)                                   # 10,000 cases in about a second; no ADK model is built
     work = SetWork(opened, open_beside(opened.path))          # with the recorded environment that lies beside it
     work.apply(SetText(case="refund", where=("conversation", 0, "user_content"), text="Where is it?"))
+    work.apply(ReviewCase(case="refund", review=CaseReview(status="approved", reviewer="Ann")))   # <set>.review.json
     work.undo(); work.redo()                                  # at any depth, also after a save
     changes(work).cases                                       # what a save would change, case by case
     save(work)                                                # checked by ADK's models, atomic, under the file's lock

@@ -15,6 +15,7 @@ from evalset.editing.case_edits import (
     RemoveValue,
     RenameCase,
     ReplaceCase,
+    ReviewCase,
     SetCall,
     SetResponse,
     SetText,
@@ -74,7 +75,7 @@ def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - 
             return _with_turns(case, edit)
         case RenameCase():
             return put(case, ("eval_id",), edit.eval_id)
-        case NoteCase():
+        case NoteCase() | ReviewCase():
             return case
         case ReplaceCase():
             return put(copied(edit.value), ("eval_id",), at(case, ("eval_id",)))

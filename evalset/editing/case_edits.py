@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from evalset.editing.case_parts import Where
+from evalset.editing.case_reviews import CaseReview
 from evalset.recorded.recording import RecordedCase
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
@@ -111,6 +112,14 @@ class NoteCase(Value):
     tags: tuple[str, ...] = ()
 
 
+class ReviewCase(Value):
+    """Decide about a case, or remark something at its steps; that is kept beside the eval set."""
+
+    kind: Literal["review_case"] = "review_case"
+    case: str
+    review: CaseReview
+
+
 class RenameCase(Value):
     """Give a case another eval id."""
 
@@ -190,6 +199,7 @@ InCase: TypeAlias = (
     | MoveTurn
     | RemoveTurn
     | NoteCase
+    | ReviewCase
     | RenameCase
     | ReplaceCase
 )
@@ -218,6 +228,8 @@ def words_of(edit: Edit) -> str:  # noqa: PLR0911 - one line for each kind
             return "Remove a turn"
         case NoteCase():
             return "Change the note"
+        case ReviewCase():
+            return "Change the review"
         case ReplaceCase():
             return edit.words
         case _:

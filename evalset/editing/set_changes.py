@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, steps_of, turns_of
+from evalset.editing.case_reviews import NO_REVIEW
 from evalset.editing.set_work import EditedCase, SetWork, State
 from evalset.recorded.recording import lean
 from simulator.base.frozen_value import Value
@@ -26,6 +27,7 @@ class CaseChange(Value):
         before: Its JSON as it was saved, over several lines; empty where it is new.
         after: Its JSON now; empty where it is gone.
         recorded: Whether what is recorded or noted beside the set changes with it.
+        reviewed: Whether its review changes, which has a file of its own.
     """
 
     key: str
@@ -35,6 +37,7 @@ class CaseChange(Value):
     before: str = ""
     after: str = ""
     recorded: bool = False
+    reviewed: bool = False
 
 
 class SetChanges(Value):
@@ -84,6 +87,7 @@ def _added(work: SetWork, key: str) -> CaseChange:
         words=("new case",),
         after=text_of_case(held.case),
         recorded=held.recorded is not None or held.note.text != "" or bool(held.note.tags),
+        reviewed=held.review != NO_REVIEW,
     )
 
 
@@ -96,6 +100,7 @@ def _removed(work: SetWork, key: str, then: State) -> CaseChange:
         words=("deleted",),
         before=text_of_case(held.case),
         recorded=held.recorded is not None,
+        reviewed=held.review != NO_REVIEW,
     )
 
 
@@ -106,22 +111,27 @@ def _changed(work: SetWork, key: str) -> CaseChange | None:
     words = list(differences(then.case, now.case))
     if then.note != now.note:
         words.append("note")
+    if then.review != now.review:
+        words.append("review")
     return CaseChange(
         key=key,
         eval_id=_eval_id(now.case),
         kind="changed",
         words=tuple(words) or ("recording",),
-        before=_with_note(then),
-        after=_with_note(now),
+        before=_with_rest(then),
+        after=_with_rest(now),
         recorded=then.recorded != now.recorded or then.note != now.note,
+        reviewed=then.review != now.review,
     )
 
 
-def _with_note(held: EditedCase) -> str:
-    note = lean(held.note)
-    return text_of_case(held.case) + (
-        f"\n\nnote {json.dumps(note, indent=2, ensure_ascii=False)}" if note else ""
-    )
+def _with_rest(held: EditedCase) -> str:
+    """Write a case with what people say of it."""
+    found = {"note": lean(held.note), "review": lean(held.review)}
+    rest = [
+        f"{name} {json.dumps(said, indent=2, ensure_ascii=False)}" for name, said in found.items() if said
+    ]
+    return "\n\n".join([text_of_case(held.case), *rest])
 
 
 def differences(then: Case, now: Case) -> Iterator[str]:

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, SetValue
+from evalset.editing.case_bytes import spliced
+from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, ReviewCase, SetValue
 from evalset.editing.case_parts import Case, field, is_same, put
+from evalset.editing.case_reviews import NO_REVIEW, CaseReview, merged_review
 from evalset.editing.opened_set import OpenedSet, identity_at
 from evalset.editing.recording_beside import RecordingSidecar
+from evalset.editing.reviews_beside import ReviewFileError, ReviewSidecar, parsed_reviews, reviews_text
 from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
@@ -59,6 +62,8 @@ class Saved(Value):
         cases: How many cases are not as they were.
         beside: The recorded environment, where that changed too.
         trouble: Why the recorded environment was not written; the eval set was.
+        reviews: The file of reviews, where that changed too.
+        review_trouble: Why the reviews were not written; the eval set was.
         converted_copy: Where the text in ADK's old form is kept, where that was converted.
     """
 
@@ -66,6 +71,8 @@ class Saved(Value):
     cases: int
     beside: Path | None = None
     trouble: str = ""
+    reviews: Path | None = None
+    review_trouble: str = ""
     converted_copy: Path | None = None
 
 
@@ -86,14 +93,10 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
     try:
         with lock(lock_path(target), _PATIENCE_SECONDS):
             _check_unchanged(work, target)
+            reviews = _reviews_to_write(work, state)
             old = work.opened.old_text if work.identity == work.opened.identity else None
             copy = keep_copy(target, old) if old is not None else None
-            write_whole(
-                target,
-                list(pieces(work.opened, state)),
-                before_replace=lambda: _check_unchanged(work, target),
-                replace=replace,
-            )
+            trouble = _put_files(work, state, target, reviews, replace)
             identity = identity_of(target.stat())
             sync_folder(target.parent)
     except LockTimeoutError as error:
@@ -101,7 +104,47 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
         raise EvalSetError(path, reason) from error
     except OSError as error:
         raise EvalSetError(path, f"cannot be written: {error.strerror or error}") from error
-    return _finish(work, state, identity, Saved(path=path, cases=len(touched), converted_copy=copy))
+    saved = Saved(
+        path=path,
+        cases=len(touched),
+        converted_copy=copy,
+        reviews=work.reviews.path if reviews else None,
+        review_trouble=trouble,
+    )
+    return _finish(work, state, identity, saved)
+
+
+def _put_files(work: SetWork, state: State, target: Path, reviews: _Reviews | None, replace: Replace) -> str:
+    """Write the set, and its reviews where they change: both are on the disk in full before either takes its place.
+
+    Returns:
+        Why the reviews did not take their place though the set did; empty where nothing went wrong.
+
+    Raises:
+        OSError: The disk or the folder refused; both files are as they were.
+    """
+    is_written = False
+
+    def write_set() -> None:
+        nonlocal is_written
+        write_whole(
+            target,
+            list(pieces(work.opened, state)),
+            before_replace=lambda: _check_unchanged(work, target),
+            replace=replace,
+        )
+        is_written = True
+
+    if reviews is None:
+        write_set()
+        return ""
+    try:
+        write_whole(reviews.path, [reviews.text], before_replace=write_set, replace=replace)
+    except OSError as error:
+        if not is_written:
+            raise
+        return str(error)
+    return ""
 
 
 def _finish(work: SetWork, state: State, identity: Identity, saved: Saved) -> Saved:
@@ -115,7 +158,8 @@ def _finish(work: SetWork, state: State, identity: Identity, saved: Saved) -> Sa
             saved = saved.model_copy(update={"beside": work.beside.path})
         except (RecordedEnvironmentError, OSError) as error:
             saved = saved.model_copy(update={"trouble": str(error)})
-    work.take_saved(state, identity, beside)
+    reviews = identity_at(work.reviews.path) if saved.reviews else work.reviews_identity
+    work.take_saved(state, identity, beside, reviews)
     return saved
 
 
@@ -160,8 +204,9 @@ def check(work: SetWork, state: State, touched: list[str]) -> None:
         held = state.held.get(key)
         eval_id = held.case.get("eval_id", field(held.case, "eval_id")) if held else work.row(key).eval_id
         if key in fresh and held is not None:
-            _check_case(work.opened.path, key, held.case)
-            _check_keys(work.opened, key)
+            if not _stays(work.opened, key, held):
+                _check_case(work.opened.path, key, held.case)
+                _check_keys(work.opened, key)
             if eval_id in seen:
                 raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
         elif seen.get(eval_id) in fresh:
@@ -250,12 +295,19 @@ def _gap(opened: OpenedSet, before: int | None, here: int | None) -> bytes:
 
 def _written(opened: OpenedSet, state: State, key: str) -> bytes | memoryview:
     held = state.held.get(key)
-    if key in opened.places:
-        span = opened.spans[opened.places[key]]
-        if held is None or is_same(held.case, opened.case(key)):
-            return memoryview(opened.text)[slice(*span)]
+    if key in opened.places and (held is None or _stays(opened, key, held)):
+        return memoryview(opened.text)[slice(*opened.spans[opened.places[key]])]
     assert held is not None  # noqa: S101 - a case that was not opened was made by an edit
+    if key in opened.places:
+        made = spliced(opened.raw(key), opened.case(key), held.case, opened.layout.style)
+        if is_same(json.loads(made), held.case):  # nothing else may ever reach the file
+            return made
     return opened.layout.style.write(held.case)
+
+
+def _stays(opened: OpenedSet, key: str, held: EditedCase) -> bool:
+    """Return whether a case is as it was opened, so that its bytes stay; what lies beside the set may have changed."""
+    return key in opened.places and is_same(held.case, opened.case(key))
 
 
 def text_of_set(work: SetWork) -> bytes:
@@ -303,6 +355,49 @@ def _note_changes(work: SetWork, state: State) -> dict[str, CaseNote | None]:
     return {eval_id: note for eval_id, note in {**gone, **put}.items() if eval_id not in same}
 
 
+class _Reviews(NamedTuple):
+    """A file of reviews as a save writes it."""
+
+    path: Path
+    text: bytes
+
+
+def _review_changes(work: SetWork, state: State) -> dict[str, tuple[CaseReview, CaseReview]]:
+    """Return the reviews that are not as they were saved, by eval id: as they were, and as they are."""
+    before, after = _both(work, state)
+    found = {
+        eval_id: (
+            before[eval_id].review if eval_id in before else NO_REVIEW,
+            after[eval_id].review if eval_id in after else NO_REVIEW,
+        )
+        for eval_id in {**before, **after}
+    }
+    return {eval_id: both for eval_id, both in found.items() if both[0] != both[1]}
+
+
+def _reviews_to_write(work: SetWork, state: State) -> _Reviews | None:
+    """Return the file of reviews as it will be; None where it stays. What others have written there since is kept.
+
+    Raises:
+        EvalSetError: The file is damaged, or may not be written.
+    """
+    changed = _review_changes(work, state)
+    if not changed:
+        return None
+    path = Path(os.path.realpath(work.reviews.path))
+    try:
+        held = parsed_reviews(path, path.read_bytes()) if path.exists() else {}
+    except ReviewFileError as error:
+        raise EvalSetError(
+            work.opened.path, f"the review file next to it cannot be updated: {error}"
+        ) from error
+    if path.exists() and not os.access(path, os.W_OK):
+        raise EvalSetError(work.opened.path, f"the review file next to it is read-only: {path}")
+    for eval_id, (base, mine) in changed.items():
+        held[eval_id] = merged_review(base, mine, held.get(eval_id, NO_REVIEW))
+    return _Reviews(path, reviews_text(held))
+
+
 # Brings edits onto a set that somebody else has written meanwhile, case by case. Pure but for what the sets hold.
 
 
@@ -325,14 +420,20 @@ def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
         eval_id = str(field(then, "eval_id", ""))
         other = theirs.case(eval_id) if eval_id in theirs.places else None
         mine = work.held(key).case if key in work.state.order else None
-        if mine is None and other is None:
+        if (mine is None and other is None) or (mine is not None and is_same(mine, then)):
             continue
         if other is None or not is_same(other, then):
             found.append(Conflict(key, eval_id, mine, other))
     return tuple(found)
 
 
-def merged(work: SetWork, theirs: OpenedSet, beside: RecordingSidecar, keep_mine: Collection[str]) -> SetWork:
+def merged(
+    work: SetWork,
+    theirs: OpenedSet,
+    beside: RecordingSidecar,
+    keep_mine: Collection[str],
+    reviews: ReviewSidecar | None = None,
+) -> SetWork:
     """Return a work on `theirs` with the edits of `work`, a step for each case.
 
     Args:
@@ -341,32 +442,37 @@ def merged(work: SetWork, theirs: OpenedSet, beside: RecordingSidecar, keep_mine
         beside: What lies beside it now.
         keep_mine: The keys of those cases in conflict that shall be as they are in `work`; of the others the edits are
             dropped.
+        reviews: The reviews as they lie beside it now; by default they are read. Both sides of a review come together.
     """
     both = {conflict.key for conflict in conflicts(work, theirs)}
-    made = SetWork(theirs, beside)
+    made = SetWork(theirs, beside, reviews)
     for key in touched_keys(work, work.state):
-        if key in both and key not in keep_mine:
-            continue
+        is_mine = key not in both or key in keep_mine
         was_there = key in work.saved.order
-        eval_id = str(field(work.held(key, work.saved if was_there else work.state).case, "eval_id", ""))
+        then = work.held(key, work.saved if was_there else work.state)
+        eval_id = str(field(then.case, "eval_id", ""))
         if key not in work.state.order:
-            if eval_id in theirs.places:
+            if is_mine and eval_id in theirs.places:
                 made.apply(DeleteCase(case=eval_id))
         elif was_there and eval_id in theirs.places:
-            _put(made, eval_id, work.held(key))
-        else:
+            if is_mine:
+                _put(made, eval_id, work.held(key), then)
+            review = merged_review(then.review, work.review(key), made.review(eval_id))
+            made.apply(ReviewCase(case=eval_id, review=review))
+        elif is_mine:
             _insert(made, work.held(key))
     return made
 
 
-def _put(made: SetWork, key: str, held: EditedCase) -> None:
-    """Put a case in the place of another one, with what belongs to it."""
+def _put(made: SetWork, key: str, held: EditedCase, then: EditedCase) -> None:
+    """Put a case in the place of another one, with what is noted of it; `then` is what it was before the edits."""
     wanted = str(field(held.case, "eval_id", ""))
     taken = {row.eval_id for row in made.rows() if row.key != key}
-    made.apply(SetValue(case=key, value=put(held.case, ("eval_id",), key)))
+    if not is_same(held.case, then.case):
+        made.apply(SetValue(case=key, value=put(held.case, ("eval_id",), key)))
     if wanted != key:
         made.apply(RenameCase(case=key, eval_id=unique_eval_id(wanted, taken)))
-    if held.note != made.note(key):
+    if held.note not in {made.note(key), then.note}:
         made.apply(NoteCase(case=key, text=held.note.text, tags=held.note.tags))
 
 
@@ -376,3 +482,5 @@ def _insert(made: SetWork, held: EditedCase) -> None:
     made.apply(InsertCase(value=put(held.case, ("eval_id",), eval_id), recorded=held.recorded))
     if held.note != NO_NOTE:
         made.apply(NoteCase(case=made.state.order[-1], text=held.note.text, tags=held.note.tags))
+    if held.review != NO_REVIEW:
+        made.apply(ReviewCase(case=made.state.order[-1], review=held.review))

@@ -22,11 +22,15 @@ from evalset.editing.case_edits import (
     RemoveTurn,
     RenameCase,
     ReplaceCase,
+    ReviewCase,
     SplitCase,
 )
 from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
+from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
 from evalset.editing.recording_beside import RecordingSidecar
+from evalset.editing.review_edits import followed_review, joined_review, split_review
+from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.json_differences import ABSENT
@@ -36,11 +40,12 @@ NO_NOTE = CaseNote()
 
 
 class EditedCase(NamedTuple):
-    """A case that was edited: its JSON, what is recorded of it, and what is noted. Nobody changes it in place."""
+    """A case that was edited: its JSON, what is recorded of it, what is noted, its review. Nobody changes it in place."""
 
     case: Case
     recorded: RecordedCase | None = None
     note: CaseNote = NO_NOTE
+    review: CaseReview = NO_REVIEW
 
 
 class State(NamedTuple):
@@ -55,12 +60,17 @@ class SetWork:
 
     Args:
         opened: The set as it was opened.
-        beside: What lies beside it.
+        beside: The recorded environment that lies beside it.
+        reviews: The reviews that lie beside it; by default as they are in their file now.
     """
 
-    def __init__(self, opened: OpenedSet, beside: RecordingSidecar) -> None:
+    def __init__(
+        self, opened: OpenedSet, beside: RecordingSidecar, reviews: ReviewSidecar | None = None
+    ) -> None:
         self.opened, self.beside = opened, beside
+        self.reviews = open_reviews(opened.path) if reviews is None else reviews
         self.identity, self.beside_identity = opened.identity, beside.identity
+        self.reviews_identity = self.reviews.identity
         first = State(tuple(row.key for row in opened.rows), {})
         self._states, self._edits, self._at = [first], list[Edit](), 0
         self.saved = first
@@ -108,7 +118,8 @@ class SetWork:
         is_first = row.key == row.eval_id
         recorded = self.beside.case(row.eval_id) if is_first else None
         note = self.beside.notes.get(row.eval_id, NO_NOTE) if is_first else NO_NOTE
-        return EditedCase(self.opened.case(key), recorded, note)
+        review = self.reviews.reviews.get(row.eval_id, NO_REVIEW) if is_first else NO_REVIEW
+        return EditedCase(self.opened.case(key), recorded, note, review)
 
     def case(self, key: str) -> Case:
         """Return a case; it is not to be changed.
@@ -141,6 +152,11 @@ class SetWork:
         """Return what is noted of a case."""
         found = self.state.held.get(key)
         return found.note if found is not None else self.beside.notes.get(self._own_id(key), NO_NOTE)
+
+    def review(self, key: str) -> CaseReview:
+        """Return the review of a case."""
+        found = self.state.held.get(key)
+        return found.review if found is not None else self.reviews.reviews.get(self._own_id(key), NO_REVIEW)
 
     def is_recorded(self, key: str) -> bool:
         """Return whether the environment of a case is recorded."""
@@ -200,6 +216,8 @@ class SetWork:
                 self._check_free(edit.eval_id, but=edit.case)
             case NoteCase():
                 after = after._replace(note=CaseNote(text=edit.text, tags=edit.tags))
+            case ReviewCase():
+                after = after._replace(review=edit.review)
             case ReplaceCase():
                 after = after._replace(recorded=edit.recorded)
             case MoveTurn() | RemoveTurn():
@@ -208,6 +226,8 @@ class SetWork:
                 if before.recorded is not None:
                     followed = recordings.followed(before.case, after.case, before.recorded)
                     after = after._replace(recorded=followed)
+        if not isinstance(edit, ReviewCase):
+            after = after._replace(review=followed_review(before.review, before.case, after.case, edit))
         same = after.case == before.case and after[1:] == before[1:] and str(after.case) == str(before.case)
         return self.state if same else State(self.state.order, {**self.state.held, edit.case: after})
 
@@ -220,7 +240,7 @@ class SetWork:
                 )
             case DuplicateCase():
                 before = self._of(edit.case)
-                after = before._replace(case=put(before.case, ("eval_id",), edit.eval_id))
+                after = before._replace(case=put(before.case, ("eval_id",), edit.eval_id), review=NO_REVIEW)
                 return self._with_new(after, edit.eval_id, order.index(edit.case) + 1)
             case SplitCase():
                 first, second = _split(self._of(edit.case), edit)
@@ -285,12 +305,13 @@ class SetWork:
                 self.apply(edit)
             self._at = max(0, min(at, len(self._edits)))
 
-    def take_saved(self, state: State, identity: object, beside: object) -> None:
+    def take_saved(self, state: State, identity: object, beside: object, reviews: object) -> None:
         """Note that a state stands in the files now, which have these identities."""
         with self._lock:
             place = next((place for place, each in enumerate(self._states) if each is state), None)
             self._saved_edits = self._saved_edits if place is None else tuple(self._edits[:place])
             self.saved, self.identity, self.beside_identity = state, identity, beside  # type: ignore[assignment] # as they were given
+            self.reviews_identity = reviews  # type: ignore[assignment] # as above
 
 
 @lru_cache(maxsize=64)
@@ -330,7 +351,11 @@ def _split(before: EditedCase, edit: SplitCase) -> tuple[EditedCase, EditedCase]
         halves = recordings.split(before.recorded, edit.turn)
         if at(second, ("session_input", "state")) is not ABSENT and halves[1] is not None:
             second = put(second, ("session_input", "state"), copied(halves[1].state))
-    return EditedCase(first, halves[0], before.note), EditedCase(second, halves[1], before.note)
+    reviews = split_review(before.review, before.case, edit.turn)
+    return (
+        EditedCase(first, halves[0], before.note, reviews[0]),
+        EditedCase(second, halves[1], before.note, reviews[1]),
+    )
 
 
 def _merged(one: EditedCase, other: EditedCase, edit: MergeCases) -> EditedCase:
@@ -353,7 +378,8 @@ def _merged(one: EditedCase, other: EditedCase, edit: MergeCases) -> EditedCase:
     recorded = recordings.merged(one.recorded, other.recorded) if both else None  # type: ignore[arg-type] # both are there
     text = "\n\n".join(text for text in (one.note.text, other.note.text) if text)
     tags = tuple(dict.fromkeys((*one.note.tags, *other.note.tags)))
-    return EditedCase(made, recorded, CaseNote(text=text, tags=tags))
+    review = joined_review(one.review, other.review, one.case, other.case)
+    return EditedCase(made, recorded, CaseNote(text=text, tags=tags), review)
 
 
 def _joined_rubrics(one: Case, other: Case) -> list[object]:

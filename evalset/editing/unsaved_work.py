@@ -14,6 +14,7 @@ from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import EditError
 from evalset.editing.opened_set import identity_at, opened_as
 from evalset.editing.recording_beside import RecordingSidecar, open_beside
+from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
 from evalset.editing.set_work import SetWork
 from evalset.errors import EvalSetError
 from evalset.files.outline_cache import Identity
@@ -36,6 +37,7 @@ class _Kept(Value):
     saved: tuple[Edit, ...]
     digest: str
     texts: dict[str, str]
+    reviews: str | None = None
 
 
 _KEPT: TypeAdapter[_Kept] = TypeAdapter(_Kept)
@@ -61,9 +63,20 @@ def kept_work(work: SetWork, texts: Mapping[str, str]) -> KeptWork | None:
         return None
     history = work.history() if work.is_changed else ((), 0, ())
     digest = _digest_of(work) if work.is_changed else ""
-    kept = _Kept(edits=history[0], at=history[1], saved=history[2], digest=digest, texts=dict(texts))
+    reviews = work.reviews.text.decode("utf-8", "replace") if work.is_changed and work.reviews.text else None
+    kept = _Kept(
+        edits=history[0],
+        at=history[1],
+        saved=history[2],
+        digest=digest,
+        texts=dict(texts),
+        reviews=reviews,
+    )
     # ASCII, as a text may hold half of a surrogate pair.
-    body = json.dumps(_KEPT.dump_python(kept, mode="json"))
+    written = _KEPT.dump_python(kept, mode="json")
+    if reviews is None:  # an earlier release reads what has no reviews
+        del written["reviews"]
+    body = json.dumps(written)
     if not work.is_changed:
         return KeptWork(body)
     opened = work.opened
@@ -83,7 +96,8 @@ def restored_work(path: Path, kept: KeptWork) -> tuple[SetWork | None, dict[str,
         if not found.edits:
             return None, found.texts
         identity = _identity(path, found.digest)
-        work = SetWork(opened_as(path, kept.base, identity), _beside(path, kept.beside))
+        reviews = _reviews(path, None if found.reviews is None else found.reviews.encode())
+        work = SetWork(opened_as(path, kept.base, identity), _beside(path, kept.beside), reviews)
         work.replay(found.edits, found.at, found.saved)
     except (JsonTextError, ValidationError, EditError, EvalSetError) as error:
         raise RestoreError(path, f"the unsaved edits cannot be restored: {error}") from error
@@ -118,3 +132,9 @@ def _beside(path: Path, text: bytes | None) -> RecordingSidecar:
     if now.trouble or now.text == text:
         return now
     return RecordingSidecar(sidecar_of(path), text, _NO_FILE)
+
+
+def _reviews(path: Path, text: bytes | None) -> ReviewSidecar:
+    """Return the reviews that the work was made on: what others have written since is merged when they are saved."""
+    now = open_reviews(path)
+    return now if now.trouble or now.text == text else ReviewSidecar(now.path, text, _NO_FILE)

@@ -1,32 +1,49 @@
-"""What of a case can be edited, each with a name that stands in the drafts, and the edit that a typed text makes. No drawing here."""
+"""What of a case can be edited, each with a name that stands in the drafts, and the edit that its inputs make. No drawing here."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from evalset.editing.case_edits import (
     AddCall,
     Edit,
     NoteCase,
     RenameCase,
+    ReviewCase,
     SetCall,
     SetResponse,
     SetText,
     SetValue,
 )
-from evalset.editing.case_parts import Case, Where, at, field, is_plain_text, text_of
+from evalset.editing.case_parts import (
+    Case,
+    Where,
+    at,
+    calls_of,
+    field,
+    is_plain_text,
+    key_of,
+    listed,
+    put,
+    text_of,
+    turns_of,
+    written,
+)
+from evalset.editing.case_reviews import CaseComment, CaseReview, step_of
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
 
-NOTE, RENAME, ADD = "note", "rename", "add "
-"""The names of parts that are no place in the case's JSON; the last one is followed by the turn."""
+NOTE, RENAME, ADD, COMMENT = "note", "rename", "add ", "comment "
+"""The names of parts that are no place in the case's JSON; `ADD` is followed by the turn, `COMMENT` by a turn and a call."""
 
-PartKind: TypeAlias = Literal["text", "call", "response", "json", "note", "rename", "add"]
+PartKind: TypeAlias = Literal[
+    "text", "texts", "call", "response", "value", "json", "rubrics", "note", "rename", "add", "comment"
+]
 
 _STATES: tuple[Where, ...] = (("session_input", "state"), ("final_session_state",))
 
@@ -38,24 +55,36 @@ class CasePart(Value):
         name: Its name among the drafts.
         kind: How it is edited.
         where: Its place, where it has one.
-        turn: The turn to which something is added.
+        turn: The turn to which something is added; of a comment on the case as a whole it says nothing.
+        step: The step of a comment, in the fields of a comment that name it.
         title: What it is, in our own words.
         about: What it holds now, as a text; where that has changed, what was typed is about something else.
-        shown: What the inputs begin with, by their names.
+        shown: What the inputs begin with, by their names; JSON values for those that edit a value.
     """
 
     name: str
     kind: PartKind
     where: Where = ()
     turn: int = 0
+    step: dict[str, Any] = Field(default_factory=dict)
     title: str = ""
     about: str = ""
-    shown: dict[str, str] = Field(default_factory=dict)
+    shown: dict[str, Any] = Field(default_factory=dict)
 
 
 def name_of(where: Where) -> str:
     """Name the part at a place."""
     return json.dumps(where)
+
+
+def comment_name(turn: int | None, call: int | None = None) -> str:
+    """Name the part in which a comment on a step is written: a turn and a call of it, both from 0."""
+    return f"{COMMENT}{json.dumps([turn, call])}"
+
+
+def inputs_of(key: str, name: str) -> str:
+    """Name whose the inputs of a part are."""
+    return f"part {key} {name}"
 
 
 def part_of(work: SetWork, key: str, name: str) -> CasePart | None:
@@ -69,12 +98,35 @@ def part_of(work: SetWork, key: str, name: str) -> CasePart | None:
         eval_id = str(field(case, "eval_id", ""))
         return CasePart(name=name, kind="rename", title="Eval id", about=eval_id, shown={"name": eval_id})
     if name.startswith(ADD):
-        shown = {"name": "", "json": "{}", "response": "{}"}
         turn = int(name.removeprefix(ADD))
         return CasePart(
-            name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown=shown
+            name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown={"name": ""}
         )
+    if name.startswith(COMMENT):
+        return _comment(case, name)
     return _at(case, name)
+
+
+def _comment(case: Case, name: str) -> CasePart | None:
+    turn, call = json.loads(name.removeprefix(COMMENT))
+    if turn is not None and turn >= len(turns_of(case)):
+        return None
+    if call is not None and call >= len(calls_of(case, turn)):
+        return None
+    of = (
+        ""
+        if turn is None
+        else f", turn {turn + 1}"
+        if call is None
+        else f", turn {turn + 1}, call {call + 1}"
+    )
+    return CasePart(
+        name=name,
+        kind="comment",
+        step=step_of(case, turn, call),
+        title=f"Comment{of}",
+        shown={"text": ""},
+    )
 
 
 def _at(case: Case, name: str) -> CasePart | None:
@@ -85,17 +137,32 @@ def _at(case: Case, name: str) -> CasePart | None:
     if value is ABSENT:
         return None
     about = json.dumps(value, ensure_ascii=False)
-    kind: PartKind = "json"
-    shown = {"json": write_json(value)}
-    is_step = "tool_uses" in where or where[-1:] == ("function_call",)
-    if is_step:
-        kind = "call"
-        shown = {"name": str(field(value, "name", "")), "json": write_json(field(value, "args", {}))}
-    elif "tool_responses" in where or where[-1:] == ("function_response",):
-        kind, shown = "response", {"json": write_json(field(value, "response", {}))}
-    elif where and _is_said(where) and is_plain_text(value):
-        kind, shown = "text", {"text": text_of(value)}
+    kind, shown = _inputs(where, value)
     return CasePart(name=name, kind=kind, where=where, title=_title(where), about=about, shown=shown)
+
+
+def _inputs(where: Where, value: Any) -> tuple[PartKind, dict[str, Any]]:  # noqa: PLR0911 - one line for each kind
+    """Return how a place is edited, and what its inputs begin with."""
+    if not where:
+        return "json", {"json": value}
+    if "tool_uses" in where or where[-1:] == ("function_call",):
+        return "call", {"name": str(field(value, "name", "")), "json": field(value, "args", {})}
+    if "tool_responses" in where or where[-1:] == ("function_response",):
+        return "response", {"json": field(value, "response", {})}
+    if where[-1:] == ("rubrics",):
+        return "rubrics", {"json": value}
+    if _is_said(where) and is_plain_text(value):
+        return "text", {"text": text_of(value)}
+    if _is_said(where) and (texts := dict(_texts(value))):
+        return "texts", texts
+    return "value", {"json": value}
+
+
+def _texts(content: Any) -> Iterator[tuple[str, str]]:
+    """Yield each part of a content that is one text and nothing else, with the name of its input."""
+    for place, part in enumerate(content if isinstance(content, list) else listed(content, "parts")):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield f"text_{place}", part["text"]
 
 
 def _is_said(where: Where) -> bool:
@@ -126,54 +193,86 @@ def _title(where: Where) -> str:
     return f"{found}, {turn}" if turn else found
 
 
-def edit_of(key: str, part: CasePart, typed: dict[str, str]) -> Edit:  # noqa: PLR0911 - one line for each kind
-    """Return the edit that what was typed makes of a part.
+def rubric_ids(case: Case) -> frozenset[str]:
+    """Return the ids of all rubrics of a case."""
+    every = [*listed(case, "rubrics"), *(each for turn in turns_of(case) for each in listed(turn, "rubrics"))]
+    return frozenset(str(field(each, "rubric_id", "")) for each in every)
+
+
+def is_camel(case: Case) -> bool:
+    """Return whether a case writes its keys in camel case."""
+    return key_of(case, "eval_id") == "evalId"
+
+
+def is_unchanged(part: CasePart, typed: Mapping[str, Any]) -> bool:
+    """Return whether the inputs of a part hold what they began with."""
+    return part.kind not in {"add", "comment"} and written(dict(typed)) == written(part.shown)
+
+
+def edit_of(key: str, part: CasePart, typed: Mapping[str, Any], work: SetWork) -> Edit:  # noqa: PLR0911 - one line for each kind
+    """Return the edit that the inputs of a part make.
 
     Raises:
-        ValueError: It is no JSON, or not what is needed there; the text says where.
+        ValueError: They hold not what is needed there; the text says what is.
     """
+    case = work.case(key)
     match part.kind:
         case "text":
             return SetText(case=key, where=part.where, text=typed["text"])
+        case "texts":
+            return SetValue(case=key, where=part.where, value=_with_texts(at(case, part.where), typed))
         case "call":
-            name = _tool(typed)
-            return SetCall(
-                case=key, where=part.where, name=name, arguments=_object(typed["json"], "Arguments")
-            )
+            arguments = _object(typed["json"], "Arguments")
+            return SetCall(case=key, where=part.where, name=_tool(typed), arguments=arguments)
         case "response":
             return SetResponse(case=key, where=part.where, response=_object(typed["json"], "Response"))
-        case "json":
+        case "value" | "json" | "rubrics":
             return SetValue(case=key, where=part.where, value=_value(part, typed["json"]))
         case "note":
             tags = tuple(dict.fromkeys(tag.strip() for tag in typed["tags"].split(",") if tag.strip()))
             return NoteCase(case=key, text=typed["text"].strip(), tags=tags)
+        case "comment":
+            return ReviewCase(case=key, review=_with_comment(work.review(key), part, typed))
         case "rename":
             return RenameCase(case=key, eval_id=typed["name"])
         case "add":
-            answer = _object(typed["response"], "Response") if typed["response"].strip() else None
+            answer = _object(typed["response"], "Response") if "response" in typed else None
             arguments = _object(typed["json"], "Arguments")
             return AddCall(case=key, turn=part.turn, name=_tool(typed), arguments=arguments, response=answer)
 
 
-def _tool(typed: dict[str, str]) -> str:
-    if not typed["name"].strip():
+def _with_comment(review: CaseReview, part: CasePart, typed: Mapping[str, Any]) -> CaseReview:
+    text = str(typed["text"]).strip()
+    if not text:
+        raise ValueError("Comment: enter a text")
+    comment = CaseComment(text=text, by=str(typed["by"]).strip(), at=str(typed["at"]), **part.step)
+    return review.model_copy(update={"comments": (*review.comments, comment)})
+
+
+def _tool(typed: Mapping[str, Any]) -> str:
+    name = str(typed["name"] or "").strip()
+    if not name:
         raise ValueError("Tool: enter a name")
-    return typed["name"].strip()
+    return name
 
 
-def _object(text: str, name: str) -> dict[str, Any]:
-    try:
-        return parse_object(text)
-    except TypedJsonError as error:
-        raise ValueError(f"{name}: {error}") from error
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f'{name}: expected a JSON object, for example {{"name": "value"}}')  # noqa: TRY004 - as all that is refused
+    return value
 
 
-def _value(part: CasePart, text: str) -> Any:
-    try:
-        value = parse_json(text)
-    except TypedJsonError as error:
-        raise ValueError(f"{part.title}: {error}") from error
-    if part.where[-1:] == ("rubrics",) and not isinstance(value, list):
+def _with_texts(content: Any, typed: Mapping[str, Any]) -> Any:
+    inside = content if isinstance(content, list) else listed(content, "parts")
+    parts = [
+        {**part, "text": typed[f"text_{place}"]} if f"text_{place}" in typed else part
+        for place, part in enumerate(inside)
+    ]
+    return parts if isinstance(content, list) else put(content, ("parts",), parts)
+
+
+def _value(part: CasePart, value: Any) -> Any:
+    if part.kind == "rubrics" and not isinstance(value, list):
         raise ValueError("Rubrics: expected a JSON list")
     if part.where in _STATES and not isinstance(value, dict):
         raise ValueError(f"{part.title}: expected a JSON object")

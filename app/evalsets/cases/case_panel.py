@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, edit_of, name_of
+from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, comment_name, name_of
+from app.evalsets.cases.part_panel import part_editor
+from app.evalsets.cases.review_panel import (
+    STATUS_COLORS,
+    STATUS_WORDS,
+    call_number,
+    comment_lines,
+    comments_at,
+    review_panel,
+)
+from app.evalsets.cases.rubric_editor import sentences_of
 from app.evalsets.set_context import (
     STEP_ICONS,
     ApplyEdits,
@@ -17,10 +28,10 @@ from app.evalsets.set_context import (
     SetContext,
     step_value,
 )
-from app.forms.common_panel import pane, problem
+from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.widget_store import slug
 from app.session import page_state
 from evalset.editing.case_edits import (
     DeleteCase,
@@ -43,6 +54,7 @@ from evalset.editing.case_parts import (
     text_of,
     turns_of,
 )
+from evalset.editing.case_reviews import CaseComment
 from evalset.files.eval_names import unique_eval_id
 
 COLUMNS = (1.25, 1)
@@ -56,7 +68,7 @@ def case_page(scene: SetContext, key: str, part: CasePart | None) -> SetCommand 
     with right, pane("case_side"):
         if part is not None:
             failed = page_state.get("part_failed")
-            asked = part_editor(scene, key, part, str(failed) if failed else None) or asked
+            asked = part_editor(scene, key, part, str(failed) if failed else None, agent) or asked
         else:
             asked = _of_case(scene, key, agent) or asked
     with left:
@@ -83,6 +95,8 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
             st.text(literal(row.eval_id), wrap=False)
         if scene.work.is_recorded(key):
             st.badge("Recorded", icon=":material/radio_button_checked:", color="green")
+        if status := scene.work.review(key).status:
+            st.badge(STATUS_WORDS[status], icon=":material/rate_review:", color=STATUS_COLORS[status])
         for tag in scene.work.note(key).tags:
             st.badge(safe_label(tag, 24), color="gray")
         st.space("stretch")
@@ -108,7 +122,8 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
 
 
 def _of_case(scene: SetContext, key: str, agent: str) -> SetCommand | None:
-    asked = _play(scene, key, agent)
+    asked = None if scene.work.reviews.trouble else review_panel(scene, key)
+    asked = _play(scene, key, agent) or asked
     asked = _note(scene, key) or asked
     return _ways(scene, key) or _merge(scene, key) or asked
 
@@ -246,24 +261,49 @@ def _turn(scene: SetContext, key: str, number: int, agent: str) -> SetCommand | 
             st.badge(f"{len(rubrics)} rubric{'s' if len(rubrics) > 1 else ''}", color="gray")
         st.space("stretch")
         asked = turn_menu(scene, key, number)
-    steps = steps_of(case, number)
-    for place, step in enumerate(steps):
-        name = f"{slug(key)}_{number}_{place}"
-        body = st.expander(
-            _label(step), type="step", icon=STEP_ICONS[step.kind], key=f"case_step_{name}", on_change="rerun"
-        )
-        with body:
-            if body.open:
-                _body(step)
-                asked = _buttons(key, step, name, place + 1, agent) or asked
-            else:
-                st.empty()
+    review = scene.work.review(key)
+    comment_lines(comments_at(review, case, number, None))
+    for place, step in enumerate(steps_of(case, number)):
+        call = call_number(case, step)
+        comments = comments_at(review, case, number, call) if step.kind == "call" else ()
+        shown = _ShownStep(step, place, f"{slug(key)}_{number}_{place}", call, comments)
+        asked = _step(scene, key, shown, agent) or asked
     return asked
+
+
+class _ShownStep(NamedTuple):
+    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked."""
+
+    step: CaseStep
+    place: int
+    name: str
+    call: int | None
+    comments: Sequence[CaseComment]
+
+
+def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
+    words, comments = _label(shown.step), shown.comments
+    body = st.expander(
+        f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words,
+        type="step",
+        icon=STEP_ICONS[shown.step.kind],
+        key=f"case_step_{shown.name}",
+        on_change="rerun",
+    )
+    with body:
+        if not body.open:
+            st.empty()
+            return None
+        _body(shown.step)
+        comment_lines(comments)
+        return _buttons(scene, key, shown, agent)
 
 
 def _value(name: str, value: Any, where: Where) -> SetCommand | None:
     """Draw what stands beside the turns, with a way to edit it."""
-    words = f"{name} \u00b7 {safe_label(show_json(value), _SHORT)}" if value else f"{name} \u00b7 none"
+    sentences = sentences_of(value) if where[-1:] == ("rubrics",) else ()
+    told = " ".join(sentences) or show_json(value)
+    words = f"{name} \u00b7 {safe_label(told, _SHORT)}" if value else f"{name} \u00b7 none"
     key = slug("_".join(map(str, where)))
     body = st.expander(
         words, type="step", icon=":material/database:", key=f"case_value_{key}", on_change="rerun"
@@ -272,7 +312,11 @@ def _value(name: str, value: Any, where: Where) -> SetCommand | None:
         if not body.open:
             st.empty()
             return None
-        st.code(show_json(value), language="json", wrap_lines=True)
+        if sentences:
+            for sentence in sentences:
+                st.text(literal(sentence))
+        else:
+            st.code(show_json(value), language="json", wrap_lines=True)
         edited = st.button("Edit", key=f"edit_value_{key}", type="tertiary", icon=":material/edit:")
     return EditPart(name=name_of(where)) if edited else None
 
@@ -285,13 +329,22 @@ def _body(step: CaseStep) -> None:
         st.code(show_json(value), language="json", wrap_lines=True)
 
 
-def _buttons(key: str, step: CaseStep, name: str, steps: int, agent: str) -> SetCommand | None:
+def _buttons(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
+    step, name = shown.step, shown.name
     asked: SetCommand | None = None
     with st.container(horizontal=True, gap="xsmall", key=f"step_buttons_{name}"):
         if st.button("Edit", key=f"edit_{name}", type="tertiary", icon=":material/edit:"):
             asked = EditPart(name=name_of(step.where))
         if step.kind == "call":
             asked = _call_buttons(key, step, name) or asked
+        if not scene.work.reviews.trouble and st.button(
+            "Comment",
+            key=f"comment_{name}",
+            type="tertiary",
+            icon=":material/add_comment:",
+            help=f"Adds a comment to this {'turn' if shown.call is None else 'call'}",
+        ):
+            asked = EditPart(name=comment_name(step.turn, shown.call))
         if st.button(
             "Play to here",
             key=f"play_{name}",
@@ -300,7 +353,7 @@ def _buttons(key: str, step: CaseStep, name: str, steps: int, agent: str) -> Set
             disabled=not agent,
             help="Opens a session and plays the case up to this step. You continue from there",
         ):
-            asked = PlayCase(agent=agent, key=key, turn=step.turn, steps=steps)
+            asked = PlayCase(agent=agent, key=key, turn=step.turn, steps=shown.place + 1)
     return asked
 
 
@@ -331,66 +384,6 @@ def _label(step: CaseStep) -> str:
             return f"**{safe_label(step.author or 'Agent', 32)}** \u00b7 {text}"
         case "final":
             return f"**Final response** \u00b7 {text}"
-
-
-# The editor of one part of a case: a text, a call, an answer, a state, rubrics, a note.
-
-
-_RUBRICS = (
-    "A list of rubrics. Each has a `rubric_id` and a `rubric_content` with a `text_property`: a statement that a judge "
-    "model answers with yes or no."
-)
-_LABELS = {
-    ("note", "text"): "Note",
-    ("note", "tags"): "Tags (comma-separated)",
-    ("rename", "name"): "Eval id",
-    ("call", "name"): "Tool",
-    ("call", "json"): "Arguments (JSON object)",
-    ("add", "name"): "Tool",
-    ("add", "json"): "Arguments (JSON object)",
-    ("add", "response"): "Response (JSON object; empty for none)",
-    ("response", "json"): "Response (JSON object)",
-    ("json", "json"): "JSON",
-    ("text", "text"): "Text",
-}
-_HEIGHT = 300
-_LOW = 120
-
-
-def part_editor(scene: SetContext, key: str, part: CasePart, failed: str | None) -> SetCommand | None:
-    """Draw it; return what was asked for. `failed` says why what was typed was not taken over."""
-    kept = KeptInputs(scene.drafts, f"part {key} {part.name}", part.about)
-    with st.container(key="part_head", gap=None):
-        st.markdown(f"**{part.title}**")
-        if part.where[-1:] == ("rubrics",):
-            st.caption(_RUBRICS)
-        if part.kind == "note":
-            st.caption("Stored next to the eval set. The set itself contains only fields of ADK.")
-    typed = {name: _input(kept, part, name, value) for name, value in part.shown.items()}
-    if failed:
-        problem("The change was not applied.", failed)
-    with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
-        accepted = st.button(
-            "Apply", key="part_accept", type="primary", icon=":material/check:", shortcut="Mod+Enter"
-        )
-        cancelled = st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
-    if cancelled:
-        return EditPart(name=None)
-    if accepted:
-        try:
-            edit = edit_of(key, part, typed)
-        except ValueError as error:
-            return EditPart(name=part.name, failed=str(error))
-        return ApplyEdits(edits=(edit,), part=part.name)
-    return None
-
-
-def _input(kept: KeptInputs, part: CasePart, name: str, value: str) -> str:
-    label = _LABELS[part.kind, name]
-    if name in {"name", "tags"}:
-        return st.text_input(label, key=kept.widget(name, value)) or ""
-    height = _LOW if part.kind in {"add", "note"} else _HEIGHT
-    return st.text_area(label, key=kept.widget(name, value), height=height, on_change="ignore") or ""
 
 
 # The menu of a turn of a case: what is done with the turn as a whole.

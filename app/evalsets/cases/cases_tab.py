@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.evalsets.cases.review_panel import STATUS_WORDS, review_words
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.download_panel import csv_button
 from app.evalsets.set_context import OpenCase, SetCommand, SetContext
@@ -21,6 +22,7 @@ _LOW = 12
 
 _MOST_OPTIONS = 200
 _TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
+_NONE = "none"
 _KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "With notes")
 
 
@@ -82,6 +84,7 @@ def _line(scene: SetContext, row: CaseRow) -> dict[str, Any]:
     info += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
     return {
         "case": literal(row.eval_id),
+        "review": review_words(work, row.key),
         "first message": literal(row.query),
         "turns": row.turns,
         "tools": literal(", ".join(row.tools)),
@@ -104,6 +107,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
         tools = _choices("Tools", "case_tools", (row.tools for row in rows))
         agents = _choices("Agents", "case_agents", (row.agents for row in rows))
         tags = _choices("Tags", "case_tags", (note.tags for note in _notes(scene)))
+        reviews = _reviews(scene)
         length = st.selectbox(
             "Length", list(_TURNS), key="case_turns", label_visibility="collapsed", persist_state="session"
         )
@@ -124,9 +128,27 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
         and (not tools or not set(tools).isdisjoint(row.tools))
         and (not agents or not set(agents).isdisjoint(row.agents))
         and (not tags or not set(tags).isdisjoint(scene.work.note(row.key).tags))
+        and (not reviews or (scene.work.review(row.key).status or _NONE) in reviews)
         and (length == "Any length" or least <= row.turns <= most)
         and all(_is(scene, row, kind) for kind in kinds)
     ]
+
+
+def _reviews(scene: SetContext) -> list[str]:
+    """Draw the filter by status, where some case has one."""
+    held = [each.review for each in scene.work.state.held.values()]
+    if not any(review.status for review in (*scene.work.reviews.reviews.values(), *held)):
+        return []
+    words: dict[str, str] = {status: STATUS_WORDS[status] for status in STATUS_WORDS} | {_NONE: "No status"}
+    return st.multiselect(
+        "Review",
+        list(words),
+        key="case_reviews",
+        format_func=lambda status: words[status],
+        placeholder="Review",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
 
 
 def _notes(scene: SetContext) -> list[Any]:

@@ -110,14 +110,26 @@ def edit_step(tab: Tab, step: str) -> Tab:
     return tab.click(f"edit_{step}")
 
 
+def as_json(tab: Tab) -> Tab:
+    """Go from the form of a part to its JSON, or back."""
+    tab.app.toggle(key=tab.key("json_as_json_")).set_value(
+        not tab.app.toggle(key=tab.key("json_as_json_")).value
+    )
+    return tab.run()
+
+
 def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     """The change is shown before it is saved; then the file has it and nothing else, and what is recorded has it too."""
     before = path.read_bytes()
-    tab = edit_step(on_set(path, "one"), "one_0_2")
+    tab = as_json(edit_step(on_set(path, "one"), "one_0_2"))
     area = tab.app.text_area(key=tab.key("json_part-one"))
     assert '"shipped"' in (area.value or "")
     area.input('{"status": "lost"')
     assert "The change was not applied." in tab.click("part_accept").words
+    assert "Invalid JSON on line 1, column 18: " in tab.words
+    order = [each.type for each in tab.nodes() if each.type in {"error", "text_area"}]
+    assert order == ["error", "error", "text_area"]
+    assert as_json(tab).app.toggle(key=tab.key("json_as_json_")).value  # what is no JSON has no form
     area = tab.app.text_area(key=tab.key("json_part-one"))
     assert area.value == '{"status": "lost"'
     area.input('{"status": "lost"}')
@@ -182,7 +194,7 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
 
 
 def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
-    """A call gets another tool and moves, a turn goes, the state and the rubrics are JSON; a refusal names why."""
+    """A call gets another tool and moves, a turn goes, the state and the rubrics are edited as JSON; a refusal names why."""
     tab = edit_step(on_set(path, "two"), "two_0_1")
     tab.app.text_input(key=tab.key("name_part-two")).input("look_up")
     tab.click("part_accept").unfold("case_step_two_0_1").click("down_two_0_1")
@@ -194,7 +206,7 @@ def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
     assert work.row("two").tools == ("track", "look_up", "close")
     assert work.row("two").turns == 1
     for part, text in (("session_input_state", '{"tier": "new"}'), ("rubrics", "{}")):
-        tab.unfold(f"case_value_{part}").click(f"edit_value_{part}")
+        as_json(tab.unfold(f"case_value_{part}").click(f"edit_value_{part}"))
         tab.app.text_area(key=tab.key("json_part-two")).input(text)
         tab.click("part_accept")
     assert "expected a JSON list" in tab.literal

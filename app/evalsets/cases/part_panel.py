@@ -1,0 +1,193 @@
+"""The editor of one part of a case: a text, a call, an answer, a state, rubrics, a note. In fields; JSON is one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from app.evalsets.cases.case_fields import (
+    CasePart,
+    edit_of,
+    inputs_of,
+    is_camel,
+    is_unchanged,
+    rubric_ids,
+)
+from app.evalsets.cases.review_panel import reviewer_inputs
+from app.evalsets.cases.rubric_editor import RubricEditor
+from app.evalsets.cases.tool_schemas import ToolSchemas, declared_tools, schemas_of
+from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
+from app.forms.common_panel import place, problem
+from app.forms.safe_labels import literal
+from app.forms.value_editor import ValueEditor
+from app.forms.widget_store import KeptInputs
+from evalset.editing.case_parts import Case, at, field
+
+_ABOUT = {
+    "rubrics": "A judge model answers each statement with yes or no.",
+    "comment": "Stored next to the eval set, in a file of reviews.",
+    "note": "Stored next to the eval set. The set itself contains only fields of ADK.",
+    "texts": "The other parts of this content stay as they are.",
+}
+_LABELS = {
+    ("note", "text"): "Note",
+    ("note", "tags"): "Tags (comma-separated)",
+    ("rename", "name"): "Eval id",
+    ("text", "text"): "Text",
+    ("comment", "text"): "Comment",
+}
+_JSON = {
+    "call": "Arguments (JSON object)",
+    "add": "Arguments (JSON object)",
+    "response": "Response (JSON object)",
+}
+_HEIGHT = 300
+_LOW = 120
+
+
+class _Drawn:
+    """What the inputs of a part hold, by their names, and whether each of them could be read."""
+
+    def __init__(self) -> None:
+        self.typed: dict[str, Any] = {}
+        self.is_readable = True
+
+    def value(self, name: str, editor: ValueEditor, *, tried: bool) -> None:
+        """Draw the editor of a value, and note what it says."""
+        result = editor.draw(tried=tried)
+        self.is_readable = self.is_readable and not result.problems
+        self.typed[name] = result.value
+
+
+def part_editor(
+    scene: SetContext, key: str, part: CasePart, failed: str | None, agent: str
+) -> SetCommand | None:
+    """Draw it; return what was asked for.
+
+    Args:
+        scene: The set.
+        key: The case.
+        part: The part of it.
+        failed: Why what was typed was not taken over.
+        agent: The agent that plays the case: its tools have schemas, where it is loaded.
+    """
+    kept = KeptInputs(scene.drafts, inputs_of(key, part.name), part.about)
+    case = scene.work.case(key)
+    with st.container(key="part_head", gap=None):
+        st.markdown(f"**{part.title}**")
+        if part.kind in _ABOUT:
+            st.caption(_ABOUT[part.kind])
+    refused = place()
+    drawn = _inputs(kept, part, case, agent)
+    if part.kind == "comment":
+        drawn.typed |= _signed(scene)
+    with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
+        accepted = st.button(
+            "Apply",
+            key="part_accept",
+            type="primary",
+            icon=":material/check:",
+            shortcut="Mod+Enter",
+            on_click=kept.put,
+            args=("tried", True),
+        )
+        cancelled = st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
+    with refused:
+        if accepted and not drawn.is_readable:
+            problem("The change was not applied. Fix what is marked below.")
+        elif failed:
+            problem("The change was not applied.", failed)
+    if cancelled:
+        return EditPart(name=None)
+    return _accepted(scene, key, part, drawn) if accepted and drawn.is_readable else None
+
+
+def _accepted(scene: SetContext, key: str, part: CasePart, drawn: _Drawn) -> SetCommand:
+    if is_unchanged(part, drawn.typed):
+        return EditPart(name=None)
+    try:
+        edit = edit_of(key, part, drawn.typed, scene.work)
+    except ValueError as error:
+        return EditPart(name=part.name, failed=str(error))
+    return ApplyEdits(edits=(edit,), part=part.name)
+
+
+def _inputs(kept: KeptInputs, part: CasePart, case: Case, agent: str) -> _Drawn:
+    drawn, tried = _Drawn(), bool(kept.value("tried"))
+    match part.kind:
+        case "call" | "add":
+            _call(kept, part, case, declared_tools(agent), drawn)
+        case "response":
+            name = str(field(at(case, part.where), "name", ""))
+            schema = declared_tools(agent).get(name, ToolSchemas()).response
+            drawn.value("json", _editor(kept, part, schema), tried=tried)
+        case "value" | "json":
+            drawn.value("json", _editor(kept, part), tried=tried)
+        case "rubrics":
+            editor = RubricEditor(kept, "json", part.shown["json"], rubric_ids(case), is_camel=is_camel(case))
+            drawn.value("json", editor, tried=tried)
+        case "text" | "texts" | "note" | "rename" | "comment":
+            drawn.typed = {name: _text(kept, part, name, value) for name, value in part.shown.items()}
+    return drawn
+
+
+def _signed(scene: SetContext) -> dict[str, str]:
+    """Draw who comments; return it with the time."""
+    name = st.text_input(
+        "Your name", key=reviewer_inputs(scene.drafts).widget("name", scene.person), on_change="ignore"
+    )
+    return {"by": name or "", "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def _editor(kept: KeptInputs, part: CasePart, schema: dict[str, Any] | None = None) -> ValueEditor:
+    label = _JSON.get(part.kind, "JSON")
+    return ValueEditor(kept, "json", part.shown["json"], schema, label, only_json=part.kind == "json")
+
+
+def _call(
+    kept: KeptInputs, part: CasePart, case: Case, tools: Mapping[str, ToolSchemas], drawn: _Drawn
+) -> None:
+    """Draw a call that is there, or a new one with its response."""
+    tried = bool(kept.value("tried"))
+    name = drawn.typed["name"] = _tool(kept, part.shown["name"], tools)
+    if part.kind == "call":
+        drawn.value("json", _editor(kept, part, tools.get(name, ToolSchemas()).arguments), tried=tried)
+        return
+    schemas = schemas_of(tools, case, name)
+    st.markdown("**Arguments**")
+    drawn.value("json", ValueEditor(kept, "json", None, schemas.arguments, _JSON["add"]), tried=tried)
+    if st.toggle(
+        "Response", key=kept.widget("responds", initial=True), help="If off, the call has no response"
+    ):
+        editor = ValueEditor(kept, "response", None, schemas.response, "Response (JSON object)")
+        drawn.value("response", editor, tried=tried)
+
+
+def _tool(kept: KeptInputs, name: str, tools: Mapping[str, ToolSchemas]) -> str:
+    """Draw the name of a tool: a choice where the agent's tools are known, in which another name can be typed."""
+    key = kept.widget("name", name or None)
+    if not tools:
+        return st.text_input("Tool", key=key) or ""
+    typed = str(kept.value("name", name) or "")
+    options = dict.fromkeys((*tools, *filter(None, (name, typed))))
+    chosen = st.selectbox(
+        "Tool",
+        list(options),
+        index=None,
+        key=key,
+        format_func=literal,
+        accept_new_options=True,
+        placeholder="Choose a tool, or type a name",
+    )
+    return chosen or ""
+
+
+def _text(kept: KeptInputs, part: CasePart, name: str, value: str) -> str:
+    label = _LABELS.get((part.kind, name)) or f"Text {int(name.removeprefix('text_')) + 1}"
+    if name in {"name", "tags"}:
+        return st.text_input(label, key=kept.widget(name, value)) or ""
+    height = _LOW if part.kind in {"note", "texts", "comment"} else _HEIGHT
+    return st.text_area(label, key=kept.widget(name, value), height=height, on_change="ignore") or ""

@@ -1,0 +1,173 @@
+"""The review of a case: what was decided and by whom, and the comments at its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import streamlit as st
+
+from app.evalsets.cases.case_fields import comment_name
+from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
+from app.forms.common_panel import place
+from app.forms.safe_labels import Color, literal, safe_label
+from app.forms.widget_store import DraftStore, KeptInputs, slug
+from evalset.editing.case_edits import ReviewCase
+from evalset.editing.case_parts import Case, CaseStep, calls_of
+from evalset.editing.case_reviews import (
+    CaseComment,
+    CaseReview,
+    Status,
+    call_of,
+    case_digest,
+    has_changed_since,
+    turn_of,
+)
+from evalset.editing.set_work import SetWork
+
+STATUS_WORDS: dict[Status, str] = {
+    "needs_review": "Needs review",
+    "changes_requested": "Changes requested",
+    "approved": "Approved",
+}
+STATUS_COLORS: dict[Status, Color] = {
+    "needs_review": "orange",
+    "changes_requested": "red",
+    "approved": "green",
+}
+_SHORT = 40
+
+
+def review_panel(scene: SetContext, key: str) -> SetCommand | None:
+    """Draw the status, who reviews, and the comments; return what was asked for."""
+    review, case = scene.work.review(key), scene.work.case(key)
+    asked: SetCommand | None = None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="review_line"):
+        st.markdown("**Review**", width="content")
+        if has_changed_since(review, case):
+            st.badge("Case changed since", icon=":material/history:", color="orange")
+        st.space("stretch")
+        if st.button("Add comment", key="review_comment", icon=":material/add_comment:", type="tertiary"):
+            asked = EditPart(name=comment_name(None))
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="review_status"):
+        reviewer = _reviewer(scene)
+        asked = _status(key, review, case, reviewer) or asked
+    with place():
+        for number, comment in enumerate(review.comments):
+            asked = _comment(key, review, case, number, comment) or asked
+    return asked
+
+
+def reviewer_inputs(drafts: DraftStore) -> KeptInputs:
+    """Return where the name of who reviews is kept, so that it is typed once for a set."""
+    return KeptInputs(drafts, "reviewer")
+
+
+def _reviewer(scene: SetContext) -> str:
+    kept = reviewer_inputs(scene.drafts)
+    widget = kept.widget("name", scene.person)
+    typed = st.text_input("Reviewer", key=widget, placeholder="Your name", on_change="ignore", width=180)
+    return (typed or "").strip()
+
+
+def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetCommand | None:
+    """Draw the status as a choice; its key names what is chosen, so that an undo shows what it was before."""
+    chosen = st.pills(  # they take two lines where a segmented control would be cut off
+        "Status",
+        list(STATUS_WORDS),
+        default=review.status or None,
+        format_func=lambda status: STATUS_WORDS[status],
+        key=f"review_as_{review.status or 'none'}_{slug(key)}",
+        help="Select the chosen status again to remove it",
+    )
+    status: Status = chosen or ""
+    if status == review.status:
+        return None
+    decided = (
+        {"reviewer": reviewer, "digest": case_digest(case)} if status else {"reviewer": "", "digest": ""}
+    )
+    return ApplyEdits(
+        edits=(ReviewCase(case=key, review=review.model_copy(update={"status": status, **decided})),)
+    )
+
+
+def _comment(
+    key: str, review: CaseReview, case: Case, number: int, comment: CaseComment
+) -> SetCommand | None:
+    with st.container(border=True, gap=None, key=f"review_comment_{number}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.caption(_head(comment, case), width="content")
+            st.space("stretch")
+            removed = st.button(
+                ":material/close:",
+                key=f"review_remove_{number}_{slug(key)}",
+                type="tertiary",
+                help="Remove this comment. Undo restores it",
+            )
+        st.text(literal(comment.text))
+    if not removed:
+        return None
+    left = (*review.comments[:number], *review.comments[number + 1 :])
+    return ApplyEdits(edits=(ReviewCase(case=key, review=review.model_copy(update={"comments": left})),))
+
+
+def _head(comment: CaseComment, case: Case) -> str:
+    """Say where a comment is, by whom, and when."""
+    parts = [_place(comment, case), safe_label(comment.by, _SHORT) if comment.by else ""]
+    when = comment.at.removesuffix("Z").replace("T", " ")[:16]
+    return " \u00b7 ".join(part for part in (*parts, safe_label(when) if when else "") if part)
+
+
+def _place(comment: CaseComment, case: Case) -> str:
+    if comment.turn is None:
+        return "Case"
+    turn = turn_of(comment, case)
+    if turn is None:
+        return f"Turn {comment.turn} (no longer exists)"
+    if comment.call is None:
+        return f"Turn {turn + 1}"
+    call = call_of(comment, case, turn)
+    if call is None:
+        return f"Turn {turn + 1}, call {comment.call} (no longer exists)"
+    name = safe_label(calls_of(case, turn)[call].call.name, _SHORT)
+    return f"Turn {turn + 1}, call {call + 1} ({name})"
+
+
+# ---------------------------------------------------------------- in the timeline
+
+
+def call_number(case: Case, step: CaseStep) -> int | None:
+    """Return which call of its turn a step is, or answers, from 0; None for any other step."""
+    for number, seen in enumerate(calls_of(case, step.turn)):
+        if step.where == seen.call.where or any(step.where == answer.where for answer in seen.answers):
+            return number
+    return None
+
+
+def comments_at(review: CaseReview, case: Case, turn: int, call: int | None) -> Sequence[CaseComment]:
+    """Return the comments at a turn as a whole, or at one of its calls."""
+    return [
+        each for each in review.comments if turn_of(each, case) == turn and call_of(each, case, turn) == call
+    ]
+
+
+def comment_lines(comments: Sequence[CaseComment]) -> None:
+    """Draw comments under what they are about."""
+    for comment in comments:
+        by = f"{comment.by}: " if comment.by else ""
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="top"):
+            st.markdown(":material/comment:", width="content")
+            st.text(literal(f"{by}{comment.text}"), width="stretch")
+
+
+def review_words(work: SetWork, key: str) -> str:
+    """Return the review of a case in a few words for a table."""
+    return ", ".join(_words(work, key))
+
+
+def _words(work: SetWork, key: str) -> Iterator[str]:
+    review = work.review(key)
+    if review.status:
+        is_old = has_changed_since(review, work.case(key))
+        yield f"{STATUS_WORDS[review.status]}{' (case changed since)' if is_old else ''}"
+    if count := len(review.comments):
+        yield f"{count} comment{'s' if count > 1 else ''}"

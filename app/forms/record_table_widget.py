@@ -1,0 +1,111 @@
+"""Draws a flat list of records as a table that can be edited; what was done there is kept as the records that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd  # type: ignore[import-untyped]  # it comes with Streamlit; its stubs are a package of their own
+import streamlit as st
+
+from app.forms.record_tables import Column, ColumnKind, Record, columns_of, edited_rows
+from app.forms.safe_labels import literal
+from app.forms.widget_store import KeptInputs
+
+_LOW = 8
+"""So many rows are shown at once; a table of more scrolls."""
+_ROW, _HEAD = 35, 38
+_TYPES: dict[ColumnKind, str] = {
+    "text": "string",
+    "integer": "Int64",
+    "number": "Float64",
+    "boolean": "boolean",
+}
+
+
+class _Begun(NamedTuple):
+    """The table on the screen: the value that it is about, the records that it began with, and its widget's key."""
+
+    about: list[Record]
+    rows: list[Record]
+    key: str
+
+
+class RecordTable:
+    """The table of one list of records.
+
+    Streamlit's editor says what was done since it was drawn first, and forgets that when it is hidden. So the records are
+    kept, and an editor that comes again begins with them.
+
+    Args:
+        kept: Keeps the records.
+        name: The table's name among this owner's inputs.
+        rows: The records that are there at first; `columns_of` gives them columns.
+    """
+
+    def __init__(self, kept: KeptInputs, name: str, rows: list[Record]) -> None:
+        self._kept, self._name, self._first = kept, name, rows
+        self._mark = f"table of {kept.key(name)}"
+
+    def rows(self) -> list[Record]:
+        """Return the records as they are now, whether the table is drawn in this run or not."""
+        begun = self._begun()
+        if begun is None:
+            return self._stored()
+        return edited_rows(begun.rows, columns_of(self._first), st.session_state[begun.key])
+
+    def draw(self, label: str) -> None:
+        """Draw the table; `label` says to a screen reader what it is."""
+        begun = self._begun() or self._begin()
+        columns = columns_of(self._first)
+        lines = len(begun.rows) + 1  # the last one is empty, and adds a record
+        st.data_editor(
+            _frame(begun.rows, columns),
+            key=begun.key,
+            num_rows="dynamic",
+            hide_index=True,
+            height="auto" if lines <= _LOW else _HEAD + _LOW * _ROW,
+            column_config={column.name: _config(column) for column in columns},
+            alt=label,
+        )
+        rows = self.rows()
+        if repr(rows) != repr(self._stored()):
+            self._kept.put(self._name, rows)  # type: ignore[arg-type] # records are JSON
+
+    def _stored(self) -> list[Record]:
+        stored = self._kept.value(self._name)
+        return stored if isinstance(stored, list) else self._first
+
+    def _begun(self) -> _Begun | None:
+        """Return the table that is on the screen; None where none is, or another one under the same name."""
+        begun: _Begun | None = st.session_state.get(self._mark)
+        is_mine = begun is not None and begun.key in st.session_state and begun.about == self._first
+        return begun if is_mine else None
+
+    def _begin(self) -> _Begun:
+        last: _Begun | None = st.session_state.get(self._mark)
+        number = 1 + int(last.key.rpartition("__")[2]) if last is not None else 0
+        begun = _Begun(self._first, self._stored(), f"{self._kept.key(self._name)}__{number}")
+        st.session_state[self._mark] = begun
+        return begun
+
+
+def _frame(rows: Sequence[Record], columns: Sequence[Column]) -> pd.DataFrame:
+    held: dict[str, Any] = {
+        column.name: pd.array([row.get(column.name) for row in rows], dtype=_TYPES[column.kind])
+        for column in columns
+    }
+    return pd.DataFrame(held)
+
+
+def _config(column: Column) -> Any:
+    label = literal(column.name)
+    match column.kind:
+        case "integer":
+            return st.column_config.NumberColumn(label, step=1)
+        case "number":
+            return st.column_config.NumberColumn(label)
+        case "boolean":
+            return st.column_config.CheckboxColumn(label)
+        case "text":
+            return st.column_config.TextColumn(label)

@@ -1,0 +1,185 @@
+"""Edits one JSON value that is already there: in a form of its fields and in tables of its records, or as JSON, one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.forms.common_panel import place
+from app.forms.form_reading import FieldProblem
+from app.forms.record_table_widget import RecordTable
+from app.forms.record_tables import Place, schema_without, table_places, value_at, with_tables, without
+from app.forms.safe_labels import safe_label
+from app.forms.schema_form_widgets import FormResult, SchemaForm
+from app.forms.typed_json import TypedJsonError, parse_json, write_json
+from app.forms.value_shapes import as_before, shape_of, why_only_json
+from app.forms.widget_store import KeptInputs, slug
+from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.environment.schema.schema_checks import check
+
+_HEIGHT = 260
+
+
+class ValueEditor:
+    """One value in a form or as JSON. What the form does not change comes back as it was, in the same order and of the same types.
+
+    Args:
+        kept: Keeps the inputs.
+        name: The name of the JSON's input; the form's inputs begin with it.
+        value: What is there at first; None for an empty form.
+        schema: What the value should look like, where that is declared; else the form is made of the value.
+        label: What the value is.
+        only_json: There is no form, for a value that no one fills in field by field.
+    """
+
+    def __init__(
+        self,
+        kept: KeptInputs,
+        name: str,
+        value: JsonValue,
+        schema: JsonObject | None = None,
+        label: str = "JSON",
+        *,
+        only_json: bool = False,
+    ) -> None:
+        self._kept, self._name, self._label, self._only_json = kept, name, label, only_json
+        self._schema = schema if schema and schema.get("properties") else None
+        self._first: JsonValue = {} if value is None else value
+        self._is_blank = value is None
+        self._switch = f"{name}_as_json"
+
+    # ------------------------------------------------------------ reading
+
+    def result(self) -> FormResult:
+        """Return the value as the inputs say it, drawn in this run or not."""
+        return self._of_text() if self.is_json else self._of_form()
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the value is edited as JSON."""
+        return self._only_json or bool(self._why() or self._kept.value(self._switch, initial=False))
+
+    @property
+    def error(self) -> str:
+        """What is wrong with the JSON, and where, in a sentence; empty where nothing is, or where there is a form."""
+        try:
+            if self.is_json:
+                parse_json(self._text())
+        except TypedJsonError as error:
+            return f"Invalid JSON on line {error.line}, column {error.column}: {error.message}."
+        return ""
+
+    def _base(self) -> JsonValue:
+        """Return the value that the form's inputs began with."""
+        text = self._kept.value(f"{self._name}:base")
+        return self._first if text is None else parse_json(text)
+
+    def _why(self) -> str:
+        """Say why this value has no form; empty where it has one."""
+        base = self._base()
+        if self._schema is not None and isinstance(base, dict):
+            return ""
+        return "" if table_places(base) == ((),) else why_only_json(base)
+
+    def _text(self) -> str:
+        return str(self._kept.value(self._name, write_json(self._base())) or "")
+
+    def _of_text(self) -> FormResult:
+        try:
+            value = parse_json(self._text())
+        except TypedJsonError as error:
+            return FormResult(value=None, problems=(FieldProblem(path=(), message=str(error)),))
+        return FormResult(value=value, misfits=check(value, self._schema) if self._schema else ())
+
+    def _of_form(self) -> FormResult:
+        base, form = self._base(), self._form()
+        value: JsonValue = {} if form is None else form.reading().value
+        problems = () if form is None else form.reading().problems
+        if problems:
+            return FormResult(value=None, problems=problems)
+        tables: dict[Place, JsonValue] = {
+            where: list(table.rows()) for where, table in self._tables().items()
+        }
+        made = as_before(with_tables(value, tables), base)
+        return FormResult(value=made, misfits=check(made, self._schema) if self._schema else ())
+
+    # ------------------------------------------------------------ the parts
+
+    def _form_name(self) -> str:
+        """Each JSON that is carried to the form begins new inputs, because the old ones hold old values."""
+        known = f":{digest(canonical(self._schema))[:6]}" if self._schema is not None else ""
+        return f"{self._name}:{self._kept.value(f'{self._name}:number', 0)}{known}"
+
+    def _places(self) -> tuple[Place, ...]:
+        return table_places(self._base(), self._schema)
+
+    def _tables(self) -> Mapping[Place, RecordTable]:
+        base, name = self._base(), self._form_name()
+        return {
+            where: RecordTable(self._kept, f"{name}:table:{slug('.'.join(where))}", value_at(base, where))
+            for where in self._places()
+        }
+
+    def _form(self) -> SchemaForm | None:
+        """Return the form of what no table shows; None where that is nothing."""
+        base, places = self._base(), self._places()
+        rest = without(base, places)
+        if () in places or (places and rest == {} and self._schema is None):
+            return None
+        schema = shape_of(rest) if self._schema is None else schema_without(self._schema, places)
+        if places and not schema.get("properties"):
+            schema = {}
+        is_blank = self._is_blank and self._kept.value(f"{self._name}:base") is None
+        return SchemaForm(self._kept, self._form_name(), schema, None if is_blank else rest)
+
+    # ------------------------------------------------------------ drawing
+
+    def draw(self, *, tried: bool) -> FormResult:
+        """Draw the editor; return what it says.
+
+        Args:
+            tried: Somebody wanted to use the value, so that each input is named that says nothing usable.
+        """
+        has_form = not (self._only_json or self._why())
+        with place():
+            if self.error:
+                st.error(self.error, icon=":material/error:")
+            elif not (has_form or self._only_json):
+                st.caption(self._why())
+        with place():
+            if self.is_json:
+                self._draw_text()
+            else:
+                self._draw_form(tried=tried)
+        if has_form:
+            key = self._kept.widget(self._switch, initial=False)
+            st.toggle("Edit as JSON", key=key, on_change=self._carry)
+        return self.result()
+
+    def _draw_text(self) -> None:
+        key = self._kept.widget(self._name, self._text())
+        st.text_area(self._label, key=key, height=_HEIGHT, on_change="ignore")
+
+    def _draw_form(self, *, tried: bool) -> None:
+        form = self._form()
+        if form is not None:
+            form.draw(tried=tried, misfits=self._of_form().misfits)
+        for where, table in self._tables().items():
+            words = " \u203a ".join(safe_label(name) for name in where) or "Records"
+            st.markdown(f"**{words}**")
+            table.draw(words)
+
+    def _carry(self) -> None:
+        """Carry the value to the other way of editing it; where it cannot be read, nothing changes."""
+        wants_json = bool(self._kept.value(self._switch))
+        result = self._of_form() if wants_json else self._of_text()
+        if result.problems:
+            self._kept.put(self._switch, not wants_json)
+            return
+        text = write_json(result.value)
+        if wants_json:
+            self._kept.put(self._name, text)
+        self._kept.put(f"{self._name}:base", text)
+        self._kept.put(f"{self._name}:number", int(self._kept.value(f"{self._name}:number", 0)) + 1)

@@ -1,0 +1,131 @@
+"""Finds the shape of a value that has no schema, exact enough that a form made of it changes nothing by itself. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import JsonValue
+
+from app.forms.form_raw import LARGEST_WHOLE
+from simulator.base.json_values import JsonObject
+
+Way: TypeAlias = tuple[str | int, ...]
+"""The way to a value inside of another one."""
+
+_DEEPEST = 4
+"""An object or a list that is nested deeper is written as JSON."""
+_MOST_ITEMS = 40
+_MOST_INPUTS = 120
+LONGEST_TEXT = 20_000
+_SIMPLE = frozenset({"string", "integer", "number", "boolean"})
+_SPACES = frozenset("\n\t")
+
+
+def shape_of(value: JsonValue) -> JsonObject:
+    """Return a schema whose form shows a value and gives it back as it is.
+
+    What an input cannot hold exactly has the schema that anything fits, which is written as JSON: an empty or mixed list,
+    a number with more digits than an input shows, a text with control characters.
+    """
+    return _of([value], 0)
+
+
+def why_only_json(value: JsonValue) -> str:
+    """Return why a value has no form, in a sentence; empty where it has one."""
+    count = sum(1 for _ in _leaves(value))
+    if count > _MOST_INPUTS:
+        return f"This value has {count:,} fields. A form shows up to {_MOST_INPUTS}, so it is edited as JSON."
+    if isinstance(value, (dict, list)) and not value:
+        return "This value is empty, so it is edited as JSON."
+    if not shape_of(value):
+        return "No form can show this value exactly, so it is edited as JSON."
+    return ""
+
+
+def is_plain(text: str) -> bool:
+    """Return whether an input of the browser gives a text back as it got it."""
+    if len(text) > LONGEST_TEXT or any(char < " " and char not in _SPACES for char in text) or "\x7f" in text:
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _of(values: Sequence[JsonValue], depth: int) -> JsonObject:
+    """Return the shape that several values of one place have; the one that anything fits where they differ."""
+    kinds = {_kind(value) for value in values}
+    if "null" in kinds:  # what is always null may become a text
+        others = kinds - {"null"} or {"string"}
+        kind = others.pop()
+        return {"type": [kind, "null"]} if not others and kind in _SIMPLE else {}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    if kind in _SIMPLE:
+        return {"type": kind}
+    if depth > _DEEPEST:
+        return {}
+    if kind == "object":
+        return _of_objects([value for value in values if isinstance(value, dict)], depth)
+    if kind == "array":
+        return _of_lists([value for value in values if isinstance(value, list)], depth)
+    return {}
+
+
+def _kind(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
+    """Return the type of a value that an input can hold; empty where none can."""
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer" if abs(value) <= LARGEST_WHOLE else ""
+        case float():
+            return "number" if abs(value) <= LARGEST_WHOLE and float(f"{value:g}") == value else ""
+        case str():
+            return "string" if is_plain(value) else ""
+        case dict():
+            return "object" if value and not any(_is_odd(name) for name in value) else ""
+        case list():
+            return "array" if 0 < len(value) <= _MOST_ITEMS else ""
+        case _:
+            return "null"
+
+
+def _is_odd(name: str) -> bool:
+    """Return whether a key would be read as a word of JSON schema, or as nothing."""
+    return not name.strip() or name.startswith("$") or not is_plain(name)
+
+
+def _of_objects(objects: Sequence[dict[str, Any]], depth: int) -> JsonObject:
+    names = list(dict.fromkeys(name for one in objects for name in one))
+    shapes: JsonObject = {
+        name: _of([one[name] for one in objects if name in one], depth + 1) for name in names
+    }
+    always: list[JsonValue] = [name for name in names if all(name in one for one in objects)]
+    return {"type": "object", "properties": shapes, "required": always}
+
+
+def _of_lists(lists: Sequence[list[Any]], depth: int) -> JsonObject:
+    items = _of([item for one in lists for item in one], depth + 1)
+    return {"type": "array", "items": items} if items else {}
+
+
+def _leaves(value: JsonValue) -> Iterator[JsonValue]:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if inside is None:
+        yield value
+        return
+    for one in inside:
+        yield from _leaves(one)
+
+
+def as_before(value: JsonValue, before: JsonValue) -> JsonValue:
+    """Return a value with the keys of its objects in the order that they had before; new keys follow."""
+    if isinstance(value, dict) and isinstance(before, dict):
+        names = [*(name for name in before if name in value), *(name for name in value if name not in before)]
+        return {name: as_before(value[name], before.get(name)) for name in names}
+    if isinstance(value, list) and isinstance(before, list):
+        known = [*before, *[None] * len(value)]
+        return [as_before(one, old) for one, old in zip(value, known, strict=False)]
+    return value

@@ -1,0 +1,110 @@
+"""Reads and writes the file of reviews beside an eval set, `<set>.review.json`.
+
+It is made for people: two spaces, cases in the order of their ids, so that a change reads well in a diff.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from evalset.editing.case_reviews import NO_REVIEW, CaseReview
+from evalset.editing.opened_set import identity_at
+from evalset.errors import first_flaw
+from evalset.files.outline_cache import Identity
+from evalset.recorded.recording import lean
+from simulator.base.frozen_value import Value
+from simulator.base.json_text import JsonTextError, read_json
+
+FORMAT = "golden-trace-studio/review"
+VERSION = 1
+_EVAL_SET, _SIDECAR = ".evalset.json", ".review.json"
+
+
+class ReviewFileError(ValueError):
+    """A file holds no reviews that can be used; the text names the file, the place and what is wrong."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+
+
+class _ReviewFile(Value):
+    format: Literal["golden-trace-studio/review"]
+    version: Literal[1]
+    cases: dict[str, CaseReview] = Field(default_factory=dict)
+
+
+class ReviewSidecar:
+    """The reviews beside an eval set, as they were when it was opened. Nothing in it changes.
+
+    Args:
+        path: The file.
+        text: Its content; None where there is none.
+        identity: Which state of the file that is.
+        trouble: Why it cannot be used; empty where it can, or is not there.
+    """
+
+    def __init__(
+        self, path: Path, text: bytes | None = None, identity: Identity | None = None, trouble: str = ""
+    ) -> None:
+        self.path, self.text, self.identity, self.trouble = path, text, identity, trouble
+        self.reviews: Mapping[str, CaseReview] = {}
+        if text is not None and not trouble:
+            try:
+                self.reviews = parsed_reviews(path, text)
+            except ReviewFileError as error:
+                self.trouble = str(error)
+
+
+def reviews_path(eval_set: Path | str) -> Path:
+    """Return the path of the reviews that belong to an eval set."""
+    path = Path(eval_set)
+    stem = path.name.removesuffix(_EVAL_SET)
+    return path.with_name(f"{stem if stem != path.name else path.name.removesuffix(path.suffix)}{_SIDECAR}")
+
+
+def open_reviews(eval_set: Path | str) -> ReviewSidecar:
+    """Open the reviews beside an eval set. Where they are damaged, it is told why, and the set can be opened all the same."""
+    path = reviews_path(eval_set)
+    identity = identity_at(path)
+    if identity is None:
+        return ReviewSidecar(path)
+    try:
+        return ReviewSidecar(path, path.read_bytes(), identity)
+    except OSError as error:
+        return ReviewSidecar(path, None, identity, f"{path}: cannot be read: {error.strerror or error}")
+
+
+def parsed_reviews(path: Path, text: bytes) -> dict[str, CaseReview]:
+    """Read the reviews in the content of a file, by the eval ids of their cases.
+
+    Raises:
+        ReviewFileError: It holds none, is newer than this, or is damaged; the text says where.
+    """
+    try:
+        found = read_json(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ReviewFileError(path, f"not UTF-8 text: byte {error.start}") from error
+    except JsonTextError as error:
+        raise ReviewFileError(path, f"not valid JSON: {error}") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ReviewFileError(path, f"not a file of reviews: its `format` is not {FORMAT!r}")
+    version = found.get("version")
+    if isinstance(version, int) and version > VERSION:
+        words = f"its version is {version}, but this release reads up to {VERSION}: it was written by a newer release"
+        raise ReviewFileError(path, words)
+    try:
+        return dict(_ReviewFile.model_validate(found).cases)
+    except ValidationError as error:
+        raise ReviewFileError(path, first_flaw(error)) from error
+
+
+def reviews_text(reviews: Mapping[str, CaseReview]) -> bytes:
+    """Write reviews as their file holds them; a case without any is left out."""
+    cases = {eval_id: lean(review) for eval_id, review in sorted(reviews.items()) if review != NO_REVIEW}
+    whole = {"format": FORMAT, "version": VERSION, "cases": cases}
+    return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()

@@ -1,0 +1,128 @@
+"""A case is corrected in fields and reviewed on its page, by who reads no JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.evalsets.open_sets import edited_sets
+from evalset.editing.reviews_beside import open_reviews, reviews_path
+from tests.app.page_driver import HOSTILE, Tab
+
+
+@pytest.fixture
+def path(desk_set: Path) -> Path:
+    """A set of three cases in an agent's folder; of the first the environment is recorded."""
+    return desk_set
+
+
+def on_case(path: Path, case: str = "one") -> Tab:
+    """Open the page of a case."""
+    return Tab(page="sets", set=str(path), case=case)
+
+
+def turn_of_file(path: Path, **changed: Any) -> None:
+    """Change the first turn of the first case in its file."""
+    whole = json.loads(path.read_bytes())
+    whole["eval_cases"][0]["conversation"][0] |= changed
+    path.write_text(json.dumps(whole))
+
+
+def test_a_call_and_rubrics_are_corrected_without_json(path: Path) -> None:
+    """Nothing but the field that was changed differs; a new rubric gets an id, an empty one is refused."""
+    before = json.loads(path.read_bytes())["eval_cases"]
+    tab = on_case(path).unfold("case_step_one_0_3").click("edit_one_0_3")
+    assert not tab.app.text_area
+    tab.app.text_input(key=tab.key("form0:json:0.order_id_")).input("A-2")
+    tab.click("part_accept").unfold("case_value_rubrics").click("edit_value_rubrics")
+    tab.app.text_area(key=tab.key("rubric_0:json:0_")).input("It is brief.")
+    tab.click(tab.key("rubric_add_")).click("part_accept")
+    assert "The change was not applied. Fix what is marked below." in tab.words
+    assert "enter a statement, or remove this rubric" in tab.literal
+    tab.app.text_area(key=tab.key("rubric_1:json:0_")).input("It names the order.")
+    tab.click("part_accept").click("set_save").click("save_set")
+    case = before[0]
+    case["conversation"][0]["intermediate_data"]["tool_uses"][1]["args"]["order_id"] = "A-2"
+    case["rubrics"][0]["rubric_content"]["text_property"] = "It is brief."
+    case["rubrics"].append(
+        {"rubric_id": "rubric_1", "rubric_content": {"text_property": "It names the order."}}
+    )
+    assert json.dumps(json.loads(path.read_bytes())["eval_cases"]) == json.dumps(before)
+
+
+def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Path) -> None:
+    """An empty number has no JSON either: the form stays until it is filled."""
+    data = {"tool_uses": [{"name": "track", "args": {"days": 3, "deep": None}}]}
+    turn_of_file(path, intermediate_data=data)
+    tab = on_case(path).unfold("case_step_one_0_1").click("edit_one_0_1")
+    number = tab.app.number_input(key=tab.key("form0:json:0.days_"))
+    number.set_value(None)
+    tab.app.toggle(key=tab.key("json_as_json_")).set_value(True)
+    assert not tab.run().app.toggle(key=tab.key("json_as_json_")).value
+    assert "enter a whole number" in tab.click("part_accept").literal
+    tab.app.number_input(key=tab.key("form0:json:0.days_")).set_value(4)
+    tab.click("part_accept")
+    work = edited_sets().of("local", path).work
+    assert json.dumps(work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"][0]["args"]) == (
+        '{"days": 4, "deep": null}'
+    )
+
+
+def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
+    """What is no text stays as it is; an editor that is left without a change makes no edit."""
+    parts: list[Any] = [
+        {"text": HOSTILE},
+        {"inline_data": {"data": "AA==", "mime_type": "a/b"}},
+        {"text": "b"},
+    ]
+    turn_of_file(path, user_content={"role": "user", "parts": parts})
+    tab = on_case(path).unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
+    work = edited_sets().of("local", path).work
+    assert not work.edits
+    tab.click("edit_one_0_0").app.text_area(key=tab.key("text_2_")).input("c")
+    assert tab.live_marks() == []
+    tab.click("part_accept")
+    parts[2] = {"text": "c"}
+    assert work.case("one")["conversation"][0]["user_content"] == {"role": "user", "parts": parts}
+
+
+def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
+    """Status, name and comments stand on the case and in the list, are saved beside the set, and undone."""
+    tab = on_case(path).unfold("case_step_one_0_2").click("comment_one_0_2")
+    assert "Comment, turn 1, call 1" in tab.words
+    tab.app.text_area(key=tab.key("text_part-one")).input(HOSTILE)
+    tab.app.text_input(key=tab.key("name_reviewer")).input("Ann")
+    tab.click("part_accept")
+    assert HOSTILE in tab.literal
+    assert tab.live_marks() == []
+    tab.app.pills(key="review_as_none_one").set_value("approved")
+    tab.run()
+    assert "Approved" in tab.words
+    work = edited_sets().of("local", path).work
+    (comment,) = work.review("one").comments
+    assert (comment.by, comment.turn, comment.call, comment.call_id) == ("Ann", 1, 1, "c1")
+    tab.click("set_save").click("save_set")
+    tab.unfold("case_step_one_0_6").click("edit_one_0_6")
+    tab.app.text_area(key=tab.key("text_part-one")).input("No.")
+    assert "Case changed since" in tab.click("part_accept").words
+    assert "Approved (case changed since), 1 comment" in tab.click("case_back").literal
+    assert "Approved, 1 comment" in tab.click("set_undo").literal
+    tab.app.multiselect(key="case_reviews").set_value(["none"])
+    assert "2 of 3 cases" in tab.run().words
+    review = open_reviews(path).reviews["one"]
+    assert (review.status, review.reviewer) == ("approved", "Ann")
+    tab.click("set_undo")
+    assert not work.review("one").status
+
+
+def test_a_damaged_file_of_reviews_is_named_and_takes_no_review(path: Path) -> None:
+    """The set is shown, with the file, the reason, and no way to write over it."""
+    reviews_path(path).write_text("{")
+    tab = on_case(path).unfold("case_step_one_0_2")
+    assert "The reviews next to this set cannot be used." in tab.words
+    assert f"{reviews_path(path)}: not valid JSON" in tab.literal
+    assert not tab.keys("review_as_")
+    assert not tab.keys("comment_one")
