@@ -141,6 +141,15 @@ def edit_quantity(studio: Studio, text: str) -> None:
     studio.rest()
 
 
+CORRECTED = (
+    ('"text": "On its way."', '"text": "It arrives today."'),
+    ('"A-1",\n                  "deep"', '"A-10",\n                  "deep"'),
+    ('"qty":2', '"qty":3'),
+    ("It is short.", "It names the day."),
+)
+"""What the person corrects, in the bytes of the file."""
+
+
 def test_who_reads_no_json_corrects_and_reviews_a_case(new_tab: NewTab, tmp_path: Path) -> None:
     """A message, an argument, a record and a rubric, a comment and a status: the files have these, and each other byte as before."""
     path = write_by_hand(tmp_path)
@@ -168,12 +177,7 @@ def test_who_reads_no_json_corrects_and_reviews_a_case(new_tab: NewTab, tmp_path
     expect(studio.keyed("case_head")).to_contain_text("Changes requested")
     ask_to_save(studio)
     save(studio)
-    for before, after in (
-        ('"text": "On its way."', '"text": "It arrives today."'),
-        ('"A-1",\n                  "deep"', '"A-10",\n                  "deep"'),
-        ('"qty":2', '"qty":3'),
-        ("It is short.", "It names the day."),
-    ):
+    for before, after in CORRECTED:
         assert before.encode() in head
         head = head.replace(before.encode(), after.encode(), 1)
     assert path.read_bytes() == head + b'"eval_id": "two"' + second
