@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from evalset.editing.reviews_beside import open_reviews
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.facts import Returned
 from tests.evalset.editing.editing_sets import record_case, write_set
@@ -140,6 +141,15 @@ def edit_quantity(studio: Studio, text: str) -> None:
     studio.rest()
 
 
+CORRECTED = (
+    ('"text": "On its way."', '"text": "It arrives today."'),
+    ('"A-1",\n                  "deep"', '"A-10",\n                  "deep"'),
+    ('"qty":2', '"qty":3'),
+    ("It is short.", "It names the day."),
+)
+"""What the person corrects, in the bytes of the file."""
+
+
 def test_who_reads_no_json_corrects_and_reviews_a_case(new_tab: NewTab, tmp_path: Path) -> None:
     """A message, an argument, a record and a rubric, a comment and a status: the files have these, and each other byte as before."""
     path = write_by_hand(tmp_path)
@@ -167,22 +177,15 @@ def test_who_reads_no_json_corrects_and_reviews_a_case(new_tab: NewTab, tmp_path
     expect(studio.keyed("case_head")).to_contain_text("Changes requested")
     ask_to_save(studio)
     save(studio)
-    for before, after in (
-        ('"text": "On its way."', '"text": "It arrives today."'),
-        ('"A-1",\n                  "deep"', '"A-10",\n                  "deep"'),
-        ('"qty":2', '"qty":3'),
-        ("It is short.", "It names the day."),
-    ):
+    for before, after in CORRECTED:
         assert before.encode() in head
         head = head.replace(before.encode(), after.encode(), 1)
     assert path.read_bytes() == head + b'"eval_id": "two"' + second
-    review = json.loads(path.with_name("by_hand.review.json").read_bytes())["cases"]
-    (comment,) = review["one"].pop("comments")
-    assert list(review) == ["one"]
-    assert (review["one"]["status"], review["one"]["reviewer"]) == ("changes_requested", "Ann")
-    assert (comment["text"], comment["by"]) == ("The customer said A-10.", "Ann")
-    assert (comment["turn"], comment["call_id"]) == (1, "c2")
-    assert (case_of(path, "one").rubrics or [])[0].rubric_content.text_property == "It names the day."
+    review = open_reviews(path).reviews["one"]
+    assert (review.status, review.reviewer) == ("changes_requested", "Ann")
+    (comment,) = review.comments
+    assert (comment.text, comment.by) == ("The customer said A-10.", "Ann")
+    assert (comment.turn, comment.call_id) == (1, "c2")
 
 
 def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from app.evalsets.cases.review_panel import (
     comments_at,
     review_panel,
 )
-from app.evalsets.cases.rubric_editor import sentences_of
+from app.evalsets.cases.rubrics_panel import sentences_of
 from app.evalsets.set_context import (
     STEP_ICONS,
     ApplyEdits,

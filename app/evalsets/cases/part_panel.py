@@ -17,12 +17,12 @@ from app.evalsets.cases.case_fields import (
     rubric_ids,
 )
 from app.evalsets.cases.review_panel import reviewer_inputs
-from app.evalsets.cases.rubric_editor import RubricEditor
+from app.evalsets.cases.rubrics_panel import RubricEditor
 from app.evalsets.cases.tool_schemas import ToolSchemas, declared_tools, schemas_of
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal
-from app.forms.value_editor import ValueEditor
+from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
 from evalset.editing.case_parts import Case, at, field
 
@@ -75,13 +75,9 @@ def part_editor(
         agent: The agent that plays the case: its tools have schemas, where it is loaded.
     """
     kept = KeptInputs(scene.drafts, inputs_of(key, part.name), part.about)
-    case = scene.work.case(key)
-    with st.container(key="part_head", gap=None):
-        st.markdown(f"**{part.title}**")
-        if part.kind in _ABOUT:
-            st.caption(_ABOUT[part.kind])
+    _head(part)
     refused = place()
-    drawn = _inputs(kept, part, case, agent)
+    drawn = _inputs(kept, part, scene.work.case(key), agent)
     if part.kind == "comment":
         drawn.typed |= _signed(scene)
     with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
@@ -103,6 +99,13 @@ def part_editor(
     if cancelled:
         return EditPart(name=None)
     return _accepted(scene, key, part, drawn) if accepted and drawn.is_readable else None
+
+
+def _head(part: CasePart) -> None:
+    with st.container(key="part_head", gap=None):
+        st.markdown(f"**{part.title}**")
+        if part.kind in _ABOUT:
+            st.caption(_ABOUT[part.kind])
 
 
 def _accepted(scene: SetContext, key: str, part: CasePart, drawn: _Drawn) -> SetCommand:

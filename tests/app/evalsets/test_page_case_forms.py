@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.evalsets.open_sets import edited_sets
+from app.live.agent_catalogue import catalogue
 from evalset.editing.reviews_beside import open_reviews, reviews_path
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -126,3 +128,23 @@ def test_a_damaged_file_of_reviews_is_named_and_takes_no_review(path: Path) -> N
     assert f"{reviews_path(path)}: not valid JSON" in tab.literal
     assert not tab.keys("review_as_")
     assert not tab.keys("comment_one")
+
+
+def test_a_new_call_has_the_fields_of_the_tools_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tools of an agent that is loaded are a choice; what its schema requires has to be filled in."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    catalogue().config("order_desk")
+    tab = on_case(path)
+    tab.app.session_state["play_agent"] = "order_desk"
+    tab.run().unfold("turn_menu_0").click("turn_add_0")
+    tool = tab.app.selectbox(key=tab.key("name_part-one"))
+    assert {"find_order", "cancel_order"} <= set(tool.options)
+    tool.set_value("cancel_order")
+    (order,) = [key for key in tab.run().keys("form0:json:0:") if ".order_id_" in key]
+    tab.app.text_input(key=order).input("A-7")
+    tab.app.toggle(key=tab.key("responds_part-one")).set_value(False)
+    tab.run().click("part_accept")
+    assert "The change was not applied." not in tab.words
+    work = edited_sets().of("local", path).work
+    call = work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"][-1]
+    assert (call["name"], call["args"]["order_id"]) == ("cancel_order", "A-7")

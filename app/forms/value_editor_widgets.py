@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from app.forms.common_panel import place
 from app.forms.form_reading import FieldProblem
-from app.forms.record_table_widget import RecordTable
+from app.forms.record_table_widgets import RecordTable
 from app.forms.record_tables import Place, schema_without, table_places, value_at, with_tables, without
 from app.forms.safe_labels import safe_label
 from app.forms.schema_form_widgets import FormResult, SchemaForm

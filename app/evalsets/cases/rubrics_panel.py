@@ -12,7 +12,7 @@ from app.forms.field_widgets import problem_line
 from app.forms.form_reading import FieldProblem
 from app.forms.safe_labels import safe_label
 from app.forms.schema_form_widgets import FormResult
-from app.forms.value_editor import ValueEditor
+from app.forms.value_editor_widgets import ValueEditor
 from app.forms.value_shapes import is_plain
 from app.forms.widget_store import KeptInputs
 from evalset.editing.case_parts import at, field, key_of, put
