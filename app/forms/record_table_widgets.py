@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import pandas as pd  # type: ignore[import-untyped]  # it comes with Streamlit; its stubs are a package of their own
 import streamlit as st
 
 from app.forms.record_tables import Column, ColumnKind, Record, columns_of, edited_rows
@@ -90,7 +89,9 @@ class RecordTable:
         return begun
 
 
-def _frame(rows: Sequence[Record], columns: Sequence[Column]) -> pd.DataFrame:
+def _frame(rows: Sequence[Record], columns: Sequence[Column]) -> Any:
+    import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - its import takes a quarter of a second; its stubs are a package of their own
+
     held: dict[str, Any] = {
         column.name: pd.array([row.get(column.name) for row in rows], dtype=_TYPES[column.kind])
         for column in columns
