@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app.forms.record_tables import Column, ColumnKind, Record, columns_of, edited_rows
+from app.forms.record_tables import ColumnKind, Record, RecordColumn, columns_of, edited_rows
 from app.forms.safe_labels import literal
 from app.forms.widget_store import KeptInputs
 
@@ -89,7 +89,7 @@ class RecordTable:
         return begun
 
 
-def _frame(rows: Sequence[Record], columns: Sequence[Column]) -> Any:
+def _frame(rows: Sequence[Record], columns: Sequence[RecordColumn]) -> Any:
     import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - its import takes a quarter of a second; its stubs are a package of their own
 
     held: dict[str, Any] = {
@@ -99,7 +99,7 @@ def _frame(rows: Sequence[Record], columns: Sequence[Column]) -> Any:
     return pd.DataFrame(held)
 
 
-def _config(column: Column) -> Any:
+def _config(column: RecordColumn) -> Any:
     label = literal(column.name)
     match column.kind:
         case "integer":

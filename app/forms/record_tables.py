@@ -25,7 +25,7 @@ _INDEX = "_index"
 """What Streamlit calls the numbers of the rows: no column can have this name."""
 
 
-class Column(NamedTuple):
+class RecordColumn(NamedTuple):
     """A column of a table.
 
     Attributes:
@@ -43,7 +43,7 @@ class Column(NamedTuple):
     null: bool = False
 
 
-def columns_of(value: Any) -> tuple[Column, ...]:
+def columns_of(value: Any) -> tuple[RecordColumn, ...]:
     """Return the columns of the table that shows a value; none where it is no flat list of records, or a table cannot hold it.
 
     A record may lack up to half of the keys. All that a column holds is of one type, or null.
@@ -65,7 +65,7 @@ def _is_name(name: str) -> bool:
     return bool(name.strip()) and name != _INDEX and is_plain(name)
 
 
-def _column(name: str, cells: Sequence[Any]) -> Column | None:
+def _column(name: str, cells: Sequence[Any]) -> RecordColumn | None:
     there = [cell for cell in cells if cell is not ABSENT]
     kinds = {_kind(cell) for cell in there if cell is not None}
     if kinds == {"integer", "number"}:
@@ -75,7 +75,7 @@ def _column(name: str, cells: Sequence[Any]) -> Column | None:
     kind = kinds.pop() if kinds else "text"
     assert kind is not None  # noqa: S101 - None was ruled out
     whole = any(isinstance(cell, int) for cell in there) if kind == "number" else kind == "integer"
-    return Column(name, kind, len(there) == len(cells), whole, any(cell is None for cell in there))
+    return RecordColumn(name, kind, len(there) == len(cells), whole, any(cell is None for cell in there))
 
 
 def _kind(cell: Any) -> ColumnKind | None:
@@ -92,7 +92,9 @@ def _kind(cell: Any) -> ColumnKind | None:
             return None
 
 
-def edited_rows(rows: Sequence[Record], columns: Sequence[Column], done: Mapping[str, Any]) -> list[Record]:
+def edited_rows(
+    rows: Sequence[Record], columns: Sequence[RecordColumn], done: Mapping[str, Any]
+) -> list[Record]:
     """Return the records after what was done in their table.
 
     Args:
@@ -107,7 +109,7 @@ def edited_rows(rows: Sequence[Record], columns: Sequence[Column], done: Mapping
     return [*kept, *(_new(columns, held) for held in done.get("added_rows", ()))]
 
 
-def _changed(row: Record, known: Mapping[str, Column], cells: Mapping[str, Any]) -> Record:
+def _changed(row: Record, known: Mapping[str, RecordColumn], cells: Mapping[str, Any]) -> Record:
     made = dict(row)
     for name, cell in cells.items():
         column = known.get(name)
@@ -122,7 +124,7 @@ def _changed(row: Record, known: Mapping[str, Column], cells: Mapping[str, Any])
     return made
 
 
-def _typed(cell: Any, column: Column, before: JsonValue) -> JsonValue:
+def _typed(cell: Any, column: RecordColumn, before: JsonValue) -> JsonValue:
     """Return a cell as its column writes it; one that holds the number that it held stays as it was."""
     if isinstance(cell, bool) or not isinstance(cell, (int, float)):
         return str(cell) if column.kind == "text" else bool(cell)
@@ -133,7 +135,7 @@ def _typed(cell: Any, column: Column, before: JsonValue) -> JsonValue:
     return str(cell) if column.kind == "text" else float(cell)
 
 
-def _new(columns: Sequence[Column], cells: Mapping[str, Any]) -> Record:
+def _new(columns: Sequence[RecordColumn], cells: Mapping[str, Any]) -> Record:
     """Return a record that was added: a cell that is empty is null where each record has the key, else absent."""
     found: Record = {}
     for column in columns:
