@@ -32,6 +32,8 @@ EXAMPLE = "Example in the tool description"
 _MOST_CONTENTS = 200
 _DEEPEST = 6
 _MOST_SEEN = 50
+_LONGEST = 20_000
+"""How many letters of a message are read."""
 _SHORTEST_WORD = 2
 _OF_OTHERS = "For context:"
 """ADK gives what other agents did as a message of the user that begins like this."""
@@ -134,7 +136,7 @@ def _messages(contents: Sequence[JsonObject]) -> Iterator[str]:
     for content in reversed(contents):
         texts = [str(part["text"]) for part in _parts(content) if isinstance(part.get("text"), str)]
         if content.get("role") == "user" and texts and texts[0] != _OF_OTHERS:
-            yield "\n".join(texts)
+            yield "\n".join(texts)[:_LONGEST]
 
 
 def _said(message: str, known: _Known, seen: Iterable[str]) -> tuple[str, ...]:

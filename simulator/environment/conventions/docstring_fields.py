@@ -16,6 +16,8 @@ from pydantic import JsonValue
 
 Part: TypeAlias = Literal["arguments", "response"]
 
+_LONGEST = 20_000
+"""What a text says behind so many letters is not read."""
 _SECTIONS: dict[str, Part | None] = {
     **dict.fromkeys(("args", "arguments", "parameters", "params", "keyword args"), "arguments"),
     **dict.fromkeys(("returns", "return", "response"), "response"),
@@ -70,7 +72,7 @@ def _entries(docstring: str, part: Part) -> Iterator[tuple[str, str]]:
     """Yield each field with its text; a line that is indented deeper goes on with the one above."""
     section: Part | None = None
     name, text, depth = "", "", 0
-    for line in docstring.expandtabs().splitlines():
+    for line in docstring[:_LONGEST].expandtabs().splitlines():
         indent = len(line) - len(line.lstrip())
         head, entry, param = _HEAD.match(line), _ENTRY.match(line), _PARAM.match(line)
         if head and head[2].lower() in _SECTIONS:
@@ -93,7 +95,7 @@ def _entries(docstring: str, part: Part) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=512)
 def choices_in(text: str) -> tuple[str, ...]:
     """Return the values of which a field is said to have one, in their order; empty where fewer than two are written out."""
-    found = _CHOICES.search(text)
+    found = _CHOICES.search(text[:_LONGEST])
     if found is None:
         return ()
     return tuple(dict.fromkeys(_bare(one) for one in re.findall(_QUOTED, found["named"] or found["union"])))
@@ -102,13 +104,13 @@ def choices_in(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def examples_in(text: str) -> tuple[str, ...]:
     """Return the values that a text gives as examples of a field."""
-    found = (one for match in _EXAMPLES.finditer(text) for one in _LITERAL.findall(match["found"]))
+    found = (one for match in _EXAMPLES.finditer(text[:_LONGEST]) for one in _LITERAL.findall(match["found"]))
     return tuple(dict.fromkeys(_bare(one) for one in found))
 
 
 def default_in(text: str) -> JsonValue:
     """Return the default that a text names as a literal; None where it names none."""
-    found = _DEFAULT.search(text)
+    found = _DEFAULT.search(text[:_LONGEST])
     if found is None:
         return None
     word = found[1]
