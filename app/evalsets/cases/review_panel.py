@@ -43,6 +43,9 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
     asked: SetCommand | None = None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="review_line"):
         st.markdown("**Review**", width="content")
+        if review.status and review.reviewer:
+            words = f"{STATUS_WORDS[review.status]} by {safe_label(review.reviewer, _SHORT)}"
+            st.caption(words, width="content")
         if has_changed_since(review, case):
             st.badge("Case changed since", icon=":material/history:", color="orange")
         st.space("stretch")

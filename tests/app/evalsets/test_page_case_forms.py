@@ -101,8 +101,7 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
     tab.app.pills(key="review_as_none_one").set_value("approved")
-    tab.run()
-    assert "Approved" in tab.words
+    assert "Approved by Ann" in tab.run().words
     work = edited_sets().of("local", path).work
     (comment,) = work.review("one").comments
     assert (comment.by, comment.turn, comment.call, comment.call_id) == ("Ann", 1, 1, "c1")
