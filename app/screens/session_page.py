@@ -19,7 +19,7 @@ from app.decision.query_panel import query
 from app.evalsets.open_sets import edited_sets
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
-from app.forms.widget_store import gather
+from app.forms.widget_store import DraftStore, gather
 from app.forms.widget_sync import acknowledge
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry, title
@@ -32,7 +32,6 @@ from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
-from app.live.unsent_texts import UnsentTexts
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.eval_sets_page import sets_page
@@ -181,7 +180,7 @@ def _gather(live: LiveSession | None) -> None:
     looked_at = f"shared {live.session_id}" if live and live.read_only else ""
     own = live.session_id if live and not live.read_only else None
     on_set = page_state.get("shown_set")
-    drafts = page_state.drafts_of(str(shown)) if shown else UnsentTexts()
+    drafts: DraftStore = page_state.drafts_of(str(shown)) if shown else page_state.start_texts()
     if on_set:
         drafts = edited_sets().drafts(visitor().owner, str(on_set))
     here = page_state.set_path() if page_state.is_on_sets() else None

@@ -78,6 +78,15 @@ def side() -> None:
     st.rerun()
 
 
+def has_no_sessions() -> bool:
+    """Return whether the visitor has no session yet, live or kept; False where that is not known yet."""
+    kept, owner = store_if_open(), visitor().owner
+    if kept.is_opening or registry().newest_first(owner):
+        return False
+    records, trouble = _records(kept, owner)
+    return not (records or trouble)
+
+
 def _list_when_open() -> None:
     if not store_if_open().is_opening:
         st.rerun()

@@ -29,6 +29,7 @@ _PREFIX = "studio:"
 _SEEN = "studio:seen:"
 _TAB = "studio:tab"
 _LOOKS_AT = "studio:looks_at"
+_START_TEXTS = "studio:start_texts"
 View: TypeAlias = Literal["export", "environment", "branches"]
 VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
@@ -236,6 +237,12 @@ def drafts_of(shown: str) -> UnsentTexts:
         return kept_drafts(store, shown) if is_mine else UnsentTexts()
     except ValueError:  # a StoreError: the page goes on, and what is typed stays in its inputs
         return UnsentTexts()
+
+
+def start_texts() -> dict[str, str]:
+    """Return what was typed on the start page into inputs that come and go; this tab keeps it."""
+    texts: dict[str, str] = st.session_state.setdefault(_START_TEXTS, {})
+    return texts
 
 
 def follow(key: str, value: JsonValue) -> None:
