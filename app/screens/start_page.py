@@ -20,7 +20,8 @@ from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
     ChooseAgent,
     ChosenAgent,
-    Start,
+    ShownStart,
+    StartCommand,
     StartRecorded,
     StartScenario,
     StartScript,
@@ -62,7 +63,7 @@ def start_page() -> None:
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
     slow = agents.loading(SLOW_SECONDS)
     chosen = _chosen(entries)
-    shown = Start(
+    shown = ShownStart(
         entries,
         chosen,
         _choice(chosen),
@@ -75,7 +76,15 @@ def start_page() -> None:
         partial(_python_of, agents),
         page_state.start_texts(),
     )
-    match start(shown):
+    _carry_out(agents, start(shown))
+    unread = sum(entry.state == "unread" for entry in entries)
+    if unread:
+        wanted = chosen.name if chosen is not None else ""
+        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
+
+
+def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
+    match asked:
         case ChooseAgent(name=name):
             page_state.put("agent", name)
             page_state.put("problem", None)
@@ -90,10 +99,6 @@ def start_page() -> None:
             _open(script.agent, partial(_script, agents, script), "script_problem")
         case StartRecorded(form=recorded):
             _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
-    unread = sum(entry.state == "unread" for entry in entries)
-    if unread:
-        wanted = chosen.name if chosen is not None else ""
-        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
 
 
 def _say_what_is_missing() -> None:

@@ -104,7 +104,7 @@ StartCommand: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Start:
+class ShownStart:
     """What the start page shows.
 
     Attributes:
@@ -134,7 +134,7 @@ class Start:
     texts: DraftStore = field(default_factory=dict)
 
 
-def start(shown: Start) -> StartCommand | None:
+def start(shown: ShownStart) -> StartCommand | None:
     """Draw the page; return what was asked for."""
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
@@ -155,7 +155,7 @@ def start(shown: Start) -> StartCommand | None:
     return (StartSession(form=tried) if tried else None) or begun or asked
 
 
-def _agents(shown: Start) -> StartCommand | None:
+def _agents(shown: ShownStart) -> StartCommand | None:
     entries, chosen = shown.entries, shown.chosen
     with st.container(horizontal=True, vertical_alignment="center", key="agents_head"):
         st.markdown("**Agents**", width="content")
@@ -195,7 +195,7 @@ def _own_agents() -> None:
         )
 
 
-def _form(shown: Start, chosen: AgentEntry) -> StartCommand | None:
+def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
     """Draw what is known of the chosen agent, and what a session with it starts from."""
     with place("small"):
         _about(chosen, shown.choice)
@@ -236,7 +236,7 @@ def _message(chosen: AgentEntry, failed: str | None) -> StartCommand | None:
     return StartSession(form=StartForm.model_validate({"agent": chosen.name, "query": query or "", **more}))
 
 
-def _scenario(shown: Start, chosen: AgentEntry) -> StartCommand | None:
+def _scenario(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
     scenario = scenario_start(shown.texts)
     more = _settings()
     with place():
@@ -248,14 +248,12 @@ def _scenario(shown: Start, chosen: AgentEntry) -> StartCommand | None:
 
 
 def _starts(key: str, chosen: AgentEntry) -> bool:
-    return st.button(
-        "Start session",
-        key=key,
-        type="primary",
-        icon=":material/play_arrow:",
-        shortcut="Mod+Enter",
-        disabled=chosen.state == "failed",
-    )
+    return _begins(key, "Start session", ":material/play_arrow:", disabled=chosen.state == "failed")
+
+
+def _begins(key: str, label: str, icon: str, *, disabled: bool = False) -> bool:
+    """Draw the button that begins; there is one on the page."""
+    return st.button(label, key=key, type="primary", icon=icon, shortcut="Mod+Enter", disabled=disabled)
 
 
 def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
@@ -490,23 +488,10 @@ def script_start(agent: str, failed: str | None) -> StartScript | None:
         )
         return None
     case = _case(text or "")
-    otherwise = st.selectbox(
-        "If the script has no answer",
-        list(OTHERWISE),
-        format_func=OTHERWISE.__getitem__,
-        key="start_script_otherwise",
-        on_change="ignore",
-        persist_state="session",
-    )
+    otherwise = _otherwise()
     if failed:
         problem("The script cannot be played.", failed)
-    if not st.button(
-        "Play script",
-        key="play_script",
-        type="primary",
-        icon=":material/play_circle:",
-        shortcut="Mod+Enter",
-    ):
+    if not _begins("play_script", "Play script", ":material/play_circle:"):
         return None
     if not (text or "").strip():
         problem("Nothing to play. Upload or paste a script.")
@@ -514,6 +499,18 @@ def script_start(agent: str, failed: str | None) -> StartScript | None:
     if holds_cases(text or "") and not case:
         return None
     return StartScript(form=ScriptForm(agent=agent, text=text or "", otherwise=otherwise, case=case))
+
+
+def _otherwise() -> Otherwise:
+    chosen: Otherwise = st.selectbox(
+        "If the script has no answer",
+        list(OTHERWISE),
+        format_func=OTHERWISE.__getitem__,
+        key="start_script_otherwise",
+        on_change="ignore",
+        persist_state="session",
+    )
+    return chosen
 
 
 def _upload() -> None:
@@ -581,23 +578,11 @@ def recorded_start(
         "pauses when the agent makes a call that was not recorded. You answer it, see the closest recorded "
         "call, and can add your response to the case."
     )
-    path = (
-        st.text_input(
-            "Eval set or recorded environment", value=default_path, key=PATH_KEY, persist_state="session"
-        )
-        or ""
+    said = st.text_input(
+        "Eval set or recorded environment", value=default_path, key=PATH_KEY, persist_state="session"
     )
-    found = _found(path, cases, is_default=path == default_path)
-    names = list(found)
-    if st.session_state.get(_REPLAYED_KEY) not in names:
-        st.session_state[_REPLAYED_KEY] = names[0] if names else None
-    case = st.selectbox(
-        "Case",
-        names,
-        key=_REPLAYED_KEY,
-        format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
-        placeholder="No recorded cases",
-    )
+    path = said or ""
+    case = _recorded_case(_found(path, cases, is_default=path == default_path))
     agents = st.segmented_control(
         "Agent responses come from",
         list(AGENTS),
@@ -609,17 +594,25 @@ def recorded_start(
     )
     if failed:
         problem("The case cannot be replayed.", failed)
-    clicked = st.button(
-        "Replay case",
-        key="play_recorded",
-        type="primary",
-        icon=":material/replay:",
-        shortcut="Mod+Enter",
-        disabled=case is None,
-    )
-    if not clicked or case is None:
+    is_asked = _begins("play_recorded", "Replay case", ":material/replay:", disabled=case is None)
+    if case is None or not is_asked:
         return None
     return StartRecorded(form=RecordedForm(agent=agent, path=path, case=case, agents=agents))
+
+
+def _recorded_case(found: Mapping[str, str]) -> str | None:
+    """Draw the choice of a recorded case; return its name, None where there is none."""
+    names = list(found)
+    if st.session_state.get(_REPLAYED_KEY) not in names:
+        st.session_state[_REPLAYED_KEY] = names[0] if names else None
+    case: str | None = st.selectbox(
+        "Case",
+        names,
+        key=_REPLAYED_KEY,
+        format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
+        placeholder="No recorded cases",
+    )
+    return case
 
 
 def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: bool) -> Mapping[str, str]:
