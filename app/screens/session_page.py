@@ -47,7 +47,7 @@ from app.scripts.script_panel import script_strip
 from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import page_state
-from app.session.commands import Command, GoTo, Show, hand
+from app.session.commands import Command, GoTo, RedoStep, Show, UndoStep, hand
 from app.session.header_panel import header
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
@@ -236,6 +236,10 @@ def _go_back(live: LiveSession) -> None:
     if wanted is not None:
         page_state.put("go_to", None)
         _act(live, GoTo(fact=int(wanted)))
+    back = page_state.get("step_back")
+    if back is not None:
+        page_state.put("step_back", None)
+        _act(live, UndoStep() if back == "undo" else RedoStep())
 
 
 def _environment(scene: SessionContext) -> None:

@@ -13,6 +13,7 @@ from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import decoded
 from app.forms.widget_store import slug
+from app.screens.search_panel import search_button
 from app.screens.session_list import (
     ArchiveSession,
     DeleteSession,
@@ -46,6 +47,10 @@ class OpenSets(Value):
     """Show the eval sets."""
 
 
+class Search(Value):
+    """Open the search."""
+
+
 class CloseSession(Value):
     """End a session and drop it from the server."""
 
@@ -58,7 +63,7 @@ MenuCommand: TypeAlias = (
 )
 """What is asked for in the menu of a session in the list."""
 
-SidebarCommand: TypeAlias = NewSession | OpenSets | OpenSession | CloseSession | KeptCommand
+SidebarCommand: TypeAlias = NewSession | OpenSets | Search | OpenSession | CloseSession | KeptCommand
 """What is asked for beside every page."""
 
 # The menu of each session in the list: drawn only while it is open, and by itself, as a list of them would cost most of the page.
@@ -260,6 +265,8 @@ def _places(*, at_start: bool, on_sets: bool) -> SidebarCommand | None:
         type="secondary" if on_sets else "tertiary",
     ):
         asked = OpenSets()
+    if search_button():
+        asked = Search()
     return asked
 
 

@@ -47,6 +47,7 @@ Flag: TypeAlias = Literal[
     "editing_tool",
     "exported",
     "faults_shown",
+    "found",
     "go_to",
     "looked",
     "menu_asked",
@@ -59,10 +60,12 @@ Flag: TypeAlias = Literal[
     "scenario_added",
     "script_problem",
     "recorded_problem",
+    "searching",
     "seen_step",
     "set_saved",
     "shown",
     "shown_set",
+    "step_back",
     "tried",
     "turn_menu_done",
     "unsaved_set",
@@ -212,7 +215,7 @@ def put(flag: Flag, value: JsonValue) -> None:
 
 def is_owed() -> bool:
     """Return whether something was asked for in a part of the page that the whole page has to carry out."""
-    return get("go_to") is not None or get("menu_asked") is not None
+    return any(get(flag) is not None for flag in ("found", "go_to", "menu_asked"))
 
 
 def tab() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.evalsets.choices_panel import keep_option, option_key
-from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge
+from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
 from app.evalsets.run.golden_edits import edit_of, played_until
 from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.run.verify_tab import OpenAt, count_badges, verify_tab
@@ -13,6 +13,8 @@ from app.evalsets.set_context import ApplyEdits, SetCommand, SetContext
 from app.evalsets.set_facts import facts_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
+from app.forms.common_panel import place
+from app.session.progress_panel import waiting
 
 ENGINES = ("Verify", "adk eval")
 _WORDS = {
@@ -51,7 +53,20 @@ def _engine(workspace: Workspace, *, unsaved: bool) -> str:
         st.space("stretch")
         with st.container(horizontal=True, gap="xsmall", width="content", key="run_last"):
             _last(workspace, unsaved=unsaved)
+    with place():
+        _other_at_work(workspace, engine)
     return engine
+
+
+def _other_at_work(workspace: Workspace, engine: str) -> None:
+    """Show how far the engine is that is not shown."""
+    job, run = workspace.jobs.get(VERIFIED), workspace.run
+    if engine != "Verify" and job is not None and job.state == "running":
+        st.caption("Verify is running.")
+        waiting(job, "verify_beside")
+    if engine == "Verify" and run is not None and not run.view().is_over:
+        st.caption("`adk eval` is running.")
+        run_progress(run)
 
 
 def _last(workspace: Workspace, *, unsaved: bool) -> None:
