@@ -49,13 +49,24 @@ def unrecorded_choice(workspace: Workspace, tab: str) -> Policy:
     return chosen
 
 
-def agent_choice(workspace: Workspace, facts: SetFacts) -> str:
-    """Draw the agents, the set's own first; return the name of the chosen one, empty where there is none."""
+def agent_of_set(workspace: Workspace, facts: SetFacts) -> str:
+    """Return the agent that was chosen for a set, else the set's own; empty where there is none."""
+    names, is_known = _agents(workspace, facts)
+    before = workspace.options.get("agent")
+    return str(before) if before in names else names[0] if is_known else ""
+
+
+def _agents(workspace: Workspace, facts: SetFacts) -> tuple[tuple[str, ...], bool]:
     try:
         entries = [entry for entry in catalogue().entries() if entry.state != "failed"]
     except AgentSettingsError:
         entries = []
-    names, is_known = fitting_agents(entries, workspace.eval_set, facts.app_names)
+    return fitting_agents(entries, workspace.eval_set, facts.app_names)
+
+
+def agent_choice(workspace: Workspace, facts: SetFacts) -> str:
+    """Draw the agents, the set's own first; return the name of the chosen one, empty where there is none."""
+    names, is_known = _agents(workspace, facts)
     if not names:
         st.caption("No agents found to run this set.")
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import streamlit as st
 
@@ -12,7 +13,6 @@ from app.evalsets.cases.case_fields import CasePart
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
 from app.evalsets.set_context import (
-    ApplyEdits,
     AskToSave,
     CloseSet,
     MergeSet,
@@ -78,7 +78,7 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
     if shown.failed:
         problem("The action failed. Nothing was changed.", shown.failed)
     if shown.case is not None:
-        return case_page(scene, shown.case, shown.part) or asked
+        return case_page(scene, shown.case, shown.part, partial(_case_runs, scene, shown.case)) or asked
     chosen = views("Eval set: view", list(TABS), "set_tab")
     if scene.work.is_changed and chosen != next(iter(TABS)):
         st.info(
@@ -177,24 +177,13 @@ def _steps(work: SetWork) -> SetCommand | None:
 # The tabs of an eval set's page by name, in their order; another one is a module here and a line below.
 
 
-def _verify(scene: SetContext) -> SetCommand | None:
-    from app.evalsets.run.golden_edits import edit_of, played_until  # noqa: PLC0415 - not before somebody looks there
-    from app.evalsets.run.verify_tab import OpenAt, verify_tab  # noqa: PLC0415 - as above
+def _run(scene: SetContext) -> SetCommand | None:
+    from app.evalsets.run.run_tab import run_tab  # noqa: PLC0415 - not before somebody looks there
 
-    workspace = workspaces().of(scene.owner, scene.path)
-    asked = verify_tab(
-        workspace, facts_of(scene.path), lambda asked: edit_of(scene, asked), unsaved=scene.work.is_changed
-    )
+    asked = run_tab(scene)
     if asked is None:
         _replay(scene)
-        return None
-    if not isinstance(asked, OpenAt):
-        return ApplyEdits(edits=(asked,))
-    try:
-        return played_until(scene, asked)
-    except ValueError as error:  # an EditError: the case is another one in the edits
-        workspace.notes["verify"] = str(error)
-        return st.rerun()
+    return asked
 
 
 def _replay(scene: SetContext) -> None:
@@ -211,13 +200,12 @@ def _replay(scene: SetContext) -> None:
     replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
 
 
-def _adk_eval(scene: SetContext) -> SetCommand | None:
-    from app.evalsets.run.adk_eval_tab import adk_eval_tab  # noqa: PLC0415 - not before somebody looks there
+def _case_runs(scene: SetContext, key: str) -> None:
+    """Draw what is run on a case."""
+    from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - not before somebody looks there
 
-    adk_eval_tab(
-        workspaces().of(scene.owner, scene.path), facts_of(scene.path), unsaved=scene.work.is_changed
-    )
-    return None
+    shown = ShownCase(scene.work.row(key).eval_id, unsaved=scene.work.is_changed)
+    case_runs(workspaces().of(scene.owner, scene.path), facts_of(scene.path), shown)
 
 
 def _doctor(scene: SetContext) -> SetCommand | None:
@@ -236,9 +224,8 @@ def _exchange(scene: SetContext) -> SetCommand | None:
 
 TABS: Mapping[str, Tab] = {
     "Cases": cases_tab,
-    "Verify": _verify,
+    "Run": _run,
     "Doctor": _doctor,
-    "adk eval": _adk_eval,
     "Import & export": _exchange,
 }
 

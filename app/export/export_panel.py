@@ -59,6 +59,7 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
         if written.unrecorded:
             problem("The recorded tool responses were not saved.", written.unrecorded)
         again = bool(written.environment) and _replay(shown.replay, shown.divergence)
+        shown.case_runs()
         found = shown.replay.result if shown.replay is not None else None
         _commands(written, differs, tolerates=found is not None and bool(found.tolerances))
         st.button(
@@ -93,7 +94,7 @@ def _tolerances(lines: Sequence[str]) -> None:
         return
     st.caption(
         "The agent's code generates these values in each run, so they differ even with the same responses. They were saved as "
-        "tolerances. Change them under Verify in the eval set:"
+        "tolerances. Change them in the tab Run of the eval set:"
     )
     for line in lines:
         st.text(literal(f"· {line}"))
@@ -316,7 +317,7 @@ class ExportView:
 
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `divergence`
-    draws where it goes another way.
+    draws where it goes another way. `case_runs` draws what else is run on the case that was written.
     """
 
     result: Exportable | None
@@ -328,6 +329,7 @@ class ExportView:
     of_scenario: bool = False
     is_over: bool = True
     replay: Job[ExportReplay] | None = None
+    case_runs: Callable[[], None] = lambda: None
 
 
 class WriteTrace(Value):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from app.evalsets.set_facts import facts_of
+from app.evalsets.workspace import workspaces
 from app.export.export_case import Exportable, ExportForm, ExportResult, exportable, free_eval_id, write
 from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
 from app.export.export_replay import replayed
@@ -58,6 +60,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         of_scenario,
         is_over,
         _replay_of(live, written),
+        partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -75,6 +78,20 @@ def _divergence(found: Divergence) -> None:
     from app.evalsets.run.verify_tab import divergence_shown  # noqa: PLC0415 - it imports ADK's evaluation
 
     divergence_shown(found)
+
+
+def _nothing() -> None:
+    """Draw nothing."""
+
+
+def _case_runs(live: LiveSession, written: ExportResult) -> None:
+    """Draw what is run on the case that was written, as on its page in the eval set."""
+    from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - it imports ADK's evaluation
+
+    path, replay = Path(written.path), _replay_of(live, written)
+    known = replay.result.verification if replay is not None and replay.result is not None else None
+    shown = ShownCase(written.eval_id, live.agent_key or live.config.name, known=known)
+    case_runs(workspaces().of(live.owner, path), facts_of(path), shown)
 
 
 def _free(live: LiveSession, session: SimulationSession, path: str) -> str:

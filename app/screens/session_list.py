@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.live.live_sessions import LiveSession, registry
 from app.server.owners import LOCAL
 from simulator.base.frozen_value import Value
+from simulator.session.model import SessionState
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore, SessionRecord
 
 
+_OVER = SessionState.COMPLETED.value
 _KEEP_SECONDS = 2.0
 """How long a copy waits for what was done and typed last to be stored."""
 
@@ -20,7 +23,8 @@ _KEEP_SECONDS = 2.0
 class SessionLine(Value):
     """A session in the list; `is_kept` tells one that outlives the server, `link` leads to one that is shared.
 
-    Its words may come from outside.
+    Its words may come from outside. `changed_at` is when something last happened in a kept one, in seconds since the epoch; `is_over` tells that the
+    agent has given its final response.
     """
 
     session_id: str
@@ -33,6 +37,14 @@ class SessionLine(Value):
     tags: tuple[str, ...] = ()
     notes: str = ""
     link: str = ""
+    changed_at: float = 0.0
+    is_over: bool = False
+
+    @property
+    def about(self) -> str:
+        """The agent, when something last happened, and how the session ended."""
+        when = _when(self.changed_at) if self.changed_at else "" if self.is_kept else "not stored"
+        return " \u00b7 ".join(filter(None, (self.agent, when, "completed" if self.is_over else "")))
 
     def holds(self, words: Iterable[str]) -> bool:
         """Return whether all words, in lower case, stand somewhere in what is said of the session."""
@@ -130,6 +142,8 @@ def _of_live(live: LiveSession, record: SessionRecord | None, link: Callable[[st
         tags=record.tags if record else (),
         notes=record.notes if record else "",
         link=link(record.shared_token) if record and record.shared_token else "",
+        changed_at=record.changed_at if record else 0.0,
+        is_over=bool(record and record.status == _OVER),
     )
 
 
@@ -145,7 +159,17 @@ def _of_record(record: SessionRecord, link: Callable[[str], str]) -> SessionLine
         tags=record.tags,
         notes=record.notes,
         link=link(record.shared_token) if record.shared_token else "",
+        changed_at=record.changed_at,
+        is_over=record.status == _OVER,
     )
+
+
+def _when(at: float) -> str:
+    """Say when something was: by the clock where it was today, else by the day."""
+    then, now = datetime.fromtimestamp(at).astimezone(), datetime.now().astimezone()
+    if then.date() == now.date():
+        return then.strftime("%H:%M")
+    return then.strftime("%-d %b" if then.year == now.year else "%Y-%m-%d")
 
 
 def of_owner(store: JournalStore, session_id: str, owner: str) -> str:

@@ -20,7 +20,7 @@ from app.decision.sent_answer import sent_answer
 from app.evalsets.open_sets import edited_sets
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
-from app.forms.widget_store import gather
+from app.forms.widget_store import DraftStore, gather
 from app.forms.widget_sync import acknowledge
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry, title
@@ -33,7 +33,6 @@ from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
-from app.live.unsent_texts import UnsentTexts
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.eval_sets_page import sets_page
@@ -49,7 +48,7 @@ from app.scripts.script_panel import script_strip
 from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import page_state
-from app.session.commands import Command, GoTo, Show, hand
+from app.session.commands import Command, GoTo, RedoStep, Show, UndoStep, hand
 from app.session.header_panel import clicked_step, header
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
@@ -183,7 +182,7 @@ def _gather(live: LiveSession | None) -> None:
     looked_at = f"shared {live.session_id}" if live and live.read_only else ""
     own = live.session_id if live and not live.read_only else None
     on_set = page_state.get("shown_set")
-    drafts = page_state.drafts_of(str(shown)) if shown else UnsentTexts()
+    drafts: DraftStore = page_state.drafts_of(str(shown)) if shown else page_state.start_texts()
     if on_set:
         drafts = edited_sets().drafts(visitor().owner, str(on_set))
     here = page_state.set_path() if page_state.is_on_sets() else None
@@ -260,6 +259,10 @@ def _go_back(live: LiveSession) -> None:
     if wanted is not None:
         page_state.put("go_to", None)
         _act(live, GoTo(fact=int(wanted)))
+    back = page_state.get("step_back")
+    if back is not None:
+        page_state.put("step_back", None)
+        _act(live, UndoStep() if back == "undo" else RedoStep())
 
 
 def _environment(scene: SessionContext) -> None:

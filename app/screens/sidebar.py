@@ -11,6 +11,7 @@ import streamlit as st
 
 from app.live.live_sessions import registry
 from app.live.session_store import StoreOfServer, open_in_background, store_if_open
+from app.screens.search import search
 from app.screens.session_list import DeleteSession, KeptCommand, carry_out, lines, of_owner
 from app.screens.sidebar_panel import (
     CloseSession,
@@ -18,6 +19,8 @@ from app.screens.sidebar_panel import (
     NewSession,
     OpenSession,
     OpenSets,
+    Search,
+    SidebarCommand,
     person,
     sidebar,
 )
@@ -45,8 +48,9 @@ def side() -> None:
     kept, who = store_if_open(), visitor()
     records, trouble = _records(kept, who.owner)
     deleted = page_state.get("deleted_session")
+    listed = lines(registry().newest_first(who.owner), records, link_of)
     asked = sidebar(
-        lines(registry().newest_first(who.owner), records, link_of),
+        listed,
         page_state.session_id() or page_state.shared_token(),
         deleted=str(deleted) if deleted else None,
         keeping=Keeping(kept.store is not None, trouble, kept.caution),
@@ -59,9 +63,17 @@ def side() -> None:
         with st.sidebar:
             fragment(_list_when_open, OPENING_LOOK_SECONDS)()
     person(who)
+    if asked is None or isinstance(asked, Search):
+        if asked is not None:
+            page_state.put("searching", True)
+        search(listed)
+        return
+    _do(kept, asked, who.owner)
+    st.rerun()
+
+
+def _do(kept: StoreOfServer, asked: SidebarCommand, owner: str) -> None:
     match asked:
-        case None:
-            return
         case NewSession():
             page_state.leave()
         case OpenSets():
@@ -73,9 +85,19 @@ def side() -> None:
             if page_state.own(ended) is not None:
                 registry().close(ended)
             _leave(ended)
+        case Search():
+            pass  # it is drawn in the same run
         case _:
-            _change(kept, asked, who.owner)
-    st.rerun()
+            _change(kept, asked, owner)
+
+
+def has_no_sessions() -> bool:
+    """Return whether the visitor has no session yet, live or kept; False where that is not known yet."""
+    kept, owner = store_if_open(), visitor().owner
+    if kept.is_opening or registry().newest_first(owner):
+        return False
+    records, trouble = _records(kept, owner)
+    return not (records or trouble)
 
 
 def _list_when_open() -> None:

@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 import streamlit as st
 from pydantic import Field, TypeAdapter
 
-from app.forms.common_panel import problem
+from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import decoded
 from app.forms.widget_store import slug
+from app.screens.search_panel import search_button
 from app.screens.session_list import (
     ArchiveSession,
     DeleteSession,
@@ -46,6 +47,10 @@ class OpenSets(Value):
     """Show the eval sets."""
 
 
+class Search(Value):
+    """Open the search."""
+
+
 class CloseSession(Value):
     """End a session and drop it from the server."""
 
@@ -58,7 +63,7 @@ MenuCommand: TypeAlias = (
 )
 """What is asked for in the menu of a session in the list."""
 
-SidebarCommand: TypeAlias = NewSession | OpenSets | OpenSession | CloseSession | KeptCommand
+SidebarCommand: TypeAlias = NewSession | OpenSets | Search | OpenSession | CloseSession | KeptCommand
 """What is asked for beside every page."""
 
 # The menu of each session in the list: drawn only while it is open, and by itself, as a list of them would cost most of the page.
@@ -183,7 +188,9 @@ OLDER_HEIGHT = 320
 """In pixels; the list of the older sessions scrolls inside."""
 
 FEWEST_TO_SEARCH = 6
-_SHORT = 34
+_LONGEST = 120
+"""The style sheet ends a title where the line does; its tooltip has all of it."""
+
 _NONE = "No sessions yet. A session stays here until you close it or the server stops."
 _OPENING = "Loading stored sessions."
 _NONE_KEPT = "No sessions yet. Sessions are stored here and survive a restart."
@@ -229,11 +236,13 @@ def sidebar(
         with st.container(key="brand"):
             st.markdown(":material/movie: **Golden Trace Studio**")
         asked = _places(at_start=current_id is None and not on_sets, on_sets=on_sets) or asked
-        _keeping(keeping)
+        with place():
+            _keeping(keeping)
         st.caption("Sessions")
-        asked = _undo(deleted) or asked
-        if opening:
-            st.caption(f":material/hourglass_top: {_OPENING}")
+        with place():
+            asked = _undo(deleted) or asked
+            if opening:
+                st.caption(f":material/hourglass_top: {_OPENING}")
         asked = (
             _list(sessions, current_id, "" if opening else _NONE if export is None else _NONE_KEPT, export)
             or asked
@@ -256,16 +265,20 @@ def _places(*, at_start: bool, on_sets: bool) -> SidebarCommand | None:
         type="secondary" if on_sets else "tertiary",
     ):
         asked = OpenSets()
+    if search_button():
+        asked = Search()
     return asked
 
 
 def _list(
     sessions: Sequence[SessionLine], current_id: str | None, none: str, export: Export | None
 ) -> SidebarCommand | None:
-    if not sessions and none:
-        st.caption(none)
-    shown = _found([line for line in sessions if not line.deleted])
-    opened = _lines(shown[:SHOWN_SESSIONS], current_id, export)
+    with place():
+        if not sessions and none:
+            st.caption(none)
+        shown = _found([line for line in sessions if not line.deleted])
+    with place():
+        opened = _lines(shown[:SHOWN_SESSIONS], current_id, export)
     older = shown[SHOWN_SESSIONS:]
     if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
         with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
@@ -356,15 +369,17 @@ def _line(line: SessionLine, export: Export | None, *, is_current: bool) -> bool
     with st.container(
         horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"recent_line_{name}"
     ):
-        opened = st.button(
-            safe_label(line.title, _SHORT),
-            key=f"recent_{name}",
-            type="secondary" if is_current else "tertiary",
-            icon=_icon(line),
-            width="stretch",
-            wrap=False,
-            help=f"{safe_label(line.agent, 40)}, {safe_label(short_id(line.session_id))}",
-        )
+        with st.container(gap=None, key=f"recent_name_{name}", width="stretch"):
+            opened = st.button(
+                safe_label(line.title, _LONGEST),
+                key=f"recent_{name}",
+                type="secondary" if is_current else "tertiary",
+                icon=_icon(line),
+                width="stretch",
+                wrap=False,
+                help=f"{safe_label(line.title, _LONGEST)} ({safe_label(short_id(line.session_id))})",
+            )
+            st.text(literal(line.about), wrap=False)
         session_menu(line, export)
     return opened
 

@@ -10,15 +10,20 @@ import streamlit as st
 
 from app.agents.interpreter_panel import ChoosePython, PythonChoice
 from app.agents.processes_panel import RestartProcess
+from app.agents.scenario_start import ScenarioStart, open_scenario
 from app.forms.common_panel import problem
 from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
+from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
     ChooseAgent,
     ChosenAgent,
+    ShownStart,
+    StartCommand,
     StartRecorded,
+    StartScenario,
     StartScript,
     StartSession,
     StopLoading,
@@ -58,17 +63,28 @@ def start_page() -> None:
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
     slow = agents.loading(SLOW_SECONDS)
     chosen = _chosen(entries)
-    match start(
+    shown = ShownStart(
         entries,
         chosen,
         _choice(chosen),
         _failed("problem"),
-        script_failed=_failed("script_problem"),
-        slow=slow,
-        recorded=_recorded,
-        processes=agent_processes,
-        pythons=partial(_python_of, agents),
-    ):
+        _failed("script_problem"),
+        slow,
+        has_no_sessions(),
+        _recorded,
+        agent_processes,
+        partial(_python_of, agents),
+        page_state.start_texts(),
+    )
+    _carry_out(agents, start(shown))
+    unread = sum(entry.state == "unread" for entry in entries)
+    if unread:
+        wanted = chosen.name if chosen is not None else ""
+        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
+
+
+def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
+    match asked:
         case ChooseAgent(name=name):
             page_state.put("agent", name)
             page_state.put("problem", None)
@@ -77,14 +93,12 @@ def start_page() -> None:
             _load_otherwise(agents, asked)
         case StartSession(form=form):
             _open(form.agent, partial(_session, agents, form), "problem")
+        case StartScenario(form=form, scenario=scenario):
+            _open(form.agent, partial(_played_user, agents, form, scenario), "problem")
         case StartScript(form=script):
             _open(script.agent, partial(_script, agents, script), "script_problem")
         case StartRecorded(form=recorded):
             _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
-    unread = sum(entry.state == "unread" for entry in entries)
-    if unread:
-        wanted = chosen.name if chosen is not None else ""
-        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
 
 
 def _say_what_is_missing() -> None:
@@ -193,6 +207,10 @@ def _choice(chosen: AgentEntry | None) -> ChosenAgent:
 
 def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:
     return open_session(form, agents.config(form.agent), visitor().owner)
+
+
+def _played_user(agents: AgentCatalogue, form: StartForm, scenario: ScenarioStart) -> LiveSession:
+    return open_scenario(form, scenario, agents.config(form.agent), visitor().owner)
 
 
 def _script(agents: AgentCatalogue, form: ScriptForm) -> LiveSession:

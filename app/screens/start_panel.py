@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st
@@ -13,11 +14,14 @@ from pydantic import Field
 
 from app.agents.interpreter_panel import ChoosePython, PythonChoice, interpreter
 from app.agents.processes_panel import RestartProcess, agent_processes_panel
+from app.agents.scenario_start import ScenarioStart
+from app.agents.scenario_start_panel import scenario_start
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal, safe_label
-from app.forms.widget_store import slug
+from app.forms.widget_store import DraftStore, slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
+from app.screens.demo_panel import try_demo
 from app.scripts.recorded_play import Agents, RecordedForm
 from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
 from evalset.files.file_kinds import holds_cases, importable_kind
@@ -29,6 +33,9 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import AgentProcess
 
 COLUMNS = (1, 1.5)
+WAYS = ("Message", "Script", "Recorded case", "Scenario")
+"""What a session can be started from."""
+
 QUERY_KEY = "start_query"
 _SHOWN_TOOLS = 12
 _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
@@ -63,6 +70,13 @@ class StartSession(Value):
     form: StartForm
 
 
+class StartScenario(Value):
+    """Open a session in which a scenario plays the user."""
+
+    form: StartForm
+    scenario: ScenarioStart
+
+
 class StartScript(Value):
     """Open a session and let a script play in it."""
 
@@ -82,29 +96,46 @@ StartCommand: TypeAlias = (
     | RestartProcess
     | ChoosePython
     | StartSession
+    | StartScenario
     | StartScript
     | StartRecorded
 )
 """What is asked for on the start page."""
 
 
-def start(
-    entries: Sequence[AgentEntry],
-    chosen: AgentEntry | None,
-    choice: ChosenAgent,
-    failed: str | None,
-    *,
-    script_failed: str | None = None,
-    slow: Collection[str] = (),
-    recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None,
-    processes: Callable[[], Sequence[AgentProcess]] = tuple,
-    pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
-) -> StartCommand | None:
-    """Draw the page; return what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
+@dataclass(frozen=True)
+class ShownStart:
+    """What the start page shows.
 
-    `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen. `processes` gives those of the agents.
-    `pythons` gives what is known of an agent's Python, where it can be chosen.
+    Attributes:
+        entries: The agents, in their order.
+        chosen: The one that is chosen.
+        choice: What is known of it.
+        problem: Why the last attempt to begin with a message or a scenario did not work.
+        script_problem: The same for a script.
+        slow: The agents that are being loaded and take long.
+        is_first: They have no sessions yet, so that demos are offered.
+        recorded: Draws where a recorded case is chosen.
+        processes: Gives the agents' processes.
+        pythons: Gives what is known of an agent's Python, where it can be chosen.
+        texts: What was typed for a scenario.
     """
+
+    entries: Sequence[AgentEntry]
+    chosen: AgentEntry | None
+    choice: ChosenAgent
+    problem: str | None = None
+    script_problem: str | None = None
+    slow: Collection[str] = ()
+    is_first: bool = False
+    recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None
+    processes: Callable[[], Sequence[AgentProcess]] = tuple
+    pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None
+    texts: DraftStore = field(default_factory=dict)
+
+
+def start(shown: ShownStart) -> StartCommand | None:
+    """Draw the page; return what was asked for."""
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
         st.caption(
@@ -112,23 +143,20 @@ def start(
             "for real unless you turn it on. The agent's own callbacks, plugins and nodes do run, and run again "
             "on undo. At the end, export the session as an eval case for `adk eval`."
         )
+    with place():
+        tried = try_demo(shown.entries) if shown.is_first else None
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        asked = _agents(entries, chosen, slow, pythons) or agent_processes_panel(processes)
+        asked = _agents(shown) or agent_processes_panel(shown.processes)
     with right, st.container(border=True, key="start_form", gap="small"):
-        if chosen is None:
+        begun = _form(shown, shown.chosen) if shown.chosen is not None else None
+        if shown.chosen is None:
             st.caption("Choose an agent on the left.")
-            return asked
-        begun = _form(chosen, choice, failed) or script_start(chosen.name, script_failed)
-        return begun or recorded(chosen) or asked
+    return (StartSession(form=tried) if tried else None) or begun or asked
 
 
-def _agents(
-    entries: Sequence[AgentEntry],
-    chosen: AgentEntry | None,
-    slow: Collection[str],
-    pythons: Callable[[AgentEntry], PythonChoice | None],
-) -> StartCommand | None:
+def _agents(shown: ShownStart) -> StartCommand | None:
+    entries, chosen = shown.entries, shown.chosen
     with st.container(horizontal=True, vertical_alignment="center", key="agents_head"):
         st.markdown("**Agents**", width="content")
         st.space("stretch")
@@ -139,7 +167,7 @@ def _agents(
         st.caption("No agents yet. Start the studio with a folder of agents:")
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
         return None
-    clicked = agent_list(entries, chosen.name if chosen else None, slow, pythons)
+    clicked = agent_list(entries, chosen.name if chosen else None, shown.slow, shown.pythons)
     _own_agents()
     return clicked
 
@@ -167,9 +195,29 @@ def _own_agents() -> None:
         )
 
 
-def _form(chosen: AgentEntry, choice: ChosenAgent, failed: str | None) -> StartCommand | None:
+def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
+    """Draw what is known of the chosen agent, and what a session with it starts from."""
     with place("small"):
-        _about(chosen, choice)
+        _about(chosen, shown.choice)
+    way = st.segmented_control(
+        "Start from", WAYS, default=WAYS[0], required=True, key="start_from", persist_state="session"
+    )
+    with st.container(key=f"start_way_{slug((way or WAYS[0]).lower())}", gap="small"):
+        match way:
+            case "Script":
+                return script_start(chosen.name, shown.script_problem)
+            case "Recorded case":
+                if chosen.config is None:
+                    st.caption(":material/progress_activity: Loading this agent\u2026")
+                return shown.recorded(chosen)
+            case "Scenario":
+                return _scenario(shown, chosen)
+            case _:
+                return _message(chosen, shown.problem)
+
+
+def _message(chosen: AgentEntry, failed: str | None) -> StartCommand | None:
+    with place("small"):
         _examples(chosen)
     query = st.text_area(
         "First user message",
@@ -177,21 +225,35 @@ def _form(chosen: AgentEntry, choice: ChosenAgent, failed: str | None) -> StartC
         height=120,
         placeholder="Write what a user would say. Leave it empty to set up rules and seats first.",
         on_change="ignore",
+        persist_state="session",
     )
     more = _settings()
     with place():
         if failed:
             problem("The session was not opened.", failed)
-    if not st.button(
-        "Start session",
-        key="start_session",
-        type="primary",
-        icon=":material/play_arrow:",
-        shortcut="Mod+Enter",
-        disabled=chosen.state == "failed",
-    ):
+    if not _starts("start_session", chosen):
         return None
     return StartSession(form=StartForm.model_validate({"agent": chosen.name, "query": query or "", **more}))
+
+
+def _scenario(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
+    scenario = scenario_start(shown.texts)
+    more = _settings()
+    with place():
+        if shown.problem:
+            problem("The session was not opened.", shown.problem)
+    if not _starts("start_scenario", chosen):
+        return None
+    return StartScenario(form=StartForm.model_validate({"agent": chosen.name, **more}), scenario=scenario)
+
+
+def _starts(key: str, chosen: AgentEntry) -> bool:
+    return _begins(key, "Start session", ":material/play_arrow:", disabled=chosen.state == "failed")
+
+
+def _begins(key: str, label: str, icon: str, *, disabled: bool = False) -> bool:
+    """Draw the button that begins; there is one on the page."""
+    return st.button(label, key=key, type="primary", icon=icon, shortcut="Mod+Enter", disabled=disabled)
 
 
 def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
@@ -245,13 +307,16 @@ def _settings() -> dict[str, str]:
         with st.container(gap=None, key="start_players"):
             players = _players()
         one, two = st.columns(2)
-        user_id = one.text_input("User ID", value="user", key="start_user", on_change="ignore")
+        user_id = one.text_input(
+            "User ID", value="user", key="start_user", on_change="ignore", persist_state="session"
+        )
         seed = two.text_input(
             "Seed",
             key="start_seed",
             placeholder="random",
             help="IDs and random values come from the seed. The same seed gives the same session.",
             on_change="ignore",
+            persist_state="session",
         )
         initial_state = st.text_area(
             "Initial state (JSON object)",
@@ -260,6 +325,7 @@ def _settings() -> dict[str, str]:
             height=100,
             help="Session state before the first message. It becomes part of the eval case.",
             on_change="ignore",
+            persist_state="session",
         )
     return {**players, "user_id": user_id or "", "seed": seed or "", "initial_state": initial_state or ""}
 
@@ -273,6 +339,7 @@ def _players() -> dict[str, str]:
         format_func=_agent_player_name,
         key="start_agent_player",
         on_change="ignore",
+        persist_state="session",
     )
     with two:
         tool_player = st.selectbox(
@@ -280,6 +347,7 @@ def _players() -> dict[str, str]:
             list(PLAYERS),
             format_func=lambda player: PLAYERS[player].name,
             key="start_tool_player",
+            persist_state="session",
         )
         missing = not_at_first(tool_player)
         if missing:
@@ -299,6 +367,9 @@ def _agent_player_name(choice: AgentChoice) -> str:
 LONG_LIST = 6
 LIST_HEIGHT = 640
 """In pixels, where the style sheet does not say how much the window allows; a longer list scrolls inside."""
+
+_UNDESCRIBED = {"unread": "Loading", "failed": "No description: it failed to load"}
+"""Stands where its description will be: a card that grows would move the ones below it."""
 
 _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
 
@@ -339,7 +410,8 @@ def _card(
     entry: AgentEntry, *, is_chosen: bool, pythons: Callable[[AgentEntry], PythonChoice | None]
 ) -> ChooseAgent | ChoosePython | None:
     kind = "chosen" if is_chosen else entry.state
-    with st.container(border=True, gap="xxsmall", key=f"agent_{kind}_{slug(entry.name)}"):
+    # The card and its button keep their keys, so that an agent that gets ready while it is clicked takes the click.
+    with st.container(border=True, gap="xxsmall", key=f"agent_card_{slug(entry.name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
             clicked = st.button(
                 safe_label(entry.name, 40),
@@ -350,9 +422,9 @@ def _card(
                 wrap=False,
             )
             st.space("stretch")
-            _badge(entry)
-        if entry.description:
-            st.text(literal(entry.description))
+            with st.container(key=f"agent_{kind}_{slug(entry.name)}", width="content"):
+                _badge(entry)
+        st.text(literal(entry.description or _UNDESCRIBED.get(entry.state, "No description")))
         if entry.source != "demo":
             st.text(literal(entry.location))
         if entry.error:
@@ -400,16 +472,6 @@ assert set(OTHERWISE) == set(get_args(Otherwise))  # noqa: S101 - a new way must
 
 def script_start(agent: str, failed: str | None) -> StartScript | None:
     """Draw it for an agent; return the script that is to be played. `failed` says why the last one was not."""
-    body = st.expander(
-        "Play a script", icon=":material/description:", key="script_start", on_change="rerun", expanded=False
-    )
-    if not (body.open or failed):
-        return None
-    with body:
-        return _script_form(agent, failed)
-
-
-def _script_form(agent: str, failed: str | None) -> StartScript | None:
     st.caption(
         "A session as a YAML or JSON file: user messages, agent turns and tool responses. You can download "
         "any session as a script from its export page. You can also upload an eval set, or a downloaded "
@@ -426,16 +488,10 @@ def _script_form(agent: str, failed: str | None) -> StartScript | None:
         )
         return None
     case = _case(text or "")
-    otherwise = st.selectbox(
-        "If the script has no answer",
-        list(OTHERWISE),
-        format_func=OTHERWISE.__getitem__,
-        key="start_script_otherwise",
-        on_change="ignore",
-    )
+    otherwise = _otherwise()
     if failed:
         problem("The script cannot be played.", failed)
-    if not st.button("Play script", key="play_script", icon=":material/play_circle:"):
+    if not _begins("play_script", "Play script", ":material/play_circle:"):
         return None
     if not (text or "").strip():
         problem("Nothing to play. Upload or paste a script.")
@@ -443,6 +499,18 @@ def _script_form(agent: str, failed: str | None) -> StartScript | None:
     if holds_cases(text or "") and not case:
         return None
     return StartScript(form=ScriptForm(agent=agent, text=text or "", otherwise=otherwise, case=case))
+
+
+def _otherwise() -> Otherwise:
+    chosen: Otherwise = st.selectbox(
+        "If the script has no answer",
+        list(OTHERWISE),
+        format_func=OTHERWISE.__getitem__,
+        key="start_script_otherwise",
+        on_change="ignore",
+        persist_state="session",
+    )
+    return chosen
 
 
 def _upload() -> None:
@@ -505,39 +573,16 @@ def recorded_start(
         cases: Gives the recorded cases at a path, each with what the user says first; a ValueError says why there are none.
         failed: Why the last attempt did not work.
     """
-    body = st.expander(
-        "Replay a recorded case",
-        icon=":material/replay:",
-        key="recorded_start",
-        on_change="rerun",
-        expanded=False,
-    )
-    if not (body.open or failed):
-        return None
-    with body:
-        return _replay_form(agent, default_path, cases, failed)
-
-
-def _replay_form(
-    agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
-) -> StartRecorded | None:
     st.caption(
         "Each eval set has a file with its recorded tool responses next to it. A session replays them, and "
         "pauses when the agent makes a call that was not recorded. You answer it, see the closest recorded "
         "call, and can add your response to the case."
     )
-    path = st.text_input("Eval set or recorded environment", value=default_path, key=PATH_KEY) or ""
-    found = _found(path, cases, is_default=path == default_path)
-    names = list(found)
-    if st.session_state.get(_REPLAYED_KEY) not in names:
-        st.session_state[_REPLAYED_KEY] = names[0] if names else None
-    case = st.selectbox(
-        "Case",
-        names,
-        key=_REPLAYED_KEY,
-        format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
-        placeholder="No recorded cases",
+    said = st.text_input(
+        "Eval set or recorded environment", value=default_path, key=PATH_KEY, persist_state="session"
     )
+    path = said or ""
+    case = _recorded_case(_found(path, cases, is_default=path == default_path))
     agents = st.segmented_control(
         "Agent responses come from",
         list(AGENTS),
@@ -545,15 +590,29 @@ def _replay_form(
         required=True,
         key="recorded_agents",
         default="moves",
+        persist_state="session",
     )
     if failed:
         problem("The case cannot be replayed.", failed)
-    if (
-        not st.button("Replay", key="play_recorded", icon=":material/replay:", disabled=case is None)
-        or case is None
-    ):
+    is_asked = _begins("play_recorded", "Replay case", ":material/replay:", disabled=case is None)
+    if case is None or not is_asked:
         return None
     return StartRecorded(form=RecordedForm(agent=agent, path=path, case=case, agents=agents))
+
+
+def _recorded_case(found: Mapping[str, str]) -> str | None:
+    """Draw the choice of a recorded case; return its name, None where there is none."""
+    names = list(found)
+    if st.session_state.get(_REPLAYED_KEY) not in names:
+        st.session_state[_REPLAYED_KEY] = names[0] if names else None
+    case: str | None = st.selectbox(
+        "Case",
+        names,
+        key=_REPLAYED_KEY,
+        format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
+        placeholder="No recorded cases",
+    )
+    return case
 
 
 def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: bool) -> Mapping[str, str]:

@@ -29,6 +29,7 @@ _PREFIX = "studio:"
 _SEEN = "studio:seen:"
 _TAB = "studio:tab"
 _LOOKS_AT = "studio:looks_at"
+_START_TEXTS = "studio:start_texts"
 View: TypeAlias = Literal["export", "environment", "branches"]
 VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
@@ -46,6 +47,7 @@ Flag: TypeAlias = Literal[
     "editing_tool",
     "exported",
     "faults_shown",
+    "found",
     "go_to",
     "looked",
     "menu_asked",
@@ -58,10 +60,12 @@ Flag: TypeAlias = Literal[
     "scenario_added",
     "script_problem",
     "recorded_problem",
+    "searching",
     "seen_step",
     "set_saved",
     "shown",
     "shown_set",
+    "step_back",
     "tried",
     "turn_menu_done",
     "unsaved_set",
@@ -211,7 +215,7 @@ def put(flag: Flag, value: JsonValue) -> None:
 
 def is_owed() -> bool:
     """Return whether something was asked for in a part of the page that the whole page has to carry out."""
-    return get("go_to") is not None or get("menu_asked") is not None
+    return any(get(flag) is not None for flag in ("found", "go_to", "menu_asked"))
 
 
 def tab() -> str:
@@ -236,6 +240,12 @@ def drafts_of(shown: str) -> UnsentTexts:
         return kept_drafts(store, shown) if is_mine else UnsentTexts()
     except ValueError:  # a StoreError: the page goes on, and what is typed stays in its inputs
         return UnsentTexts()
+
+
+def start_texts() -> dict[str, str]:
+    """Return what was typed on the start page into inputs that come and go; this tab keeps it."""
+    texts: dict[str, str] = st.session_state.setdefault(_START_TEXTS, {})
+    return texts
 
 
 def follow(key: str, value: JsonValue) -> None:

@@ -148,7 +148,7 @@ def _of_a_set(studio: Studio, take: Take) -> None:
     studio.rest()
     take("case", studio)
     studio.click("case_back")
-    studio.choose("set_tab", "Verify")
+    studio.choose("set_tab", "Run")
     studio.click("verify_go")
     studio.keyed("divergence").wait_for()
     studio.rest()

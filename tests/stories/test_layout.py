@@ -122,7 +122,7 @@ def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served, 
     studio = Studio(context, server.url).open()
     studio.pick_agent("order_desk")
     expect(studio.like("agent_unread_")).to_have_count(0)
-    studio.unfold("script_start")
+    studio.choose("start_from", "Script")
     studio.keyed("start_script").get_by_role("textbox").fill(_ENDS_EARLY)
     studio.click("play_script")
     expect(studio.keyed("script_strip")).to_contain_text("Script ended early")

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group(
 
 def test_an_agent_that_does_not_load_is_listed_with_its_error(studio: Studio) -> None:
     """The broken one says why; the others can be chosen, and so can the demos."""
-    failed = studio.keyed("agent_failed_broken")
+    failed = studio.keyed("agent_card_broken")
     expect(failed).to_contain_text("Failed to load")
     expect(failed).to_contain_text(BROKEN_WORDS)
     for name in ("adder", "slow", "keyless", "order_desk", "travel_planner", "expense_approver"):

@@ -44,7 +44,7 @@ def test_a_set_is_mended_verified_and_judged_on_its_page(studio: Studio, stale: 
     mend(studio)
     assert not stale.read_bytes().startswith(BOM)
 
-    studio.choose("set_tab", "Verify")
+    studio.choose("set_tab", "Run")
     verify(studio)
     expect(studio.keyed("verify_sum")).to_contain_text("1 ✗ failed")
     expect(studio.keyed("divergence")).to_contain_text("The golden was edited")
@@ -61,12 +61,14 @@ def test_a_set_is_mended_verified_and_judged_on_its_page(studio: Studio, stale: 
     verify(studio)
     expect(studio.keyed("verify_sum")).to_contain_text("2 ✓ passed")
 
-    studio.choose("set_tab", "adk eval")
+    studio.choose("set_tab", "Run")
+    studio.choose("engine", "adk eval")
     studio.press(studio.button("adk_run"))
     studio.button("adk_stop").wait_for()
     studio.page.reload()
     studio.keyed("set_tab").wait_for()
-    studio.choose("set_tab", "adk eval")
+    studio.choose("set_tab", "Run")
+    studio.choose("engine", "adk eval")
     expect(studio.keyed("head_adk_results")).to_contain_text("All passed", timeout=JUDGED_MS)
     expect(studio.page.get_by_text(re.compile("^2 passed"))).to_be_visible()
 

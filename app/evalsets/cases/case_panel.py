@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -60,9 +60,12 @@ from evalset.files.eval_names import unique_eval_id
 COLUMNS = (1.25, 1)
 
 
-def case_page(scene: SetContext, key: str, part: CasePart | None) -> SetCommand | None:
-    """Draw the case with this key, and the editor of a part of it; return what was asked for."""
+def case_page(
+    scene: SetContext, key: str, part: CasePart | None, runs: Callable[[], None] = lambda: None
+) -> SetCommand | None:
+    """Draw the case with this key, and the editor of a part of it; return what was asked for. `runs` draws what is run on the case."""
     asked = _head(scene, key)
+    runs()
     left, right = st.columns(COLUMNS, gap="small")
     agent = _agent(scene, key)
     with right, pane("case_side"):

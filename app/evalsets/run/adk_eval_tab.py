@@ -142,11 +142,11 @@ def _results(workspace: Workspace, choice: AdkEvalOptions, *, unsaved: bool) -> 
         st.markdown("**adk eval**", width="content")
         run = workspace.run
         if run is not None:
-            _badge(run.view(), unsaved=unsaved)
+            run_badge(run.view(), unsaved=unsaved)
         st.space("stretch")
         side = views("adk eval: view", SIDES, "adk_side")
     if run is not None and not run.view().is_over:
-        _progress(run)
+        run_progress(run)
     match side:
         case "Earlier results":
             _earlier(workspace, choice)
@@ -156,7 +156,8 @@ def _results(workspace: Workspace, choice: AdkEvalOptions, *, unsaved: bool) -> 
             _found(workspace, run, choice, unsaved=unsaved)
 
 
-def _badge(view: RunView, *, unsaved: bool) -> None:
+def run_badge(view: RunView, *, unsaved: bool) -> None:
+    """Draw how a run stands; gray where that is of before a change."""
     shown = {
         "preparing": ("Preparing", "blue"),
         "running": ("Running", "blue"),
@@ -171,7 +172,7 @@ def _badge(view: RunView, *, unsaved: bool) -> None:
     st.badge(words, color=color)  # type: ignore[arg-type] # the colours are all ones that badges have
 
 
-def _progress(run: AdkEvalRun) -> None:
+def run_progress(run: AdkEvalRun) -> None:
     """Show how far a run is, and draw the page anew when it is over."""
 
     def look() -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
@@ -60,6 +61,22 @@ class VerifyOptions(Value):
     unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
     renamed: Mapping[str, str] = Field(default_factory=dict)
+
+
+def options_of(workspace: Workspace, agent: str, cases: tuple[str, ...]) -> VerifyOptions:
+    """Return the options of a verification of some cases, as they were chosen last for their set."""
+    chosen = {name.removeprefix("verify_"): value for name, value in workspace.options.items()}
+    criteria = {name: chosen[name] for name in Criteria.model_fields if name in chosen}
+    others = {name: chosen[name] for name in ("runs", "models", "unrecorded") if name in chosen}
+    return VerifyOptions.model_validate(
+        {
+            "eval_set": workspace.eval_set,
+            "agent": agent,
+            "cases": cases,
+            "criteria": Criteria.model_validate(criteria),
+            **others,
+        }
+    )
 
 
 def verifying(asked: VerifyOptions) -> Job[Verification]:

@@ -324,12 +324,17 @@ def _found(workspace: Workspace, verification: Verification) -> list[CaseResult]
     return fitting(verification.cases, words, verdict)
 
 
+def count_badges(verification: Verification, *, is_of_now: bool) -> None:
+    """Draw how many cases have which verdict; gray where that is of before a change."""
+    shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
+    for status in MARKS:
+        if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
+            st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
+
+
 def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
-        shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
-        for status in MARKS:
-            if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
-                st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
+        count_badges(verification, is_of_now=is_of_now)
         power = verification.pass_power(verification.runs)
         if verification.runs > 1 and power is not None:
             st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")

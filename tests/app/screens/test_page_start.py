@@ -66,6 +66,43 @@ def test_an_example_becomes_the_query(tab: Tab) -> None:
     assert registry().newest_first() == []
 
 
+def test_a_demo_begins_with_one_click_while_there_are_no_sessions(tab: Tab) -> None:
+    """Its first example is asked; once there is a session, the start page is that of agents alone."""
+    assert tab.keys("try_")[1:] == ["try_order_desk", "try_travel_planner", "try_expense_approver"]
+    tab.click("try_travel_planner")
+    (live,) = registry().newest_first()
+    assert live.title.startswith("Plan a trip from Oslo to Rome")
+    assert live.simulation.session.app_name == "travel_planner"
+    assert Tab().keys("try_") == []
+
+
+def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) -> None:
+    """A message, a setting and a scenario are kept while another way to start is shown."""
+    tab.app.text_area(key=QUERY_KEY).input("Where is order A-1002?")
+    tab.app.text_input(key="start_seed").input("7")
+    tab.choose("start_from", "Scenario")
+    assert tab.app.text_input(key="start_seed").value == "7"
+    tab.type("conversation_plan_", "Ask for A-1002.")
+    tab.choose("start_from", "Script").choose("start_from", "Message")
+    assert tab.app.text_area(key=QUERY_KEY).value == "Where is order A-1002?"
+    tab.choose("start_from", "Scenario")
+    assert tab.app.text_area(key=tab.key("conversation_plan_")).value == "Ask for A-1002."
+
+
+def test_a_scenario_plays_the_user_from_the_start(tab: Tab) -> None:
+    """An incomplete one opens no session and names the field; a complete one sends its prompt."""
+    tab.choose("start_from", "Scenario")
+    tab.type("starting_prompt_", "Where is order A-1002?").click("start_scenario")
+    assert registry().newest_first() == []
+    assert "Plan: enter what the user wants to achieve." in tab.literal
+    tab.type("conversation_plan_", "Ask for A-1002.")
+    tab.app.toggle(key=tab.key("hold_")).set_value(False)
+    tab.run().click("start_scenario")
+    (live,) = registry().newest_first()
+    assert live.simulation.view().user.seat.player == "scenario"
+    assert live.title == "Where is order A-1002?"
+
+
 def test_start_opens_a_session_and_asks_the_query(tab: Tab) -> None:
     """The session's id is in the address, the agent was asked, and its first tool call waits for a person."""
     tab.click("example_0_order_desk").click("start_session")

@@ -49,7 +49,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
     monkeypatch.setattr("sys.argv", ["main.py"])
     catalogue().load_all()
     tab = Tab()
-    tab.app.session_state["recorded_start"] = True
+    tab.choose("start_from", "Recorded case")
     return tab.run()
 
 
@@ -86,7 +86,7 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start:
     assert isinstance(call.outcome, Returned)
     assert call.author.source in {"generated", "edited", "written"}
     again = Tab()
-    again.app.session_state["recorded_start"] = True
+    again.choose("start_from", "Recorded case")
     live = replay(again.run(), path)
     until(live, "over")
     again.run()

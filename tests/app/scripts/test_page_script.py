@@ -38,7 +38,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
     monkeypatch.setattr("sys.argv", ["main.py"])
     catalogue().load_all()
     tab = Tab()
-    tab.app.session_state["script_start"] = True
+    tab.choose("start_from", "Script")
     return tab.run()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def eval_set(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def opened(path: Path) -> Tab:
     """Open the page of the set, and in it the tab."""
-    return Tab(page="sets", set=str(path)).choose("set_tab", "Verify")
+    return Tab(page="sets", set=str(path)).choose("set_tab", "Run")
 
 
 def bench_of(path: Path) -> Workspace:
@@ -336,3 +337,42 @@ def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Ch
     settled(tab.click(tab.key("doctor_rename_desk")), path)
     settled(tab.click(tab.key("doctor_write")), path)
     assert '"app_name": "clerk"' in path.read_text()
+
+
+def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> None:
+    """The result is of this case alone and leaves that of the set; it is marked once the set has other edits."""
+    path = eval_set(('"A"', '"B"'))
+    settled(opened(path), path)
+    tab = Tab(page="sets", set=str(path), case="one")
+    settled(tab.click(tab.key("case_verify-case")), path)
+    assert badges(tab) == ["✗ failed"]
+    tab.unfold(tab.key("case_results_"))
+    assert "First divergence: turn 1" in tab.words
+    settled(tab.click(tab.key("case_check-case")), path)
+    assert [words for words in badges(tab) if "finding" in words or words == "no problems"]
+    other = Tab(page="sets", set=str(path), case="two")
+    assert badges(other)[0] != "✗ failed"
+    assert VERIFIED not in bench_of(path).jobs
+    verified(opened(path), path)
+    assert badges(Tab(page="sets", set=str(path), case="two"))[0] == "✓ passed"
+    edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="two"))
+    assert badges(tab.run())[0] == "✗ failed, out of date"
+
+
+def badges(tab: Tab) -> list[str]:
+    """Return the words on the badges of what was run on a case."""
+    found = [str(each.value) for each in tab.app.markdown]
+    marks = [re.search(r"-badge\[(.*)\]", each) for each in found]
+    return [mark[1] for mark in marks if mark and re.search("passed|failed|finding|no problems", mark[1])]
+
+
+def test_both_engines_keep_their_choice_and_results(eval_set: Changed) -> None:
+    """The chosen engine is there after a refresh, beside the last results of the other one."""
+    path = eval_set()
+    verified(opened(path), path)
+    tab = opened(path)
+    tab.choose(tab.key("engine_"), "adk eval")
+    assert not tab.keys("verify_go")
+    assert badges(tab) == ["2 ✓ passed"]
+    again = opened(path)
+    assert again.keys("adk_run_")

@@ -1,0 +1,266 @@
+"""What is run on one case where it is shown: verify, `adk eval` and the doctor, each with how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from app.evalsets.checks.doctor_jobs import EXAMINED, examined, finding_rows, ward_of
+from app.evalsets.choices_panel import agent_of_set, key_of
+from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
+from app.evalsets.run.adk_eval_tab import run_progress
+from app.evalsets.run.eval_tables import metric_rows
+from app.evalsets.run.verify_jobs import MARKS, VERIFIED, options_of, verifying
+from app.evalsets.run.verify_tab import divergence_shown
+from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
+from app.evalsets.stale_result_panel import is_out_of_date
+from app.evalsets.workspace import Workspace, workspaces
+from app.forms.common_panel import place, problem
+from app.forms.safe_labels import literal
+from app.forms.widget_store import slug
+from app.live.agent_catalogue import catalogue
+from app.live.session_opening import unreachable
+from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from evalset.adk_runs.installed import missing
+
+if TYPE_CHECKING:
+    from app.live.background_jobs import Job
+    from evalset.adk_runs.eval_results import AdkCaseResult
+    from evalset.doctor import Examination, Finding
+    from evalset.verify.results import CaseResult, Verification
+
+CASE_VERIFIED, CASE_EXAMINED = "case verified", "case examined"
+"""The names of the works at a workspace that are about one case."""
+
+_UNSAVED = "The saved file has no case with this ID. Save the set first"
+_UNRECORDED = "No recorded responses found next to this set. The tab Run of the set can use real tools"
+_SIGNS = {"passed": "\u2713", "failed": "\u2717"}
+_COLORS = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
+
+
+@dataclass(frozen=True)
+class ShownCase:
+    """The case that is shown.
+
+    Attributes:
+        eval_id: Its id.
+        agent: The agent that plays it; empty for the set's own.
+        unsaved: The page has edits of the set that its file does not have.
+        known: A verification of it that the page has already.
+    """
+
+    eval_id: str
+    agent: str = ""
+    unsaved: bool = False
+    known: Verification | None = None
+
+
+def case_runs(workspace: Workspace, facts: SetFacts, shown: ShownCase) -> None:
+    """Draw the three buttons and the last results of the case; what is asked is begun here."""
+    agent = shown.agent or agent_of_set(workspace, facts)
+    recorded = environment_of(workspace.eval_set) is not None and not environment_trouble(workspace.eval_set)
+    lacks = "" if recorded else _UNRECORDED
+    if shown.eval_id not in facts.eval_ids:
+        lacks = _UNSAVED
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="case_runs"):
+        verified = _verify(workspace, shown, agent, lacks)
+        scored = _adk_eval(workspace, shown, agent, lacks)
+        findings = _check(workspace, shown, agent, "" if lacks == _UNRECORDED else lacks)
+    with place():
+        _underway(workspace)
+        _details(workspace, verified, scored, findings)
+
+
+def _button(workspace: Workspace, label: str, icon: str, help_: str, *, off: bool) -> bool:
+    key = key_of(workspace, f"case_{slug(label.lower())}")
+    return st.button(label, key=key, icon=icon, type="tertiary", disabled=off, help=help_)
+
+
+def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> CaseResult | None:
+    """Draw the button and the last verdict; return what was found."""
+    if _button(
+        workspace,
+        "Verify case",
+        ":material/verified:",
+        lacks or "Replays the case with recorded responses. No real tool runs",
+        off=bool(lacks) or _runs(workspace, CASE_VERIFIED),
+    ):
+        job = workspace.jobs[CASE_VERIFIED] = verifying(options_of(workspace, agent, (shown.eval_id,)))
+        job.wait(AT_ONCE_SECONDS)
+        st.rerun()
+    case, is_of_now = _verified(workspace, shown)
+    if case is not None:
+        _badge(MARKS[case.status], _COLORS[case.status], is_of_now=is_of_now)
+    return case
+
+
+def _adk_eval(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> AdkCaseResult | None:
+    """Draw the button and the last verdict; return what was found."""
+    if missing():
+        lacks = "`adk eval` is not fully installed. The tab Run of the set shows what is missing"
+    if _button(
+        workspace,
+        "Run adk eval",
+        ":material/play_arrow:",
+        lacks or "Runs ADK's own program on the case, with recorded responses. No real tool runs",
+        off=bool(lacks) or not agent or _adk_runs(workspace),
+    ):
+        _begin_adk_eval(workspace, shown.eval_id, agent)
+    case, is_of_now = _scored(workspace, shown)
+    if case is not None:
+        _badge(
+            f"{_SIGNS.get(case.status, '')} {case.status}".strip(),
+            _COLORS.get(case.status, "gray"),
+            is_of_now=is_of_now,
+        )
+    return case
+
+
+def _check(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> list[Finding] | None:
+    """Draw the button and how many findings there are; return them, None where nobody has looked."""
+    if _button(
+        workspace,
+        "Check case",
+        ":material/stethoscope:",
+        lacks or "Examines the case with the doctor",
+        off=bool(lacks) or _runs(workspace, CASE_EXAMINED),
+    ):
+        portable = bool(workspace.options.get("doctor_portable"))
+        job = workspace.jobs[CASE_EXAMINED] = examined(
+            ward_of(workspace.eval_set, agent, portable=portable, whole_folder=False)
+        )
+        job.wait(AT_ONCE_SECONDS)
+        st.rerun()
+    findings, is_of_now = _findings(workspace, shown)
+    if findings is not None:
+        words = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "no problems"
+        _badge(words, "orange" if findings else "green", is_of_now=is_of_now)
+    return findings
+
+
+def _badge(words: str, color: str, *, is_of_now: bool) -> None:
+    shown: Any = color if is_of_now else "gray"
+    st.badge(words if is_of_now else f"{words}, out of date", color=shown)
+
+
+def _runs(workspace: Workspace, name: str) -> bool:
+    job = workspace.jobs.get(name)
+    return job is not None and job.state == "running"
+
+
+def _adk_runs(workspace: Workspace) -> bool:
+    return workspace.run is not None and not workspace.run.view().is_over
+
+
+def _begin_adk_eval(workspace: Workspace, eval_id: str, agent: str) -> None:
+    workspace.notes.pop("case_adk", None)
+    try:
+        with st.spinner("Starting `adk eval`"):
+            agents = catalogue()
+            models = bool(workspace.options.get("adk_models")) or bool(unreachable(agents.config(agent)))
+            unrecorded: Any = workspace.options.get("adk_unrecorded", "fail")
+            asked = AdkEvalOptions(
+                agent=agent, cases=(eval_id,), recorded_models=models, unrecorded=unrecorded
+            )
+            workspaces().start(workspace, spec_of(workspace, asked, agents))
+    except ValueError as error:  # the agent could not be loaded, the criteria are invalid, or too many run
+        workspace.notes["case_adk"] = str(error)
+    st.rerun()
+
+
+# What is known of the case, and whether it is of the file as it is.
+
+
+def _verified(workspace: Workspace, shown: ShownCase) -> tuple[CaseResult | None, bool]:
+    """Return the last verification of the case: of it alone, of its set, or the one that the page has."""
+    jobs: list[Job[Verification]] = [
+        workspace.jobs[name] for name in (CASE_VERIFIED, VERIFIED) if name in workspace.jobs
+    ]
+    for found in (*(job.result for job in jobs), shown.known):
+        case = next((each for each in found.cases if each.eval_id == shown.eval_id), None) if found else None
+        if found is not None and case is not None:
+            return case, not is_out_of_date(found.measured, unsaved=shown.unsaved)
+    return None, True
+
+
+def _scored(workspace: Workspace, shown: ShownCase) -> tuple[AdkCaseResult | None, bool]:
+    view = workspace.run.view() if workspace.run is not None else None
+    if view is None or view.results is None:
+        return None, True
+    case = next((each for each in view.results.cases if each.eval_id == shown.eval_id), None)
+    return case, not is_out_of_date(view.measured, unsaved=shown.unsaved)
+
+
+def _findings(workspace: Workspace, shown: ShownCase) -> tuple[list[Finding] | None, bool]:
+    jobs: list[Job[Examination]] = [
+        workspace.jobs[name] for name in (CASE_EXAMINED, EXAMINED) if name in workspace.jobs
+    ]
+    found = next((job.result for job in jobs if job.result is not None), None)
+    if found is None:
+        return None, True
+    own = [each for each in found.findings if each.eval_id == shown.eval_id and each.severity != "note"]
+    return own, not is_out_of_date(found.measured, unsaved=shown.unsaved)
+
+
+def _underway(workspace: Workspace) -> None:
+    for name in (CASE_VERIFIED, CASE_EXAMINED):
+        job = workspace.jobs.get(name)
+        if job is not None and job.state == "running":
+            waiting(job, name.replace(" ", "_"))
+        elif job is not None and job.problem:
+            problem(
+                "The case was not checked." if name == CASE_EXAMINED else "The case was not verified.",
+                job.problem,
+            )
+    run = workspace.run
+    if run is not None and not run.view().is_over:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="case_adk"):
+            with st.container(width="stretch"):
+                run_progress(run)
+            if st.button("Stop", key=key_of(workspace, "case_adk_stop"), icon=":material/stop_circle:"):
+                run.stop()
+    elif run is not None and run.view().problem:
+        problem("`adk eval` has no results.", run.view().problem)
+    if said := workspace.notes.get("case_adk"):
+        problem("The run did not start.", said)
+
+
+def _details(
+    workspace: Workspace,
+    verified: CaseResult | None,
+    scored: AdkCaseResult | None,
+    findings: list[Finding] | None,
+) -> None:
+    """Draw what did not pass, folded: the page of the case keeps its room."""
+    failed = verified if verified is not None and verified.status in {"failed", "error"} else None
+    if failed is None and not findings and (scored is None or not (scored.metrics or scored.problem)):
+        return
+    body = st.expander(
+        "Results of this case", key=key_of(workspace, "case_results"), type="compact", on_change="rerun"
+    )
+    if not body.open:
+        return
+    with body:
+        if failed is not None:
+            _differs(failed)
+        if scored is not None and scored.problem:
+            st.code(literal(scored.problem), language=None, wrap_lines=True)
+        if scored is not None and scored.metrics:
+            st.dataframe(metric_rows(scored.metrics), hide_index=True, alt="Metrics of the case")
+        if findings:
+            st.dataframe(finding_rows(findings), hide_index=True, alt="Findings of the case")
+
+
+def _differs(case: CaseResult) -> None:
+    if case.error:
+        problem("The case could not run.", case.error)
+    run = next((each for each in case.runs if not each.passed), None)
+    if run is None:
+        return
+    if run.divergence is not None:
+        divergence_shown(run.divergence)
+    for check in run.checks:
+        if check.status in {"failed", "error"}:
+            st.text(literal(check.detail or check.name))

@@ -1,0 +1,79 @@
+"""The tab that runs an eval set: with `verify`, or with `adk eval`. The last results of both are named beside the choice."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.evalsets.choices_panel import keep_option, option_key
+from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
+from app.evalsets.run.golden_edits import edit_of, played_until
+from app.evalsets.run.verify_jobs import VERIFIED
+from app.evalsets.run.verify_tab import OpenAt, count_badges, verify_tab
+from app.evalsets.set_context import ApplyEdits, SetCommand, SetContext
+from app.evalsets.set_facts import facts_of
+from app.evalsets.stale_result_panel import is_out_of_date
+from app.evalsets.workspace import Workspace, workspaces
+from app.forms.common_panel import place
+from app.session.progress_panel import waiting
+
+ENGINES = ("Verify", "adk eval")
+_WORDS = {
+    "Verify": "Replays the cases with recorded responses. It shows the first step that differs.",
+    "adk eval": "Runs ADK's own program. It scores the cases by its criteria.",
+}
+
+
+def run_tab(scene: SetContext) -> SetCommand | None:
+    """Draw the tab; return what was asked for."""
+    workspace, facts = workspaces().of(scene.owner, scene.path), facts_of(scene.path)
+    unsaved = scene.work.is_changed
+    engine = _engine(workspace, unsaved=unsaved)
+    if engine == "adk eval":
+        adk_eval_tab(workspace, facts, unsaved=unsaved)
+        return None
+    asked = verify_tab(workspace, facts, lambda golden: edit_of(scene, golden), unsaved=unsaved)
+    if asked is None or not isinstance(asked, OpenAt):
+        return None if asked is None else ApplyEdits(edits=(asked,))
+    try:
+        return played_until(scene, asked)
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        workspace.notes["verify"] = str(error)
+        return st.rerun()
+
+
+def _engine(workspace: Workspace, *, unsaved: bool) -> str:
+    """Draw the choice, with how the last run of each went; return the chosen engine."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_engine"):
+        chosen = st.segmented_control(
+            "Engine", ENGINES, key=option_key(workspace, "engine", ENGINES[0]), required=True
+        )
+        keep_option(workspace, "engine", chosen)
+        engine = chosen or ENGINES[0]
+        st.caption(_WORDS[engine], width="content")
+        st.space("stretch")
+        with st.container(horizontal=True, gap="xsmall", width="content", key="run_last"):
+            _last(workspace, unsaved=unsaved)
+    with place():
+        _other_at_work(workspace, engine)
+    return engine
+
+
+def _other_at_work(workspace: Workspace, engine: str) -> None:
+    """Show how far the engine is that is not shown."""
+    job, run = workspace.jobs.get(VERIFIED), workspace.run
+    if engine != "Verify" and job is not None and job.state == "running":
+        st.caption("Verify is running.")
+        waiting(job, "verify_beside")
+    if engine == "Verify" and run is not None and not run.view().is_over:
+        st.caption("`adk eval` is running.")
+        run_progress(run)
+
+
+def _last(workspace: Workspace, *, unsaved: bool) -> None:
+    job = workspace.jobs.get(VERIFIED)
+    if job is not None and job.result is not None:
+        st.caption("Verify", width="content")
+        count_badges(job.result, is_of_now=not is_out_of_date(job.result.measured, unsaved=unsaved))
+    if workspace.run is not None:
+        st.caption("adk eval", width="content")
+        run_badge(workspace.run.view(), unsaved=unsaved)

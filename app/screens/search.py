@@ -1,0 +1,147 @@
+"""The search on every page: gathers what can be found, and goes where was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from app.evalsets.set_facts import facts_of
+from app.live.agent_catalogue import catalogue
+from app.live.recent_sets import recent_sets
+from app.screens.search_panel import search_dialog
+from app.screens.search_targets import Searchable, Target
+from app.screens.session_list import SessionLine
+from app.server.login import visitor
+from app.session import page_state
+from app.session.session_summary import short_id
+from app.session.timeline_panel import MOST_STEPS, PAGE_STEPS
+from app.session.timeline_view import rows
+from simulator.agents import AgentSettingsError
+
+MOST_SETS = 10
+MOST_CASES = 2_000
+"""So many of the eval sets that were used last, and of their cases, can be found."""
+
+_EVERYWHERE = {"new": "New session", "sets": "Eval sets"}
+_IN_SESSION = {
+    "session": "Back to session",
+    "export": "Export session",
+    "environment": "Open environment",
+    "branches": "Open branches",
+    "undo": "Undo step",
+    "redo": "Redo step",
+}
+
+
+def search(sessions: Sequence[SessionLine]) -> None:
+    """Draw the search while it is open; go where was asked, which ends this run."""
+    chosen = page_state.get("found")
+    if chosen is not None:
+        page_state.put("found", None)
+        page_state.put("searching", None)
+        _go(Target.model_validate(chosen))
+        st.rerun()
+    if page_state.get("searching"):
+        search_dialog(partial(_prepared, sessions))
+
+
+def _prepared(sessions: Sequence[SessionLine]) -> Searchable:
+    kept = [each for each in sessions if not each.deleted]
+    lines = [
+        Target(
+            kind="session",
+            name=each.session_id,
+            label=each.title,
+            about=f"{each.about} \u00b7 {short_id(each.session_id)}",
+        )
+        for each in kept
+    ]
+    return Searchable([*_commands(), *_agents(), *lines, *_cases(), *_steps()])
+
+
+def _commands() -> Iterator[Target]:
+    named = dict(_EVERYWHERE)
+    live = page_state.current()
+    if live is not None and not live.read_only:
+        view = live.simulation.view()
+        lacking = {"undo": not view.undoes, "redo": not view.redoes}
+        named |= {name: label for name, label in _IN_SESSION.items() if not lacking.get(name)}
+    for name, label in named.items():
+        yield Target(kind="command", name=name, label=label)
+
+
+def _agents() -> Iterator[Target]:
+    try:
+        entries = catalogue().entries()
+    except AgentSettingsError:  # said on the start page
+        return
+    for entry in entries:
+        if entry.state != "failed":
+            yield Target(kind="agent", name=entry.name, label=entry.name, about=entry.description)
+
+
+def _cases() -> Iterator[Target]:
+    left = MOST_CASES
+    for used in recent_sets(visitor().owner)[:MOST_SETS]:
+        path = Path(used.path)
+        for eval_id in facts_of(path).eval_ids[:left]:
+            left -= 1
+            yield Target(kind="case", name=eval_id, label=eval_id, about=path.name, path=used.path)
+
+
+def _steps() -> Iterator[Target]:
+    live = page_state.current()
+    if live is None or live.read_only:
+        return
+    for row in rows(live.simulation.view().session):
+        about = f"turn {row.turn + 1}, {row.what}"
+        yield Target(kind="step", name=str(row.index), label=f"{row.who}: {row.detail}", about=about)
+
+
+def _go(target: Target) -> None:
+    match target.kind:
+        case "session":
+            page_state.go_to(target.name)
+        case "case":
+            page_state.show_sets(target.path, target.name)
+        case "agent":
+            page_state.leave()
+            page_state.put("agent", target.name)
+        case "step":
+            _show_step(int(target.name))
+        case "command":
+            _command(target.name)
+
+
+def _show_step(place: int) -> None:
+    """Open a step in the timeline of the session; where so many are not drawn, the table of all steps."""
+    live = page_state.current()
+    page_state.show(None)
+    if live is None:
+        return
+    st.session_state["timeline_filter"] = "All"
+    behind = len(live.simulation.view().session.history) - place
+    if behind > MOST_STEPS:
+        st.session_state["timeline_table"] = True
+        return
+    st.session_state["timeline_table"] = False
+    page_state.put("earlier", max(int(page_state.get("earlier") or 0), (behind - 1) // PAGE_STEPS))
+    st.session_state[f"step_{place}"] = True
+
+
+def _command(name: str) -> None:
+    match name:
+        case "new":
+            page_state.leave()
+        case "sets":
+            page_state.show_sets()
+        case "session":
+            page_state.show(None)
+        case "export" | "environment" | "branches":
+            page_state.show(name)
+        case _:
+            page_state.show(None)
+            page_state.put("step_back", name)

@@ -1,0 +1,51 @@
+"""What the search finds, and how: commands, agents, sessions, cases and steps by the words in them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from simulator.base.frozen_value import Value
+
+Kind: TypeAlias = Literal["command", "agent", "session", "case", "step"]
+
+MOST_FOUND = 20
+
+
+class Target(Value):
+    """A place or a command that can be found; its words may come from outside.
+
+    Attributes:
+        kind: What it is.
+        name: Identifies it among its kind: the name of a command or an agent, the id of a session or a case, the number of a step.
+        label: What it is called.
+        about: What else is known of it.
+        path: The eval set of a case.
+    """
+
+    kind: Kind
+    name: str
+    label: str
+    about: str = ""
+    path: str = ""
+
+
+class Searchable:
+    """Targets with their words in lower case, so that each search only looks."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._lines = [
+            (each.label.casefold(), f"{each.kind} {each.label} {each.about}".casefold(), each)
+            for each in targets
+        ]
+
+    def found(self, words: str) -> list[Target]:
+        """Return the targets that contain all words, at most `MOST_FOUND`; labels that begin with them first, then labels that contain them."""
+        wanted = words.casefold().split()
+        start = " ".join(wanted)
+        ranks: list[list[Target]] = [[], [], []]
+        for label, said, target in self._lines:
+            if all(word in said for word in wanted):
+                is_in_label = all(word in label for word in wanted)
+                ranks[0 if label.startswith(start) else 1 if is_in_label else 2].append(target)
+        return [target for rank in ranks for target in rank][:MOST_FOUND]
