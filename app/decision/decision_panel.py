@@ -64,8 +64,8 @@ def decision_panel(
     view: SimulationView, drafts: DraftStore, around: Surroundings = NOTHING_AROUND
 ) -> Command | None:
     """Draw what waits for a person, and what is at work; return what was decided."""
-    head = decision_head()
     line = waiting(view)
+    head = decision_head(_waiting_words([each.thing for each in line if each.thing]) if len(line) > 1 else "")
     with pane("decision"):
         with place():
             if view.session.is_running or view.running or view.busy:
@@ -81,8 +81,7 @@ def decision_panel(
         chosen = queue.chosen.thing
         with place():
             if queue.is_line:
-                decided = _line_head(view, drafts, [each.thing for each in line if each.thing]) or decided
-                queue.draw()
+                decided = _line(view, drafts, queue) or decided
         return _draw(view, drafts, head, chosen, around) or decided
 
 
@@ -114,14 +113,14 @@ def _draw(
             assert_never(thing)
 
 
-def _line_head(view: SimulationView, drafts: DraftStore, things: Sequence[Thing]) -> AnswerTools | None:
-    """Draw the head of the line, with the way to answer all its tool calls at once."""
+def _line(view: SimulationView, drafts: DraftStore, queue: Queue) -> AnswerTools | None:
+    """Draw what waits, with the way to answer all its tool calls at once."""
     requests = [request for request in view.pending if isinstance(request, ToolRequest)]
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
-        st.caption(_counted(things) if len(things) > 1 else _ONE, width="content")
-        st.space("stretch")
+        with st.container(key="line_queue"):
+            queue.draw()
         clicked = len(requests) >= _FEWEST_FOR_ALL and st.button(
-            f"Accept all {len(requests)} drafts",
+            f"Accept all {len(requests)}",
             key="accept_all",
             type="tertiary",
             icon=":material/done_all:",
@@ -130,8 +129,10 @@ def _line_head(view: SimulationView, drafts: DraftStore, things: Sequence[Thing]
     return _all_drafts(requests, drafts) if clicked else None
 
 
-def _counted(things: Sequence[Thing]) -> str:
+def _waiting_words(things: Sequence[Thing]) -> str:
     """Say how many things wait: calls, or turns of agents among them."""
+    if len(things) == 1:
+        return _ONE
     calls = "calls " if all(isinstance(thing, (ToolRequest, OpenCall)) for thing in things) else ""
     return f"{len(things)} {calls}waiting; answer in any order"
 

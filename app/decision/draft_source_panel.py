@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.decision_commands import AskForDraft, DrawAgain, StopDrafting
 from app.decision.pasted_examples import read_example, take_example
@@ -22,20 +23,22 @@ from simulator.environment.drafts.blanks import Blank, is_guess
 from simulator.environment.world.tool_settings import EnvironmentSettings
 
 _LABEL = 28
+_LONGEST_SOURCE = 400
 _ASKED = "model_asked"
 
 
 def draft_source(
-    inputs: ToolInputs, settings: EnvironmentSettings
+    inputs: ToolInputs, settings: EnvironmentSettings, line: DeltaGenerator
 ) -> AskForDraft | StopDrafting | DrawAgain | ChangeSettings | None:
     """Draw where the draft comes from and what it does not know; return what was asked for.
 
     Args:
         inputs: The inputs of the call.
         settings: Those of the environment: its model, and whether that is asked once for each call without a click.
+        line: Has room for one line on the source, above the editor.
     """
     request = inputs.request
-    asked = _at_work(inputs) if request.drafting else _offline_or_made(inputs, settings)
+    asked = _at_work(inputs) if request.drafting else _offline_or_made(inputs, settings, line)
     if request.draft_problem:
         with st.container(horizontal=True, gap="xsmall", key="draft_problem"):
             st.badge("No model draft", icon=":material/warning:", color="orange")
@@ -70,20 +73,22 @@ def _at_work(inputs: ToolInputs) -> StopDrafting | None:
 
 
 def _offline_or_made(
-    inputs: ToolInputs, settings: EnvironmentSettings
+    inputs: ToolInputs, settings: EnvironmentSettings, line: DeltaGenerator
 ) -> AskForDraft | DrawAgain | ChangeSettings | None:
     request, is_model = inputs.request, inputs.request.draft_by != "offline"
     asks = draws = False
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_source"):
+    with line.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_source", wrap=False
+    ):
         if request.draft_from or is_model:
             words = f"Draft by {safe_label(request.draft_by, _LABEL)}" if is_model else "Draft"
             st.badge(
                 words,
                 icon=":material/smart_toy:" if is_model else None,
                 color="violet" if is_model else "gray",
+                help=safe_label("; ".join(request.draft_from), _LONGEST_SOURCE) or None,
             )
-            st.text(literal("; ".join(request.draft_from)))
-        st.space("stretch")
+            st.text(literal("; ".join(request.draft_from)), wrap=False)
         if request.draft_varies:
             draws = _draw_button(inputs)
         if settings.simulation_model and not is_guess(request.draft_blanks):

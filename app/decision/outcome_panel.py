@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.request_panel import choice, editor, json_line, misfit_list, not_ready
 from app.decision.tool_answer import (
@@ -37,13 +38,10 @@ _ERRORS = (
 _EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", "PermissionError", "KeyError")
 
 
-def response_inputs(inputs: ToolInputs, *, tried: bool) -> None:
-    """Draw the response: as JSON and in a form beside it, in one of them, or as plain text."""
-    kept = inputs.kept
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="style_line"):
-        st.caption("Response", width="content")
-        st.space("stretch")
-        choice(kept, "style", "How to write the response", inputs.styles)
+def response_inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
+    """Draw the response: as JSON and in a form beside it, in one of them, or as plain text; which, is chosen in `line`."""
+    with line:
+        choice(inputs.kept, "style", "How to write the response", inputs.styles)
     with place():
         _response_in_style(inputs, tried=tried)
 

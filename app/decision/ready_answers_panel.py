@@ -1,4 +1,8 @@
-"""Draws the candidates to a tool call: a line for each, which a key chooses or gives at once."""
+"""Draws the candidates to a tool call: a row of chips, each with a preview, which a key chooses or gives at once.
+
+All previews are in the same place, and the style sheet shows one of them: that of the chip under the mouse, else of the
+chip with the focus, else of the candidate that is in the editor. So a look at another one takes no run of the page.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,17 @@ def ready_answers(inputs: ToolInputs) -> bool:
     offered = inputs.request.candidates
     if not offered:
         return False
-    kept = inputs.kept
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="ready_head"):
+    kept, held = inputs.kept, inputs.offer()
+    with st.container(gap=None, key="ready_answers"):
         st.caption("Candidates", width="content", help=_HELP)
-        st.space("stretch")
+        for number, candidate in enumerate(offered, start=1):
+            _chip(inputs, candidate, number, is_held=candidate == held)
+        with st.container(key="ready_own"):
+            if held is None:
+                st.caption("Your own response, none of the candidates.")
+    with place():
+        if held is not None:
+            misfit_list(held.problems)
         if set_aside_now(inputs) is not None:
             st.button(
                 "Restore your text",
@@ -43,10 +54,6 @@ def ready_answers(inputs: ToolInputs) -> bool:
                 on_click=bring_back,
                 args=(inputs,),
             )
-    held = inputs.offer()
-    with st.container(gap=None, key="ready_answers"):
-        for number, candidate in enumerate(offered, start=1):
-            _line(inputs, candidate, number, is_held=candidate == held)
     return any(was_clicked(kept, f"give_{_key(one, number)}") for number, one in enumerate(offered, start=1))
 
 
@@ -61,39 +68,38 @@ _HELP = (
 )
 
 
-def _line(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: bool) -> None:
+def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: bool) -> None:
     kept, label = inputs.kept, _key(candidate, number)
     shown = "shown" if is_held else "other"
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"ready_line_{label}", wrap=False
-    ):
+    with st.container(gap=None, key=f"ready_line_{label}"):
         st.button(
             _NAMES[candidate.label],
             key=kept.key(f"choose_{label}"),
-            type="tertiary",
             shortcut=str(number),
             on_click=choose,
             args=(inputs, candidate),
-            width=94,
         )
-        with st.container(gap=None, key=f"ready_words_{shown}_{label}"):
+        with st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            gap="xsmall",
+            wrap=False,
+            key=f"ready_words_{shown}_{label}",
+        ):
             expected = inputs.request.candidates[0]
             st.text(
                 literal(preview(candidate, None if candidate is expected else expected.value)), wrap=False
             )
             st.text(literal(_source(candidate)), wrap=False)
-        st.button(
-            "Use",
-            key=kept.key(f"give_{label}"),
-            type="tertiary",
-            shortcut=f"Shift+{number}",
-            on_click=choose,
-            args=(inputs, candidate),
-            help="Send this candidate at once",
-        )
-    with place():
-        if is_held:
-            misfit_list(candidate.problems)
+            st.button(
+                "Use",
+                key=kept.key(f"give_{label}"),
+                type="tertiary",
+                shortcut=f"Shift+{number}",
+                on_click=choose,
+                args=(inputs, candidate),
+                help="Send this candidate at once",
+            )
 
 
 def _source(candidate: Candidate) -> str:
@@ -104,14 +110,14 @@ def _source(candidate: Candidate) -> str:
 
 
 def draft_difference(inputs: ToolInputs) -> None:
-    """Show what differs from the draft: at once for a candidate, folded for an error and for what somebody typed."""
+    """Show what differs from the draft, folded."""
     found = against_draft(inputs)
     if not found.text and not found.is_cut:
         return
     is_offer = inputs.mode == "Response" and inputs.offer() is not None
     words = f"Changes to the draft: :green-badge[+{found.added}] :red-badge[\u2212{found.removed}]"
     key = inputs.kept.key(f"diff_{'offer' if is_offer else 'typed'}")
-    with st.expander(words, type="compact", key=key, expanded=is_offer):
+    with st.expander(words, type="compact", key=key):
         difference_lines(found.text, is_cut=found.is_cut)
 
 

@@ -22,19 +22,22 @@ _LINE = 21
 _FRAME = 34
 _FEWEST_LINES = 4
 _MOST_LINES = 20
-_TALL = 200
+_TALL = 108
 _SHOWN_MISFITS = 5
 
 Option = TypeVar("Option", bound=str)
 
 
-def decision_head() -> DeltaGenerator:
-    """Draw the title of the pane; return the line that it stands in, where a choice may follow."""
+def decision_head(words: str = "") -> DeltaGenerator:
+    """Draw the title of the pane, with a few words of ours; return the line that it stands in, where a choice may follow."""
     line = st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_decision"
     )
     line.markdown("**Decision**", width="content")
-    line.space("stretch")
+    if words:
+        line.container(key="decision_count").caption(words)
+    else:
+        line.space("stretch")
     return line
 
 
@@ -74,10 +77,11 @@ def arguments(value: JsonValue, title: str = "Arguments") -> None:
     if not value:
         st.caption("No arguments")
         return
-    st.caption(title)
     text = show_json(value)
     tall = text.count("\n") > _TALL // _LINE
-    st.code(literal(text), language="json", wrap_lines=True, height=_TALL if tall else "content")
+    with st.container(horizontal=True, gap="xsmall", wrap=False):
+        st.caption(title, width="content")
+        st.code(literal(text), language="json", wrap_lines=True, height=_TALL if tall else "content")
 
 
 def details(title: str, text: str) -> None:

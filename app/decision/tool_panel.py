@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.decision_commands import AnswerTool, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
@@ -22,7 +23,6 @@ from app.decision.ready_answers_panel import draft_difference, ready_answers
 from app.decision.request_panel import (
     accept,
     arguments,
-    details,
     heading,
     may_have_run,
     run_for_real,
@@ -34,17 +34,19 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 from app.live.player_names import PLAYERS, lacks
-from app.session.commands import ChangeSeat, Command
+from app.session.commands import ChangeSeat, Command, FailCall
+from app.session.fault_menu_panel import fault_menu, rule_of
 from app.session.past_calls import unanswered
 from app.session.timeline_view import blocks
 from simulator.base.json_values import canonical, digest
 from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import Contradiction
-from simulator.facts import ToolPlayer
+from simulator.facts import Failed, Outcome, Returned, ToolPlayer
 from simulator.session.history import HistoryEntry
 
 _HELD = "held"
+_FAULT = "fault"
 _WARNING = (
     "The tool's code runs with these arguments and all its side effects. You still answer the other calls."
 )
@@ -77,27 +79,35 @@ def tool_decision(
         other = _asked(inputs, around)
     with place():
         at_once = ready_answers(inputs)
+    line = st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="style_line"
+    )
+    source = line.container(key="draft_place")
     with place():
-        asked = draft_source(inputs, around.settings)
-    with place():
-        draft_difference(inputs)
+        asked = draft_source(inputs, around.settings, source)
     tried = was_clicked(kept, "accept") or at_once
     with place():
-        _inputs(inputs, tried=tried)
+        _inputs(inputs, line, tried=tried)
+    with place():
+        draft_difference(inputs)
     with place():
         insists = _contradictions(inputs, around, history, tried=tried)
-    clicked, real = _buttons(inputs)
+    clicked, real, fault = _buttons(inputs)
     if real:
         return RunReal(key=inputs.request.key)
+    if fault:
+        return FailCall(
+            key=inputs.request.key, rule=rule_of(fault, inputs.request.tool_name), outcome=_changeable(inputs)
+        )
     sent = insists or ((clicked or at_once) and not _is_held(inputs))
     return (_answer(inputs, despite=insists) if sent else None) or other or asked
 
 
-def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
-    """Draw what the answer is written in, and what is wrong with it."""
+def _inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
+    """Draw what the answer is written in, and what is wrong with it; `line` is the one above it."""
     match inputs.mode:
         case "Response":
-            response_inputs(inputs, tried=tried)
+            response_inputs(inputs, line, tried=tried)
         case "Error":
             error_inputs(inputs)
         case "Exception":
@@ -119,8 +129,10 @@ def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:
     if request.may_have_run:
         may_have_run("tool")
     why_mine(inputs, around)
-    arguments(dict(request.arguments))
-    what_else(inputs, around)
+    with st.container(horizontal=True, gap="xsmall", wrap=False, key="call_line"):
+        with st.container(key="call_arguments"):
+            arguments(dict(request.arguments))
+        what_else(inputs, around)
     return changed
 
 
@@ -173,12 +185,28 @@ def _is_ready(inputs: ToolInputs) -> bool:
     return True
 
 
-def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
-    """Draw the row of buttons; return whether the answer was sent, and whether the real tool was asked for."""
+def _changeable(inputs: ToolInputs) -> Outcome | None:
+    """Return the response in the inputs, which a fault can change; None where there is none."""
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        return None
+    return outcome if isinstance(outcome, (Returned, Failed)) else None
+
+
+def _buttons(inputs: ToolInputs) -> tuple[bool, bool, str]:
+    """Draw the row of buttons; return whether the answer was sent, whether the real tool was asked for, and the fault that was chosen."""
     kept = inputs.kept
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
         clicked = accept(kept, _LABELS[inputs.mode])
         real = run_for_real(kept, "tool", _WARNING)
+        fault_menu(
+            kept.key("menu"),
+            changes=_changeable(inputs) is not None,
+            help_="Answer this call with a fault, once. No rule is added.",
+            on_pick=_pick_fault,
+            args=(kept,),
+        )
         st.button(
             "Reset",
             key=kept.key("reset"),
@@ -187,7 +215,14 @@ def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
             on_click=_reset,
             args=(kept,),
         )
-    return clicked, real
+    fault = str(kept.value(_FAULT) or "")
+    if fault:
+        kept.put(_FAULT, None)
+    return clicked, real, fault
+
+
+def _pick_fault(kept: KeptInputs, name: str) -> None:
+    kept.put(_FAULT, name)
 
 
 def _reset(kept: KeptInputs) -> None:
@@ -319,17 +354,24 @@ def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
 def what_else(inputs: ToolInputs, around: Surroundings) -> None:
     """Draw what the tool says of itself, why no rule answered, and the recorded call that is nearest."""
     request = inputs.request
-    details("Tool description", request.description)
+    _looked_up("Tool description", request.description, ":material/info:")
     reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
-    details("Rules that did not match", reasons)
+    _looked_up("Rules that did not match", reasons, ":material/rule:")
     found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
     if found:
-        _nearest(inputs, found[0], is_open=around.seats.of_tool(request.tool_name) == "recorded")
+        _nearest(inputs, found[0])
 
 
-def _nearest(inputs: ToolInputs, near: Near, *, is_open: bool) -> None:
-    with st.expander(
-        "Closest recorded call", type="compact", key=inputs.kept.key("nearest"), expanded=is_open
+def _looked_up(title: str, text: str, icon: str) -> None:
+    """Show a text from outside behind a button."""
+    if text.strip():
+        with st.popover(title, icon=icon, type="tertiary", help=title):
+            st.text(literal(text))
+
+
+def _nearest(inputs: ToolInputs, near: Near) -> None:
+    with st.popover(
+        "Closest recorded call", type="tertiary", icon=":material/history:", help="Closest recorded call"
     ):
         st.text(literal(near.call.place))
         for words in near.differs[:_MOST_DIFFERENCES]:

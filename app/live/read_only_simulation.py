@@ -45,6 +45,10 @@ class ReadOnly:
         """Refuse it."""
         refuse()
 
+    def inject(self, *_: Any, **__: Any) -> bool:
+        """Refuse it."""
+        refuse()
+
     def confirm(self, *_: Any, **__: Any) -> bool:
         """Refuse it."""
         refuse()

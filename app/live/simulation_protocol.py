@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import AgentPlayer, ToolPlayer, UserPlayer
+from simulator.facts import AgentPlayer, Outcome, ToolPlayer, UserPlayer
 
 if TYPE_CHECKING:
     from simulator.journal import Journal
@@ -61,6 +61,17 @@ class LiveSimulation(Protocol):
 
     def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
         """Let the real tool, the real code or the agent's own model answer this one request."""
+        ...
+
+    def inject(
+        self,
+        request: Request | str,
+        rule: InjectionRule,
+        outcome: Outcome | None = None,
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Let one fault answer this one tool call, or change its outcome."""
         ...
 
     def confirm(

@@ -16,7 +16,7 @@ from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
 from app.rules.rule_text import NO_RULES, rule_line
 from app.session import page_state
-from app.session.commands import NEW_RULE, Command
+from app.session.commands import NEW_RULE, Command, Show
 from app.session.past_calls import last_misses, past_calls, times_fired
 from app.session.session_context import SessionContext
 from simulator.environment.injection.fault_library import Fault, search
@@ -202,8 +202,13 @@ PAGE = 18
 _ALL = "all"
 
 
-def fault_library(scene: SessionContext) -> Command | None:
-    """Draw the library; return the rules with the one that was added."""
+def fault_library(scene: SessionContext, *, stays: bool = False) -> Command | None:
+    """Draw the library; return the rules with the one that was added.
+
+    Args:
+        scene: The session.
+        stays: Whether what is added is named where the library is opened from, and not shown in the editor.
+    """
     kept = KeptInputs(scene.drafts, "fault-library")
     tool = _tool(scene, kept)
     found = _found(kept)
@@ -212,7 +217,7 @@ def fault_library(scene: SessionContext) -> Command | None:
         st.caption("No faults match. Try other words, or all kinds.")
     asked: Command | None = None
     for fault in found[:shown]:
-        asked = _fault_card(scene, fault, tool) or asked
+        asked = _fault_card(scene, fault, tool, stays=stays) or asked
     if len(found) > shown and st.button(
         f"Show more \u00b7 {len(found) - shown} left", key="faults_more", icon=":material/expand_more:"
     ):
@@ -258,7 +263,7 @@ def _found(kept: KeptInputs) -> tuple[Fault, ...]:
     return tuple(fault for fault in found if chosen in {_ALL, fault.category})
 
 
-def _fault_card(scene: SessionContext, fault: Fault, tool: str) -> Command | None:
+def _fault_card(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Command | None:
     with st.container(border=True, gap="xxsmall", key=f"fault_{fault.name}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
             st.markdown(f"**{safe_label(fault.title)}**", width="content")
@@ -275,12 +280,30 @@ def _fault_card(scene: SessionContext, fault: Fault, tool: str) -> Command | Non
                 else "Choose a tool first",
             )
         st.text(literal(fault.description))
-    return _added(scene, fault, tool) if added else None
+    return _added(scene, fault, tool, stays=stays) if added else None
 
 
-def _added(scene: SessionContext, fault: Fault, tool: str) -> Command:
+def _added(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Command:
     rules = scene.session.rules
     taken = {rule.rule_id for rule in rules}
     rule_id = fault.name if fault.name not in taken else unused_name(fault.name, taken)
-    page_state.put("editing_rule", rule_id)
+    page_state.put("added_rule" if stays else "editing_rule", rule_id)
     return SetRules(rules=(*rules, fault.rule(tool, rule_id)))
+
+
+def added_line(scene: SessionContext) -> Command | Show | None:
+    """Name the rule that was added last out of the library, with the ways to change it and to take it away again."""
+    rules = scene.session.rules
+    rule = next((each for each in rules if each.rule_id == page_state.get("added_rule")), None)
+    if rule is None:
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rule_added"):
+        st.markdown(f"Added **{safe_label(rule.label or rule.rule_id, 40)}**", width="content")
+        change = st.button("Edit", key="rule_added_edit", type="tertiary", icon=":material/edit:")
+        undo = st.button("Undo", key="rule_added_undo", type="tertiary", icon=":material/undo:")
+    if not (change or undo):
+        return None
+    page_state.put("added_rule", None)
+    if change:
+        return Show(view="environment", tab="Rules", rule=rule.rule_id)
+    return SetRules(rules=without(rules, rule.rule_id))

@@ -10,16 +10,17 @@ import streamlit as st
 from app.agents.user_seat_panel import user_seat
 from app.decision.agent_turn_panel import model_sees
 from app.decision.decision_context import NOTHING_AROUND, Surroundings, surroundings
-from app.forms.common_panel import pane, pane_head
+from app.forms.common_panel import pane, place, views
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.rules.rule_text import NO_RULES, rule_line
-from app.rules.rules_tab import switch
+from app.rules.rules_tab import added_line, fault_library, switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state
 from app.session.commands import NEW_RULE, ChangeSeat, Command, Show
+from app.session.context_fold_panel import hide_context
 from app.session.past_calls import times_fired, unanswered
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import AgentDirectory, known_agents, known_tools, tool_player
@@ -38,7 +39,12 @@ VIEWS = ("Rules", "State", "Model", "Seats")
 def context(scene: SessionContext) -> Command | Show | None:
     """Draw the pane; return what was asked for in it."""
     view = scene.view
-    chosen = pane_head("Context", VIEWS, "context_view")
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_context_view"
+    ):
+        chosen = views("Context: view", VIEWS, "context_view")
+        st.space("stretch")
+        hide_context(scene.live)
     with pane("context"):
         match chosen:
             case "Rules" if scene.live.read_only:
@@ -203,11 +209,17 @@ def _run_at_once(view: SimulationView, target: str) -> int:
 
 
 _MOST_REASONS = 20
+_LIBRARY = "library_here"
 
 
 def injections(scene: SessionContext) -> Command | Show | None:
     """Draw the rules; return what was asked for."""
-    asked: Command | Show | None = _ways(scene)
+    asked = _ways(scene)
+    with place():
+        if not st.session_state.get(
+            _LIBRARY
+        ):  # while the library is open, it covers this place and has the line
+            asked = added_line(scene) or asked
     if not scene.session.rules:
         st.caption(NO_RULES)
     for call in scene.waiting_calls():
@@ -218,14 +230,19 @@ def injections(scene: SessionContext) -> Command | Show | None:
     return asked
 
 
-def _ways(scene: SessionContext) -> Show | None:
-    asked: Show | None = None
+def _ways(scene: SessionContext) -> Command | Show | None:
+    asked: Command | Show | None = None
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if st.button("Add rule", key="rule_add", icon=":material/add:"):
             asked = Show(view="environment", tab="Rules", rule=NEW_RULE)
-        words = "All rules" if scene.session.rules else "Fault library"
-        if st.button(words, key="rules_open", type="tertiary", icon=":material/tune:"):
+        library = st.popover("Fault library", icon=":material/bug_report:", key=_LIBRARY, on_change="rerun")
+        if st.button("All rules", key="rules_open", type="tertiary", icon=":material/tune:"):
             asked = Show(view="environment", tab="Rules")
+    if library.open:
+        with library:
+            with place():
+                asked = added_line(scene) or asked
+            asked = fault_library(scene, stays=True) or asked
     return asked
 
 

@@ -48,7 +48,9 @@ from app.scripts.script_panel import script_strip
 from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import page_state
-from app.session.commands import Command, GoTo, RedoStep, Show, UndoStep, hand
+from app.session.commands import Command, FailPastCall, GoTo, RedoStep, Show, UndoStep, hand
+from app.session.context_fold_panel import fold_of
+from app.session.fault_menu_panel import rule_of
 from app.session.header_panel import clicked_step, header
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
@@ -58,6 +60,7 @@ from app.session.stale_clicks import saw
 from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened
 from simulator.agents.expected_input import UnfitMessageError
+from simulator.facts import ToolAnswered
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -221,7 +224,7 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
         decided = _decide(live, view)
         _act(live, None if was_done else decided)
     with top:
-        asked = header(view, has_branches=len(live.simulation.journal.tips()) > 1)
+        asked = header(view, live, has_branches=len(live.simulation.journal.tips()) > 1)
         _act(live, None if was_done else asked)
     with notes:
         _notes(view)
@@ -229,8 +232,9 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
         _of_its_keeping(live, view)
         show_set_aside(live)
         _script(live)
-    with right:
-        _act(live, context(scene))
+    if fold_of(live) != "folded":
+        with right:
+            _act(live, context(scene))
     with left:
         timeline(view, live.simulation, scene.stamp)
 
@@ -254,7 +258,7 @@ def _script(live: LiveSession) -> None:
 
 
 def _go_back(live: LiveSession) -> None:
-    """Go where a step of the timeline was left for another way."""
+    """Go where a step of the timeline was left for another way, or for a fault in the place of its answer."""
     wanted = page_state.get("go_to")
     if wanted is not None:
         page_state.put("go_to", None)
@@ -263,6 +267,20 @@ def _go_back(live: LiveSession) -> None:
     if back is not None:
         page_state.put("step_back", None)
         _act(live, UndoStep() if back == "undo" else RedoStep())
+    failing = page_state.get("fail_call")
+    if failing is not None:
+        page_state.put("fail_call", None)
+        before, fact, call_id, tool, fault = failing
+        answered = live.simulation.journal.fact(int(fact))
+        _act(
+            live,
+            FailPastCall(
+                before=int(before),
+                call_id=call_id,
+                rule=rule_of(fault, tool),
+                outcome=answered.outcome if isinstance(answered, ToolAnswered) else None,
+            ),
+        )
 
 
 def _environment(scene: SessionContext) -> None:

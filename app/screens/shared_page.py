@@ -21,6 +21,7 @@ from app.screens.start_page import start_page
 from app.server.login import visitor
 from app.session import page_state
 from app.session.commands import Show
+from app.session.context_fold_panel import fold_of
 from app.session.page_fragments import fragment
 from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
@@ -72,7 +73,7 @@ def not_shared(token: str) -> None:
 
 def _session(scene: SessionContext) -> None:
     live, view = scene.live, scene.view
-    asked = watched_head(view, has_branches=len(live.simulation.journal.tips()) > 1)
+    asked = watched_head(view, live, has_branches=len(live.simulation.journal.tips()) > 1)
     failed = page_state.get("problem")
     if failed:
         problem("The action failed. Nothing was changed.", str(failed))
@@ -81,8 +82,9 @@ def _session(scene: SessionContext) -> None:
         timeline(view, live.simulation, may_go=False)
     with middle:
         what_waits(view, is_played=not live.at_rest)
-    with right:
-        context(scene)
+    if fold_of(live) != "folded":
+        with right:
+            context(scene)
     _act(asked)
 
 

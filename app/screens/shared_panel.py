@@ -10,8 +10,9 @@ from app.decision.held_message_panel import held_to_read
 from app.decision.request_panel import arguments
 from app.forms.common_panel import badge, pane
 from app.forms.safe_labels import Badge, literal, safe_label
-from app.live.live_sessions import title
+from app.live.live_sessions import LiveSession, title
 from app.session.commands import Show
+from app.session.context_fold_panel import show_context
 from app.session.running_panel import running
 from app.session.session_summary import status
 from simulator.base.frozen_value import Value
@@ -38,7 +39,7 @@ def read_only_line() -> None:
         st.caption(_SHARED, width="content")
 
 
-def watched_head(view: SimulationView, *, has_branches: bool) -> Show | CopyShared | None:
+def watched_head(view: SimulationView, live: LiveSession, *, has_branches: bool) -> Show | CopyShared | None:
     """Draw the line above the panes; return what was clicked."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
@@ -48,9 +49,10 @@ def watched_head(view: SimulationView, *, has_branches: bool) -> Show | CopyShar
         st.badge(READ_ONLY.text, icon=READ_ONLY.icon, color=READ_ONLY.color, help=_SHARED)
         badge(status(view))
         badge(Badge(text=safe_label(view.session.agent_name, 28), color="gray", icon=":material/smart_toy:"))
-        badge(Badge(text=f"step {len(view.session.history)}", color="gray"))
         st.space("stretch")
-        return _ways(view, has_branches=has_branches)
+        asked = _ways(view, has_branches=has_branches)
+        show_context(live)
+    return asked
 
 
 def _ways(view: SimulationView, *, has_branches: bool) -> Show | CopyShared | None:

@@ -19,8 +19,13 @@ from app.session.page_state import View
 from app.session.stale_clicks import check_seen
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer, UserPlayer
+from simulator.facts import EVERY, AgentPlayer, Outcome, ToolPlayer, UserPlayer
+from simulator.seats.requests import ToolRequest
+
+_REACHED_SECONDS = 20.0
+"""How long the way back to an earlier call may take: what happened before it is re-executed."""
 
 NEW_RULE = "\n"
 """Stands for the rule that is being written and has no id yet; no id has a line break."""
@@ -115,6 +120,52 @@ class GoTo(Command):
     @override
     def carry_out(self, simulation: LiveSimulation) -> None:
         simulation.move_head(self.fact, wait=AT_ONCE)
+
+
+class FailCall(Command):
+    """Let one fault answer a call that waits, or change its `outcome`: this call alone, whatever rules there are.
+
+    Attributes:
+        key: The request's key.
+        rule: What the fault does.
+        outcome: The response that the fault changes, where it changes one.
+    """
+
+    key: str
+    rule: InjectionRule
+    outcome: Outcome | None = None
+
+    @override
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        simulation.inject(self.key, self.rule, self.outcome, wait=AT_ONCE)
+
+
+class FailPastCall(Command):
+    """Go back to before the answer of a call, and let one fault answer it; what followed stays as a branch.
+
+    Attributes:
+        before: The fact before that answer.
+        call_id: The call.
+        rule: What the fault does.
+        outcome: The answer that the call had.
+    """
+
+    is_of_step = True
+    before: int
+    call_id: str
+    rule: InjectionRule
+    outcome: Outcome | None = None
+
+    @override
+    def carry_out(self, simulation: LiveSimulation) -> None:
+        simulation.move_head(self.before, wait=_REACHED_SECONDS)
+        calls = (each for each in simulation.view().pending if isinstance(each, ToolRequest))
+        key = next((each.key for each in calls if each.call_id == self.call_id), None)
+        if key is None:
+            raise ValueError(
+                "The session went back, but this call is not waiting yet. Use Fail this call once it waits."
+            )
+        simulation.inject(key, self.rule, self.outcome, wait=AT_ONCE)
 
 
 class ChangeSeat(Command):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.forms.common_panel import badge
 from app.forms.safe_labels import Badge, literal, safe_label
-from app.live.live_sessions import title
+from app.live.live_sessions import LiveSession, title
 from app.session import page_state
 from app.session.commands import (
     ChangeSeat,
@@ -18,7 +18,8 @@ from app.session.commands import (
     StopTurn,
     UndoStep,
 )
-from app.session.session_summary import short_id, status
+from app.session.context_fold_panel import show_context
+from app.session.session_summary import counted_steps, status
 from app.session.step_labels import step_words
 from simulator.facts import EVERY
 from simulator.session.model import SessionState
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-def header(view: SimulationView, *, has_branches: bool = False) -> Command | Show | None:
+def header(view: SimulationView, live: LiveSession, *, has_branches: bool = False) -> Command | Show | None:
     """Draw the header; return what was clicked. The way to the branches is there where the session has several."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
@@ -36,12 +37,12 @@ def header(view: SimulationView, *, has_branches: bool = False) -> Command | Sho
             st.text(literal(title(view.session)), wrap=False)
         for shown in _badges(view):
             badge(shown)
-        with st.container(key="session_short_id", width="content"):
-            short = safe_label(short_id(view.session.session_id))
-            badge(Badge(text=short, color="gray", icon=":material/tag:"))
         _reports(view.problems)
         st.space("stretch")
-        return _actions(view, has_branches=has_branches)
+        asked = _actions(view, has_branches=has_branches)
+        show_context(live)
+        _about(view)
+    return asked
 
 
 def clicked_step() -> Command | None:
@@ -56,8 +57,15 @@ def _badges(view: SimulationView) -> tuple[Badge, ...]:
     return (
         status(view),
         Badge(text=safe_label(session.agent_name, 28), color="gray", icon=":material/smart_toy:"),
-        Badge(text=f"step {len(session.history)}", color="gray"),
     )
+
+
+def _about(view: SimulationView) -> None:
+    """Draw what one looks up about a session now and then."""
+    with st.popover("About this session", icon=":material/more_vert:", type="tertiary", key="session_menu"):
+        st.caption(f"{counted_steps(len(view.session.history))} in the timeline")
+        st.caption("Session ID")
+        st.text(literal(view.session.session_id))
 
 
 def _reports(problems: tuple[str, ...]) -> None:

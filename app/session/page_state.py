@@ -35,10 +35,12 @@ VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
 
 Flag: TypeAlias = Literal[
+    "added_rule",
     "agent",
     "branches_listed",
     "cases_drawn",
     "changed",
+    "context_fold",
     "continue_with",
     "deleted_rules",
     "deleted_session",
@@ -46,6 +48,7 @@ Flag: TypeAlias = Literal[
     "editing_rule",
     "editing_tool",
     "exported",
+    "fail_call",
     "faults_shown",
     "found",
     "go_to",
@@ -77,7 +80,9 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "earlier",
     "editing_rule",
     "editing_tool",
+    "added_rule",
     "deleted_rules",
+    "fail_call",
     "faults_shown",
     "go_to",
     "replaced_rules",
@@ -215,7 +220,7 @@ def put(flag: Flag, value: JsonValue) -> None:
 
 def is_owed() -> bool:
     """Return whether something was asked for in a part of the page that the whole page has to carry out."""
-    return any(get(flag) is not None for flag in ("found", "go_to", "menu_asked"))
+    return any(get(flag) is not None for flag in ("found", "go_to", "fail_call", "menu_asked"))
 
 
 def tab() -> str:

@@ -19,6 +19,11 @@ def short_id(session_id: str) -> str:
     return session_id[-SHORT_ID:]
 
 
+def counted_steps(count: int) -> str:
+    """Write how many steps there are."""
+    return f"{count} step{'' if count == 1 else 's'}"
+
+
 def is_underway(view: SimulationView) -> bool:
     """Return whether something happens by itself, so that the page should look again soon."""
     is_drafting = any(isinstance(each, ToolRequest) and each.drafting for each in view.pending)

@@ -12,20 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.forms.common_panel import block, pane, pane_head
+from app.forms.common_panel import block, pane, views
 from app.forms.safe_labels import safe_label
 from app.session import page_state
+from app.session.conversation_panel import conversation_entries, search_line
+from app.session.fault_menu_panel import fault_menu
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
-from app.session.session_summary import is_underway
+from app.session.session_summary import counted_steps, is_underway
 from app.session.step_labels import another_way_from
-from app.session.timeline_view import FILTERS, Filter, VisibleSteps, blocks, newest_steps, rows, waiting_steps
+from app.session.timeline_view import (
+    FILTERS,
+    Filter,
+    VisibleSteps,
+    blocks,
+    newest_steps,
+    rows,
+    tool_names,
+    waiting_steps,
+)
 from simulator.seats.requests import RunningCall
+from simulator.session.history import ToolError, ToolOutput
 
 if TYPE_CHECKING:
     from app.live.simulation_protocol import LiveSimulation
     from simulator.runtime import SimulationView
     from simulator.session.history import HistoryEntry
+
+VIEWS = ("Timeline", "Conversation")
 
 PAGE_STEPS = 20
 """How many steps are drawn at first, and how many more with each click."""
@@ -49,28 +63,48 @@ def timeline(
         drawn: The session's stamp; empty where the page itself looks whether it has changed.
         may_go: It is one's own.
     """
-    chosen = pane_head("Timeline", FILTERS, "timeline_filter")
-    count = min(PAGE_STEPS * (1 + int(page_state.get("earlier") or 0)), MOST_STEPS)
-    shown = newest_steps(view.session, chosen, count)
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_timeline_view"
+    ):
+        chosen = views("Steps: view", VIEWS, "timeline_view")
     with pane("timeline", autoscroll=True):
+        search, kind = "", FILTERS[0]
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="timeline_line"
+        ):
+            if chosen == "Conversation":
+                search = search_line()
+            else:
+                kind = views("Timeline: filter", FILTERS, "timeline_filter")
+            with st.container(key="timeline_count", width="content"):
+                st.caption(counted_steps(len(view.session.history)))
         if not view.session.history and not view.pending:
             _empty()
-        elif not shown.total:
-            st.caption("No steps of this kind yet.")
-        if shown.total > PAGE_STEPS and st.toggle(
-            f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
-        ):
-            _table(view, chosen, simulation if may_go else None)
+        elif chosen == "Conversation":
+            conversation_entries(view.session.history, search)
         else:
-            _earlier(shown)
-            fragment(_steps)(
-                view.session.history, shown, simulation if may_go else None, _unstored_from(simulation)
-            )
+            _timeline(view, simulation, kind, may_go=may_go)
         whom = "you" if may_go else "its owner"
         for step in waiting_steps(view.pending, view.session.open_calls, whom):
             st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
         every = LOOK_AGAIN_SECONDS if is_underway(view) else None
         look_again(view.session.session_id, drawn, every, lambda: _running(view))
+
+
+def _timeline(view: SimulationView, simulation: LiveSimulation, chosen: Filter, *, may_go: bool) -> None:
+    count = min(PAGE_STEPS * (1 + int(page_state.get("earlier") or 0)), MOST_STEPS)
+    shown = newest_steps(view.session, chosen, count)
+    if not shown.total:
+        st.caption("No steps of this kind yet.")
+    if shown.total > PAGE_STEPS and st.toggle(
+        f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
+    ):
+        _table(view, chosen, simulation if may_go else None)
+    else:
+        _earlier(shown)
+        fragment(_steps)(
+            view.session.history, shown, simulation if may_go else None, _unstored_from(simulation)
+        )
 
 
 def _empty() -> None:
@@ -108,10 +142,12 @@ def _steps(
         with body:
             if body.open:
                 _body(history[step.index])
-                _another_way(history[step.index], step.index, simulation)
+                with st.container(horizontal=True, gap="xsmall", key=f"ways_{step.index}"):
+                    _another_way(history[step.index], step.index, simulation)
+                    _fail(history[step.index], step.index, history, simulation)
             else:
                 st.empty()
-    if page_state.get("go_to") is not None:
+    if page_state.get("go_to") is not None or page_state.get("fail_call") is not None:
         st.rerun()
 
 
@@ -143,6 +179,30 @@ def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | N
         on_click=_go_to,
         args=(another_way_from(entry, simulation.journal),),
     )
+
+
+def _fail(
+    entry: HistoryEntry,
+    place: int,
+    history: tuple[HistoryEntry, ...],
+    simulation: LiveSimulation | None,
+) -> None:
+    """Draw the faults with which an answered call can be answered instead."""
+    if simulation is None or not isinstance(entry, (ToolOutput, ToolError)) or entry.provenance is None:
+        return
+    tool = tool_names(history).get(entry.call_id, "")
+    before = another_way_from(entry, simulation.journal)
+    fault_menu(
+        f"step_{place}",
+        changes=isinstance(entry, ToolOutput),
+        help_="Go back to this call and answer it with a fault, once. The steps after it are kept as a branch.",
+        on_pick=_fail_with,
+        args=(before, entry.fact, entry.call_id, tool),
+    )
+
+
+def _fail_with(before: int, fact: int, call_id: str, tool: str, fault: str) -> None:
+    page_state.put("fail_call", [before, fact, call_id, tool, fault])
 
 
 def _go_to(fact: int) -> None:

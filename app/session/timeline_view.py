@@ -125,13 +125,14 @@ class _Headline(NamedTuple):
 def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> TimelineStep:
     """Return the line of one entry; `names` as of `tool_names`."""
     line = _headline(entry, names)
-    badges = "".join(f" {badge.markdown()}" for badge in _badges(entry))
+    badges = "".join(f" {badge.markdown()}" for badge in step_badges(entry))
     nested = "\u21b3 " if getattr(entry, "scope", "") else ""
     label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}{badges}"
     return TimelineStep(index=index, icon=f":material/{line.icon}:", label=label)
 
 
-def _badges(entry: HistoryEntry) -> Iterable[Badge]:
+def step_badges(entry: HistoryEntry) -> Iterable[Badge]:
+    """Return who authored an entry, and what rules did to it."""
     found = getattr(entry, "provenance", None)
     words = [provenance_labels.author(found)]
     if isinstance(entry, (ToolOutput, ToolError)):

@@ -80,6 +80,7 @@ CALLS: Mapping[str, RemoteCall] = {
     "answer": RemoteCall({"answer": TypeAdapter(Answer)}),
     "answer_plainly": RemoteCall(method="answer"),  # apart, as a tool may return what looks like an answer
     "set_rules": _RULES,
+    "inject": RemoteCall({"rule": TypeAdapter(InjectionRule), "outcome": TypeAdapter(Outcome | None)}),
     f"{ENVIRONMENT}change": RemoteCall({"settings": TypeAdapter(EnvironmentSettings | None)}),
     f"{ENVIRONMENT}edit": RemoteCall({"changes": TypeAdapter(tuple[EntityChange, ...])}, several="changes"),
     f"{ENVIRONMENT}declare": RemoteCall({"tools": TypeAdapter(tuple[DeclaredTool, ...])}, several="tools"),

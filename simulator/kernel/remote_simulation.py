@@ -553,6 +553,17 @@ class RemoteSimulation:
         """Let the real tool, code or model answer this one request."""
         return self._commanded("run_real", wait, request=_key(request))
 
+    def inject(
+        self,
+        request: Request | str,
+        rule: InjectionRule,
+        outcome: Outcome | None = None,
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Let one fault answer this one tool call, or change its `outcome`."""
+        return self._commanded("inject", wait, request=_key(request), rule=rule, outcome=outcome)
+
     def confirm(
         self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None, by: str = ""
     ) -> bool:

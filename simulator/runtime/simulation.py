@@ -13,7 +13,7 @@ from simulator.agents.environment_data import EnvironmentDataError
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import EVERY, AgentPlayer, Fact, RulesChanged, ToolPlayer, TurnStarted
+from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, RulesChanged, ToolPlayer, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import simulation_commands
 from simulator.runtime.adk.event_loop import LoopThread
@@ -266,6 +266,20 @@ class Simulation(UserCommands):
         """Let the real tool (or code, or the agent's own model) answer this one request."""
         key = _key(request)
         return self._command_and_wait(lambda: simulation_commands.run_real(self._engine, key), wait)
+
+    def inject(
+        self,
+        request: Request | str,
+        rule: InjectionRule,
+        outcome: Outcome | None = None,
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Let one fault answer this one tool call, or change its `outcome`; no rule of the session has to match."""
+        key = _key(request)
+        return self._command_and_wait(
+            lambda: simulation_commands.inject(self._engine, key, rule, outcome), wait
+        )
 
     def set_player(
         self,

@@ -7,7 +7,9 @@ from typing import Any, assert_never
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
-from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffects
+from simulator.environment.injection.rule_effects import OF_ONE_CALL
+from simulator.environment.injection.rules import InjectionRule
+from simulator.facts import Answered, Deferred, Outcome, Returned, SeatChanged, ToolEffects
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
 from simulator.runtime.errors import SimulationError
@@ -224,6 +226,25 @@ async def run_real(engine: Engine, key: str) -> None:
         answering.start(waiting, answering.ask_own_model(waiting, hold=hold))
     else:
         answering.start(waiting, answering.run_real(waiting))
+    engine.changed()
+
+
+async def inject(engine: Engine, key: str, rule: InjectionRule, given: Outcome | None) -> None:
+    """Let one rule answer one pending tool call, or change the response that is `given`.
+
+    Raises:
+        SimulationError: The request is unknown, answered or no tool call, or the rule cannot answer a single call.
+    """
+    waiting, answering = _open_request(engine, key), engine.answering
+    if answering is None:
+        raise SimulationError("no turn is running")
+    if not isinstance(waiting.call, ToolBoundaryCall):
+        raise SimulationError(f"{waiting.name} is no tool, so no fault can answer it")
+    if rule.effect.kind not in OF_ONE_CALL:
+        raise SimulationError(f"{rule.rule_id} does not answer a single call")
+    if rule.effect.kind == "distort" and given is None:
+        raise SimulationError(f"{rule.rule_id} changes a response: write one first")
+    answering.inject(waiting, rule, given)
     engine.changed()
 
 

@@ -165,7 +165,8 @@ class _Writer:
                 return ToolMove(tool=fact.tool_name, agent=fact.agent, real=True, **arguments)
             case ToolAnswered():
                 # A rule answers again by itself, and changes again what an agent tool's agent says.
-                by_itself = fact.provenance.source == "injected" or fact.call_id in self._agents_ran
+                by_rule = fact.provenance.source == "injected" and fact.provenance.by is not None
+                by_itself = by_rule or fact.call_id in self._agents_ran
                 return None if by_itself else _answer(fact, named=fact.call_id in ids)
             case CodeAnswered():
                 return _printed(fact)

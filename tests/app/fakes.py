@@ -177,6 +177,17 @@ class FakeSimulation:
         """Note the wish for the real thing."""
         return self._note("run_real", request if isinstance(request, str) else request.key)
 
+    def inject(
+        self,
+        request: Request | str,
+        rule: InjectionRule,
+        outcome: Outcome | None = None,
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Note a fault for one call."""
+        return self._note("inject", (request if isinstance(request, str) else request.key, rule, outcome))
+
     def confirm(
         self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None
     ) -> bool:

@@ -96,7 +96,7 @@ def test_the_travel_planner(studio: Studio, tmp_path: Path) -> None:
         {"city": "Rome", "outlook": "sunny", "high": 27, "low": 16}
     )
     studio.wait_for_pause("search_flights")
-    expect(studio.keyed("line_head")).to_contain_text("2 calls waiting")
+    expect(studio.keyed("decision_count")).to_contain_text("2 calls waiting")
     studio.turn_to("search_flights \u00b7 Rome")
     studio.write_response({"flights": [{"flight_id": "BACK-1", "price": 40}]})
     studio.wait_for_pause("search_flights").run_real()

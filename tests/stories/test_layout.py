@@ -35,10 +35,12 @@ _TOO_WIDE = """() => {
         const buttons = [...line.querySelectorAll('button')].filter((one) => one.getBoundingClientRect().width);
         if (new Set(buttons.map(top)).size > 1) outside.push(`wrapped: ${line.innerText}`);
     }
-    for (const text of document.querySelectorAll('[class*="st-key-ready_words_"] > :first-child')) {
-        const whole = text.closest('[class*="st-key-ready_line_"]');
-        const share = text.getBoundingClientRect().width / whole.getBoundingClientRect().width;
-        if (share < 0.9) outside.push(`ready answer with a share of ${share}: ${text.innerText}`);
+    for (const text of document.querySelectorAll('[class*="st-key-ready_words_shown_"] > :first-child')) {
+        const share = text.getBoundingClientRect().width / text.parentElement.getBoundingClientRect().width;
+        if (share < 0.3) outside.push(`preview of a candidate with a share of ${share}: ${text.innerText}`);
+    }
+    for (const line of document.querySelectorAll('[class*="st-key-head_"]')) {
+        if (line.scrollWidth > line.clientWidth + 1) outside.push(`${line.className} ${line.scrollWidth} > ${line.clientWidth}`);
     }
     const cut = '[data-testid="stNumberInputContainer"] input, .st-key-start_players input';
     for (const input of document.querySelectorAll(cut)) {
@@ -81,8 +83,11 @@ def test_nothing_is_cut_off(
     studio.start("What is the weather like in Rome, Lisbon and Athens?")
     studio.wait_for_pause("get_weather")
     assert _background(studio) == {"light": "rgb(253, 253, 253)", "dark": "rgb(14, 17, 23)"}[scheme]
-    for _ in _in_each_width(studio):
+    for now in _in_each_width(studio):
         expect(studio.button("accept_0")).to_be_in_viewport(ratio=1)
+        if now < _WIDTHS[0]:  # the context is folded away where three panes have no room
+            studio.click("context_show")
+            studio.rest()
     for key, view in (
         *(("mode_", mode) for mode in ("Error", "Exception", "Response")),
         *(("style_", style) for style in ("Form", "Text", "JSON", "Both")),
@@ -99,6 +104,54 @@ def test_nothing_is_cut_off(
     studio.keyed("head_export_ways").wait_for()
     studio.rest()
     assert _outside(studio) == []
+    assert studio.troubles == []
+    context.close()
+
+
+_EDITOR = """() => {
+    const inside = (part, frame) => {
+        const all = frame ? frame.getBoundingClientRect() : {left: 0, top: 0, right: innerWidth, bottom: innerHeight};
+        const one = part.getBoundingClientRect();
+        return one.height > 0 && one.top >= all.top && one.left >= all.left && one.right <= all.right && one.bottom <= all.bottom;
+    };
+    const pane = document.querySelector('.st-key-pane_decision');
+    const foot = document.querySelector('.st-key-decision_buttons').getBoundingClientRect();
+    const field = document.querySelector('[class*="st-key-response_"] textarea');
+    const send = document.querySelector('.st-key-decision_buttons [class*="st-key-accept_"] button');
+    const below = [...document.querySelectorAll('[class*="st-key-context_view"] button')].filter((one) => one.getBoundingClientRect().width);
+    return {
+        field: inside(field) && inside(field, pane) && field.getBoundingClientRect().bottom <= foot.top,
+        send: inside(send),
+        tabs: below.every((one) => inside(one, one.closest('.stColumn'))),
+        scrolled: pane.scrollTop + document.querySelector('[data-testid="stMain"]').scrollTop,
+    };
+}"""
+"""Says whether the editor of the call and the button that sends it are whole in sight, and no view of the context is cut off."""
+
+
+def test_the_editor_is_in_sight_without_scrolling(browser: Browser, server: Served) -> None:
+    """Three calls wait: the editor of the first and what sends it are in sight, in each window, also at 150 %.
+
+    The context is folded away where there is no room for it, and its views are whole where it is shown.
+    """
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    studio = Studio(context, server.url).open()
+    studio.pick_agent("travel_planner").start("What is the weather like in Rome, Lisbon and Athens?")
+    studio.wait_for_pause("get_weather")
+    expected = {"field": True, "send": True, "tabs": True, "scrolled": 0}
+    for width, height in ((1440, 900), (1280, 800), (1024, 768), (960, 600)):
+        studio.page.set_viewport_size({"width": width, "height": height})
+        studio.page.evaluate(_DRAWN)
+        assert studio.page.evaluate(_EDITOR) == expected, (width, height)
+        assert studio.keyed("pane_context").is_visible() == (width == _WIDTHS[0]), width
+    studio.click("context_show")
+    expect(studio.keyed("pane_context")).to_be_visible()
+    studio.page.reload()
+    studio.wait_for_pause("get_weather")
+    expect(studio.keyed("pane_context")).to_be_visible()
+    assert studio.page.evaluate(_EDITOR) == expected
+    studio.click("context_hide")
+    expect(studio.keyed("pane_context")).to_be_hidden()
     assert studio.troubles == []
     context.close()
 
@@ -192,7 +245,7 @@ def _environment_fits(studio: Studio) -> None:
         studio.choose(key, view)
         assert _outside(studio) == [], view
     studio.click("environment_back")
-    studio.keyed("pane_timeline").wait_for()
+    studio.keyed("session_header").wait_for()
 
 
 def _in_each_width(studio: Studio) -> Iterator[int]:

@@ -171,3 +171,6 @@ Effect: TypeAlias = Annotated[
 
 LETS_GO_ON = ("delay", "distort", "lose")
 """Kinds of effects after which the rules that follow, or else the tool's player, answer the call."""
+
+OF_ONE_CALL = ("error", "response", "sequence", "raise", "hang", "distort")
+"""Kinds of effects that a person can let answer one call: a lost response has to reach the world, and the others do not answer."""

@@ -26,7 +26,7 @@ from dataclasses import asdict
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.injection.rules import EVERY_TOOL
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.facts import (
     Answered,
     CallStarted,
@@ -44,7 +44,7 @@ from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
 from simulator.runtime.answering.pipeline import AuthoredAnswer, refused
 from simulator.runtime.errors import ends_the_work
 from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
-from simulator.runtime.turns.fired_rules import Firing
+from simulator.runtime.turns.fired_rules import Firing, of_one
 from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import watched
 from simulator.runtime.turns.turn import TurnRun
@@ -233,6 +233,34 @@ class SessionAnswering:
             waiting.note = rule.effect.note or f"Rule {rule.rule_id} asks you to answer this call."
             waiting.wants_person()
         return rule is not None
+
+    def inject(
+        self, waiting: WaitingRequest[ToolBoundaryCall], rule: InjectionRule, given: Outcome | None
+    ) -> None:
+        """Let one rule, which a person has chosen for this call alone, answer it, or change what is `given`."""
+        waiting.for_person = False
+        self.start(waiting, self._by_one(waiting, rule, given))
+
+    async def _by_one(
+        self, waiting: WaitingRequest[ToolBoundaryCall], rule: InjectionRule, given: Outcome | None
+    ) -> None:
+        judged, rules = waiting.firing, self.pipeline.rules
+        seed = f"{rules.seed}/{waiting.key}"
+        waiting.firing = of_one(rule, seed, {"tool": waiting.name, "agent": waiting.agent})
+        notes: tuple[str, ...] = ()
+        try:
+            made = await self.pipeline.by_rule(waiting)
+            outcome = given if made is None else made.outcome
+            if outcome is None:
+                raise ValueError(f"{rule.rule_id} changes a response, and there is none")
+            if waiting.firing.has_a_say:
+                outcome, _, notes = rules.told(waiting, outcome)
+        finally:
+            waiting.firing = judged
+        # Nobody but the person is named: so it is their step, and no rule of the session's.
+        await self._release_made(
+            waiting, AuthoredAnswer(outcome, "injected", None, (rule.label or rule.rule_id, *notes))
+        )
 
     # ------------------------------------------------------------ the agent's own model
 

@@ -184,6 +184,19 @@ NOTHING_FIRED = Firing()
 """Of a call that no rule has looked at."""
 
 
+def of_one(rule: InjectionRule, seed: str, words: Mapping[str, str]) -> Firing:
+    """Return what one rule says about a call that a person lets it answer, whatever it asks of calls.
+
+    Args:
+        rule: The rule. It counts as no rule of the session.
+        seed: Where its chance comes from.
+        words: What hostile texts may name.
+    """
+    if isinstance(rule.effect, DistortEffect):
+        return Firing(modifiers=(rule,), seed=seed, words=words)
+    return Firing(rule=rule, seed=seed, words=words)
+
+
 def judged(rules: Sequence[InjectionRule], call: CallContext, streams: DrawStreams, seed: str) -> Firing:
     """Ask the rules about a call, which counts as one from now on."""
     tally = call.tally

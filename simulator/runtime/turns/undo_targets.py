@@ -117,8 +117,9 @@ def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
             return fact.provenance.by is None
         case ModelAnswered() | ToolAnswered() | CodeAnswered():
             # What a generator answered by itself names it; a draft that a person took does not.
-            by_itself = fact.provenance.source == "generated" and fact.provenance.by is not None
-            return fact.provenance.source in _BY_PERSON | {"real"} and not by_itself
+            # So does what a rule answered; a fault that a person chose for this call names nobody.
+            by_itself = fact.provenance.source in {"generated", "injected"} and fact.provenance.by is not None
+            return fact.provenance.source in _BY_PERSON | {"real", "injected"} and not by_itself
         case _:
             return isinstance(fact, _SETTINGS) and not (
                 isinstance(fact, _OPENING) and _is_opening(journal, number)

@@ -21,6 +21,7 @@ from app.live.simulation_protocol import LiveSimulation
 from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
 from app.session.commands import Command, hand
+from app.session.session_summary import counted_steps
 from simulator.environment.world.entities import EntityChange
 from simulator.runtime import SimulationError
 from simulator.scripts import read_script
@@ -84,7 +85,15 @@ def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSes
     assert not tab.keys("response_")
     assert not tab.keys("recent_")
     pressed = {str(button.key) for button in tab.app.button}
-    assert pressed <= {"new_session", "open_sets", "open_world", "open_export", "copy_shared", "log_out"}
+    of_the_page = {"context_hide", "context_show"}
+    assert pressed - of_the_page <= {
+        "new_session",
+        "open_sets",
+        "open_world",
+        "open_export",
+        "copy_shared",
+        "log_out",
+    }
     assert not tab.app.toggle
     assert not tab.app.text_area
 
@@ -109,11 +118,11 @@ def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, rests: bool) -
         seen = shared_session(token)
         assert seen is not None
         assert seen.simulation.view().head == elsewhere.head
-        assert f"step {len(elsewhere.session().history)}" in drawn(tab.run())
+        assert counted_steps(len(elsewhere.session().history)) in drawn(tab.run())
         return
     hers = Tab(annes.session_id, user=ANNE)
     hers.click(hers.key("accept_"))
-    assert f"step {len(annes.simulation.session.history)}" in drawn(tab.run())
+    assert counted_steps(len(annes.simulation.session.history)) in drawn(tab.run())
 
 
 @pytest.mark.parametrize("rests", [False, True])

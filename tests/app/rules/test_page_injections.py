@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.environment.injection.rules import Miss
-from simulator.facts import Provenance
+from simulator.facts import Provenance, Returned
 from tests.app.fakes import FakeSimulation, paused, rule, tool_request
 from tests.app.page_driver import Tab
 
@@ -87,3 +87,29 @@ def test_a_rule_is_edited_on_the_rules_own_page(simulation: FakeSimulation) -> N
     assert tab.app.text_input(key=tab.key("name_rule")).value == "second"
     assert tab.click("rule_cancel").has("environment_tab")
     assert not tab.has("rule_save")
+
+
+def test_a_fault_is_added_where_the_session_is(simulation: FakeSimulation) -> None:
+    """The library opens over the session; what was added is named with the ways to change it and to take it away again."""
+    tab = Tab(SESSION).unfold("library_here").click("fault_add_http_400")
+    assert [each.rule_id for each in simulation.session.rules] == ["http_400"]
+    assert tab.keys("pane_timeline")
+    assert "Added **400 Bad Request**" in tab.words
+    tab.click("rule_added_undo")
+    assert simulation.session.rules == ()
+    assert not tab.has("rule_added_undo")
+    tab.click("fault_add_http_400").click("rule_added_edit")
+    assert tab.app.segmented_control(key="environment_tab").value == "Rules"
+    assert tab.keys("pane_rule_editor")
+
+
+def test_a_fault_answers_the_waiting_call_alone(simulation: FakeSimulation) -> None:
+    """It is handed over with the call's key, and with the response that it may change; there is no rule of it."""
+    tab = Tab(SESSION)
+    tab.unfold(tab.key("accept_").replace("accept_", "fail_menu_"))
+    tab.click(tab.key("fail_with_distort_truncate_"))
+    ((name, (key, given, outcome)),) = simulation.asked
+    assert (name, key) == ("inject", "tool-c1")
+    assert given.rule_id == "distort_truncate"
+    assert outcome == Returned(value={"status": "shipped"})
+    assert simulation.session.rules == ()

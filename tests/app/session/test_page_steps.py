@@ -15,6 +15,7 @@ from app.session.header_panel import header
 from app.session.step_labels import step_words
 from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
+from simulator.session.history import ToolError
 from tests.app.fakes import FakeSimulation, paused, put_live, tool_request
 from tests.app.page_driver import Tab
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
@@ -174,3 +175,18 @@ def test_redo_reaches_the_simulation() -> None:
     put_live(simulation)
     Tab("session-0032-abcdef").click("redo_step")
     assert simulation.asked == [("redo", None)]
+
+
+def test_a_past_call_is_failed_in_its_place(session: Simulation) -> None:
+    """The session goes back to it and has the fault as its answer; what followed is a branch, and the call before stays."""
+    (place,) = [index for index, entry in enumerate(session.session.history) if entry.type == "tool_output"]
+    tab = Tab(session.session.session_id).unfold(f"step_{place}").unfold(f"fail_step_{place}")
+    tab.app.text_input(key=f"fail_search_step_{place}").set_value("unavailable")
+    tab.run().click(f"fail_with_http_503_step_{place}")
+    (error,) = [entry for entry in session.session.history if isinstance(entry, ToolError)]
+    assert error.error_type == "503"
+    assert error.provenance is not None
+    assert (error.provenance.source, error.provenance.by) == ("injected", None)
+    assert len(session.journal.tips()) == 2
+    assert tab.steps_marked("injected") == 1
+    assert "the answer to find" in tab.app.button(key="undo_step").help

@@ -1,0 +1,59 @@
+"""The conversation beside the timeline: values of calls and responses, found by their words, however long the session is."""
+
+from __future__ import annotations
+
+from simulator.facts import Returned
+from tests.app.fakes import FakeSimulation, put_live
+from tests.app.page_driver import HOSTILE, Tab
+
+ID = "session-0071-abcdef"
+
+
+def _long(calls: int) -> None:
+    simulation = FakeSimulation(ID).ask("Check all orders")
+    for number in range(calls):
+        simulation.call(f"c{number}", order_id=f"A-{number}")
+        simulation.give(f"c{number}", Returned(value={"status": "shipped", "carrier": f"Van {number}"}))
+    put_live(simulation.say("All are on their way").end())
+
+
+def test_it_shows_values_and_finds_one_among_a_thousand() -> None:
+    """The newest entries stand there with arguments and responses; a search draws what contains its words, marked."""
+    _long(500)
+    tab = Tab(ID).choose("timeline_view", "Conversation")
+    assert len(tab.keys("said_")) == 20
+    assert '"order_id": "A-499"' in tab.literal
+    assert '"carrier": "Van 499"' in tab.literal
+    assert '"carrier": "Van 137"' not in tab.literal
+    tab.app.text_input(key="conversation_search").set_value("VAN 137")
+    tab.run()
+    assert len(tab.keys("said_")) == 1
+    assert '"carrier": "Van 137"' in tab.literal
+    assert ":orange-background[**Van 137**]" in tab.words
+    assert f"1 of {len(_history())} steps match" in tab.words
+    tab.app.text_input(key="conversation_search").set_value("no such words")
+    tab.run()
+    assert "No step matches." in tab.words
+    tab.app.text_input(key="conversation_search").set_value("")
+    tab.run().click("show_earlier_said")
+    assert len(tab.keys("said_")) == 40
+
+
+def _history() -> tuple[object, ...]:
+    from app.live.live_sessions import registry  # noqa: PLC0415 - only here
+
+    live = registry().get(ID)
+    assert live is not None
+    return live.simulation.session.history
+
+
+def test_words_from_outside_stay_words() -> None:
+    """Names, values and what was searched for come alive nowhere."""
+    simulation = FakeSimulation(ID).ask(HOSTILE).call("c1", HOSTILE, order_id=HOSTILE)
+    simulation.give("c1", Returned(value={"note": HOSTILE}), HOSTILE)
+    put_live(simulation)
+    tab = Tab(ID).choose("timeline_view", "Conversation")
+    tab.app.text_input(key="conversation_search").set_value("bold")
+    tab.run()
+    assert tab.keys("said_")
+    assert tab.live_marks() == []
