@@ -142,18 +142,26 @@ def test_the_editor_is_in_sight_without_scrolling(browser: Browser, server: Serv
     for width, height in ((1440, 900), (1280, 800), (1024, 768), (960, 600)):
         studio.page.set_viewport_size({"width": width, "height": height})
         studio.page.evaluate(_DRAWN)
-        assert studio.page.evaluate(_EDITOR) == expected, (width, height)
+        assert _editor(studio) == expected, (width, height)
         assert studio.keyed("pane_context").is_visible() == (width == _WIDTHS[0]), width
     studio.click("context_show")
     expect(studio.keyed("pane_context")).to_be_visible()
     studio.page.reload()
     studio.wait_for_pause("get_weather")
     expect(studio.keyed("pane_context")).to_be_visible()
-    assert studio.page.evaluate(_EDITOR) == expected
+    assert _editor(studio) == expected
     studio.click("context_hide")
     expect(studio.keyed("pane_context")).to_be_hidden()
     assert studio.troubles == []
     context.close()
+
+
+def _editor(studio: Studio) -> dict[str, object]:
+    """Measure the editor and what sends it, once both are drawn."""
+    expect(studio.like("response_").get_by_role("textbox")).to_be_visible()
+    expect(studio.button("accept_0")).to_be_visible()
+    found: dict[str, object] = studio.page.evaluate(_EDITOR)
+    return found
 
 
 _ENDS_EARLY = """
