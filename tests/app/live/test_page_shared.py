@@ -84,7 +84,15 @@ def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSes
     assert not tab.keys("response_")
     assert not tab.keys("recent_")
     pressed = {str(button.key) for button in tab.app.button}
-    assert pressed <= {"new_session", "open_sets", "open_world", "open_export", "copy_shared", "log_out"}
+    assert pressed <= {
+        "new_session",
+        "open_sets",
+        "search",
+        "open_world",
+        "open_export",
+        "copy_shared",
+        "log_out",
+    }
     assert not tab.app.toggle
     assert not tab.app.text_area
 
