@@ -89,6 +89,7 @@ def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSes
     assert pressed - of_the_page <= {
         "new_session",
         "open_sets",
+        "search",
         "open_world",
         "open_export",
         "copy_shared",
