@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from app.decision.call_prefills import EXAMPLE, Prefills
+from app.decision.call_prefills import Prefills
 from app.decision.described_fields import described
 from app.forms.form_reading import Path
 from app.forms.safe_labels import Badge, safe_label
@@ -16,8 +16,6 @@ from simulator.seats.requests import ToolDeclaration
 _SOURCE = 60
 _EMPTY: tuple[JsonValue, ...] = (None, "", False, [], {})
 _NOTHING_FOUND = Badge(text="No value found", color="orange", icon=":material/edit:")
-_EXAMPLE = Badge(text="Example in the tool description. Check it.", color="orange", icon=":material/edit:")
-"""Seldom the value that is right here."""
 _OWN = Badge(text="Your value", color="gray")
 
 
@@ -56,8 +54,6 @@ class CallArguments:
 
     def _mark(self, name: str, now: JsonValue) -> Badge:
         prefill = self._found.found.get(name) if self._found else None
-        if prefill is not None and prefill.source == EXAMPLE and same(prefill.value, now):
-            return _EXAMPLE
         if prefill is not None and same(prefill.value, now):
             return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
         if prefill is None and any(same(now, empty) for empty in _EMPTY):

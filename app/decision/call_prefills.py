@@ -27,7 +27,6 @@ from simulator.seats.requests import ToolDeclaration
 MESSAGE = "From the user message"
 EARLIER_MESSAGE = "From an earlier user message"
 DEFAULT = "Default in the tool description"
-EXAMPLE = "Example in the tool description"
 
 _MOST_CONTENTS = 200
 _DEEPEST = 6
@@ -105,10 +104,8 @@ def _candidates(
     yield None, tuple(dict.fromkeys(str(each.value) for each in latest))
     if known.default is not None and _fits(known.default, known.schema):
         yield Prefill(value=known.default, source=DEFAULT), ()
-    examples = [value for one in known.examples for value in _typed(one) if _fits(value, known.schema)]
-    if len(examples) == 1:
-        yield Prefill(value=examples[0], source=EXAMPLE), ()
-    yield None, tuple(one for one in examples if isinstance(one, str))
+    # An example is seldom what is right here: it can be chosen, and fills nothing in.
+    yield None, tuple(one for one in known.examples if _fits(one, known.schema))
 
 
 def _resolved(field: JsonValue, whole: JsonObject) -> JsonObject:
@@ -197,15 +194,6 @@ def _under(name: str, value: JsonValue, depth: int) -> Iterator[JsonValue]:
 def _parts(content: Mapping[str, JsonValue]) -> list[JsonObject]:
     parts = content.get("parts")
     return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-
-
-def _typed(text: str) -> Iterator[JsonValue]:
-    """Yield an example as a text, and as the number that it writes."""
-    yield text
-    if re.fullmatch(r"-?\d{1,15}", text):
-        yield int(text)
-    elif re.fullmatch(r"-?\d{1,15}\.\d{1,15}", text):
-        yield float(text)
 
 
 def _takes_text(schema: JsonObject) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, EXAMPLE, MESSAGE, Prefill, prefills
+from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
 from simulator.seats.requests import ToolDeclaration
 
 TOOL = ToolDeclaration(
@@ -59,9 +59,13 @@ def test_an_id_and_a_choice_come_from_the_message_and_the_rest_from_the_docstrin
     assert found(user("Refund 12 for B-77, the LARGE one.")) == {
         "order_id": Prefill(value="B-77", source=MESSAGE),
         "size": Prefill(value="large", source=MESSAGE),
-        "currency": Prefill(value="EUR", source=EXAMPLE),
         "days": Prefill(value=5, source=DEFAULT),
     }
+
+
+def test_an_example_is_offered_and_fills_nothing_in() -> None:
+    """It is seldom what is right here."""
+    assert prefills(TOOL, [user("Refund mine.")]).several["currency"] == ("EUR",)
 
 
 def test_values_of_earlier_steps_have_the_parameters_own_name_and_type() -> None:
@@ -100,7 +104,7 @@ def test_the_newest_message_counts_first_and_what_other_agents_did_is_no_message
     assert found(user("A-1"), user("A-2"))["order_id"] == Prefill(value="A-2", source=MESSAGE)
     assert found(user("A-1"), user("Yes."))["order_id"] == Prefill(value="A-1", source=EARLIER_MESSAGE)
     context = {"role": "user", "parts": [{"text": "For context:"}, {"text": "[desk] said: A-9"}]}
-    assert found(user("Refund me."), context)["order_id"].source == EXAMPLE
+    assert "order_id" not in found(user("Refund me."), context)
 
 
 def test_choices_of_a_shared_definition_are_found() -> None:
