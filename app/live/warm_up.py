@@ -6,7 +6,14 @@ import importlib
 import logging
 from collections.abc import Iterable
 
-_SLOW_TO_IMPORT = ("simulator.runtime", "simulator.store", "evalset", "pandas")
+_SLOW_TO_IMPORT = (
+    "simulator.kernel.remote_simulation",
+    "simulator.runtime.models.reachability",
+    "simulator.store",
+    "google.adk.evaluation.local_eval_sets_manager",
+    "evalset",
+    "pandas",
+)
 _LOG = logging.getLogger(__name__)
 
 

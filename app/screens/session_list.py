@@ -143,7 +143,7 @@ def _of_live(live: LiveSession, record: SessionRecord | None, link: Callable[[st
         notes=record.notes if record else "",
         link=link(record.shared_token) if record and record.shared_token else "",
         changed_at=record.changed_at if record else 0.0,
-        is_over=bool(record and record.status == _OVER),
+        is_over=live.simulation.session.state is SessionState.COMPLETED,
     )
 
 

@@ -68,7 +68,7 @@ def _eval_set(studio: Studio, path: Path) -> None:
     studio.unfold("case_step_cancel_and_refund_0_2")
     assert violations(studio) == []
     studio.click("case_back")
-    studio.choose("set_tab", "Verify")
+    studio.choose("set_tab", "Run")
     studio.click("verify_go")
     studio.keyed("divergence").wait_for()
     assert violations(studio) == []

@@ -240,7 +240,9 @@ def test_a_long_file_is_not_read_in_whole(tab: Tab, target: Path) -> None:
     again = Tab(tab.session_id).click("open_export")
     loads: list[int] = []
     # How many cases the loader was given, nothing on the page can show.
-    with mock.patch("evalset.files.case_text.load_eval_set_from_file", side_effect=_noting(loads)):
+    with mock.patch(
+        "google.adk.evaluation.local_eval_sets_manager.load_eval_set_from_file", side_effect=_noting(loads)
+    ):
         again.click("export_write")
     assert "The case was added to the eval set." in again.words
     assert loads[0] == 1  # the replay reads the file in the background, once it is written

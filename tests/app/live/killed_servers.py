@@ -43,9 +43,15 @@ LONGEST_SECONDS = 1.5
 SLOWEST_SECONDS = 0.1
 """So long each commit of a server's database takes at most: what is not waited for shows, as on a slow disk."""
 
-_NEEDED = ("streamlit.web.cli", "app.screens.session_page", "simulator.runtime", "uvicorn", "pandas")
+_NEEDED = (
+    "streamlit.web.cli",
+    "app.screens.session_page",
+    "simulator.kernel.remote_simulation",
+    "uvicorn",
+    "pandas",
+)
 _PATIENCE = 60.0
-_STEP = re.compile(r"\[step (\d+)\]")
+_STEP = re.compile(r"\b(\d+) steps? in the timeline")
 _LINE_LOST = (WebSocketException, OSError)
 
 

@@ -81,6 +81,7 @@ def test_recordings_and_what_is_set_for_tools_are_read(
     assert {str(button.key) for button in tab.app.button} <= {
         "new_session",
         "open_sets",
+        "search",
         "environment_back",
         "log_out",
     }
