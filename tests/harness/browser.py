@@ -146,8 +146,13 @@ class Studio:
     def select(self, key: str, option: str) -> None:
         """Choose an option of a list that opens."""
         self.rest()
+        wanted = self.page.get_by_role("option", name=option, exact=True)
         self.keyed(key).get_by_role("combobox").click()
-        self.page.get_by_role("option", name=option, exact=True).click()
+        if not wanted.is_visible():  # a page that is drawn again at this moment has closed the list
+            self.rest()
+            if not wanted.is_visible():
+                self.keyed(key).get_by_role("combobox").click()
+        wanted.click()
         self.rest()
 
     def unfold(self, key: str) -> None:
@@ -174,7 +179,8 @@ class Studio:
     def pick_agent(self, name: str) -> Studio:
         """Choose an agent on the start page."""
         chosen = self.keyed(f"agent_chosen_{name}")
-        self.keyed(f"choose_{name}").wait_for()
+        # While the list is drawn again, the button may be there twice.
+        self.keyed(f"choose_{name}").first.wait_for()
         self.rest()
         if not chosen.count():
             self.press(self.keyed(f"choose_{name}").get_by_role("button"))

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app.live.player_names import PLAYERS
-from tests.harness.browser import Studio
+from tests.harness.browser import ALL_LOADED_MS, Studio
 from tests.harness.processes import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
@@ -77,6 +77,7 @@ def test_nothing_is_cut_off(
     """
     context = browser.new_context(viewport={"width": width, "height": _HEIGHT}, color_scheme=scheme)
     studio = Studio(context, server.url).open()
+    expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
     assert _outside(studio) == []
     studio.pick_agent("travel_planner")
     _players_fit(studio)
