@@ -202,7 +202,7 @@ def write(
     head: int,
     facts: Iterable[Fact] = (),
 ) -> ExportResult:
-    """Check that ADK's own loader reads the case back equal, and write it into its eval set, its environment beside it.
+    """Check that ADK loads the case unchanged, and write it into its eval set, with its recording next to the set.
 
     It is read from the file as it will be; where that is long, from an eval set with this case alone. What raises
     has changed nothing. `facts` are all of the session up to the one with the number `head`.

@@ -31,7 +31,7 @@ class ClosedTabs:
 
     Args:
         waiting: Gives the pages of closed tabs to which somebody may still come back, by their ids.
-        is_open: Tells whether the tab of a page has come back.
+        is_open: Checks whether the tab of a page has come back.
     """
 
     def __init__(

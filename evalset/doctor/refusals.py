@@ -101,7 +101,7 @@ def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
 
 
 def _located(case: JsonNode, loc: tuple[int | str, ...]) -> tuple[JsonNode, bool]:
-    """Find the place that pydantic names; also tell whether it speaks of the form that the data is in."""
+    """Find the place that pydantic names; also return whether it speaks of the form that the data is in."""
     node, form_fits = case, True
     for step in loc:
         if step in _FORMS:

@@ -15,7 +15,7 @@ from evalset.verify.value_differences import text_pieces, value_differences
 from simulator.base.json_values import Json, JsonObject, same
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
-"""Tells whether a tool's arguments may be these (the last) where the golden has those."""
+"""Checks whether a tool's arguments may be these (the last) where the golden has those."""
 
 
 def tolerates_nothing(tool: str, golden: JsonObject, actual: JsonObject) -> bool:  # noqa: ARG001 - it is a `Tolerates`
@@ -205,7 +205,7 @@ class _Turn:
 
 
 Alike: TypeAlias = Callable[[int, int], bool]
-"""Tells whether the golden call of a place and the actual one of a place are the same."""
+"""Checks whether the golden call of a place and the actual one of a place are the same."""
 
 
 class CallPair(NamedTuple):

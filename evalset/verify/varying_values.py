@@ -483,7 +483,7 @@ def _clock_words(tokens: Sequence[str], sample: Sample, inputs: str) -> set[int]
     return found
 
 
-# Tells whether a value is the time that a clock showed at a moment: a number of seconds, or a text that people or programs write. Pure.
+# Checks whether a value is the time that a clock showed at a moment: a number of seconds, or a text that people or programs write. Pure.
 
 
 _UNITS = (1.0, 1e3, 1e6, 1e9)

@@ -22,7 +22,7 @@ AT_ONCE = 4
 
 
 class Stop(Protocol):
-    """Tells whether to stop; `threading.Event` does."""
+    """Checks whether to stop; `threading.Event` does."""
 
     def is_set(self) -> bool:
         """Return whether to stop."""

@@ -14,7 +14,7 @@ see to that, and say when it is durable. Where nobody listens to the session any
 Ending: another thread waits for the process itself, as one that the agent has started may hold the pipe open. Whichever
 thread hears of the end first tells it once: to all who wait for a reply, and to all listeners. A pipe that only the
 studio holds (`_life`) ends the kernel's group with the studio. `rest` ends a kernel that nobody uses, and `has_pulse`
-tells whether code of a session holds up the loop of all.
+says whether code of a session holds up the loop of all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tells whether a process that holds something on this machine is still there: by a lock that the kernel drops when it dies.
+"""Checks whether a process that holds something on this machine is still there: by a lock that the kernel drops when it dies.
 
 Nobody waits for these locks; those that let in one writer at a time are in `simulator.base.atomic_files`.
 """

@@ -181,7 +181,7 @@ class StoredJournal(Journal):
         shelf, have = self._shelf, len(self)
         with shelf.database.reading() as connection:
             place = fact_rows.place_of(connection, self.session_id)
-            # The numbers only grow, so the last one tells whether each fact has the same number here and there.
+            # The numbers only grow, so the last one says whether each fact has the same number here and there.
             is_same_tree = not shelf.superseded and (not have or shelf.stored[-1] == have - 1)
             is_as_good = is_same_tree or (self._damage is not None and not shelf.superseded)
             if place == shelf.place and is_as_good:

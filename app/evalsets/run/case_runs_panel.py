@@ -35,7 +35,7 @@ CASE_VERIFIED, CASE_EXAMINED = "case verified", "case examined"
 """The names of the works at a workspace that are about one case."""
 
 _UNSAVED = "The saved file has no case with this ID. Save the set first"
-_UNRECORDED = "No recorded responses found next to this set. The tab Run of the set can use real tools"
+_UNRECORDED = "No recorded responses found next to this set. The Run tab of the set can use real tools"
 _SIGNS = {"passed": "\u2713", "failed": "\u2717"}
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
 

@@ -1,4 +1,4 @@
-"""Tells whether a value fits the pattern of a `case`."""
+"""Checks whether a value fits the pattern of a `case`."""
 
 from __future__ import annotations
 

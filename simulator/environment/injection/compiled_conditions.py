@@ -35,7 +35,7 @@ from simulator.environment.injection.conditions import (
 )
 from simulator.environment.injection.rule_call import CallContext
 
-# Says what every condition of a rule can do once it is made ready: tell whether it holds, and if not, why not.
+# Says what every condition of a rule can do once it is made ready: return whether it holds, and if not, why not.
 
 
 MOST_SECONDS_OF_ALL = 0.5

@@ -243,7 +243,7 @@ AnyOf.model_rebuild()
 Not.model_rebuild()
 
 
-# Tells whether a value passes a condition's test, what the test wants in words, and how near the value came.
+# Checks whether a value passes a condition's test, what the test wants in words, and how near the value came.
 
 
 _SHOWN_LENGTH = 120
@@ -274,7 +274,7 @@ class ReadyTest:
     """A test of one value, made ready.
 
     Attributes:
-        passes: Tells whether a value passes; raises `UndecidedError` where a pattern takes too long.
+        passes: Checks whether a value passes; raises `UndecidedError` where a pattern takes too long.
         wanted: What it wants, in words that follow "wanted".
         near: Tells how near a value that does not pass came, from 0 to 1.
         asks_for_absence: Whether no value is what it wants.

@@ -30,7 +30,7 @@ class EntityTable:
         return found
 
     def deny(self, key: str) -> bool:
-        """Forget a thing that only the environment's data knows; tell whether there was one."""
+        """Forget a thing that only the environment's data knows; return whether there was one."""
         found = self.entities.get(key)
         if found is None or found.last is None or found.last.source != SEED:
             return False

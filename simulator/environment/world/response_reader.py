@@ -222,7 +222,7 @@ class ResponseReader:
         return fields
 
     def _record(self, value: JsonValue, path: str, outside: _Outside, depth: int, key: str = "") -> bool:
-        """Read a value; tell whether something in it is about a thing. `key` is its id where that stands outside."""
+        """Read a value; return whether something in it is about a thing. `key` is its id where that stands outside."""
         if depth > _MOST_DEPTH or len(self._found) >= _MOST_THINGS:
             return False
         if isinstance(value, list):

@@ -217,7 +217,7 @@ class World:
         return self._index.can_change(kind)
 
     def changed_since(self, kind: str, fact: int) -> bool:
-        """Tell whether, after a fact, a tool has answered that may have changed things of a kind, though it failed."""
+        """Return whether, after a fact, a tool has answered that may have changed things of a kind, though it failed."""
         return max(self._changed.get(kind, 0), self._changed.get("", 0)) > fact
 
     def not_found(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:

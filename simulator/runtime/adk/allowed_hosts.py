@@ -37,7 +37,7 @@ class AllowedHosts:
         self._hosts = {host.lower() for host in hosts}
 
     def check(self, host: Any) -> bool:
-        """Let a host be looked up or connected to; tell whether it was named.
+        """Let a host be looked up or connected to; return whether it was named.
 
         Raises:
             OutgoingConnectionError: It may not.

@@ -1,4 +1,4 @@
-"""Tells whether code that runs in a task has cancelled that task itself, or somebody outside has."""
+"""Checks whether code that runs in a task has cancelled that task itself, or somebody outside has."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class OwnSteps:
             inner = getattr(inner, "cr_await", None) or getattr(inner, "gi_yieldfrom", None)
 
     async def take_back_cancellation(self) -> bool:
-        """Take back the cancellations that came from inside, if there are no others; tell whether there were any."""
+        """Take back the cancellations that came from inside, if there are no others; return whether there were any."""
         task = asyncio.current_task()
         if task is None or not self.own or task.cancelling() > self.own:
             return False
