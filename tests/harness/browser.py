@@ -148,7 +148,7 @@ class Studio:
         self.rest()
         wanted = self.page.get_by_role("option", name=option, exact=True)
         self.keyed(key).get_by_role("combobox").click()
-        if not wanted.is_visible():  # a page that is drawn again at this moment has closed the list
+        if not wanted.is_visible():  # it closes where the window or the page changes at this moment
             self.rest()
             if not wanted.is_visible():
                 self.keyed(key).get_by_role("combobox").click()
