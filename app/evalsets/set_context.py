@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from app.evalsets.open_sets import Restored
 from app.live.unsent_texts import UnsentTexts
 from evalset.editing.case_edits import Edit
-from evalset.editing.case_parts import CaseStep
+from evalset.editing.case_parts import CaseStep, field
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 
@@ -174,10 +174,12 @@ STEP_ICONS: dict[str, str] = {
 
 def step_value(step: CaseStep) -> Any:
     """Return what of a step is shown and edited: the arguments of a call, the response of an answer, else all of it."""
+    if not isinstance(step.value, dict):
+        return step.value
     match step.kind:
         case "call":
-            return step.value.get("args", {})
+            return field(step.value, "args", {})
         case "response":
-            return step.value.get("response", {})
+            return field(step.value, "response", {})
         case _:
             return step.value

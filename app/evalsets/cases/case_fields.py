@@ -132,7 +132,7 @@ def _comment(case: Case, name: str) -> CasePart | None:
 def _at(case: Case, name: str) -> CasePart | None:
     where: Where = tuple(json.loads(name))
     value = at(case, where)
-    if value is ABSENT or value is None:
+    if value is ABSENT or (value is None and isinstance(where[-1], str)):
         value = {} if where in _STATES else [] if where[-1:] == ("rubrics",) else ABSENT
     if value is ABSENT:
         return None
@@ -145,6 +145,8 @@ def _inputs(where: Where, value: Any) -> tuple[PartKind, dict[str, Any]]:  # noq
     """Return how a place is edited, and what its inputs begin with."""
     if not where:
         return "json", {"json": value}
+    if not isinstance(value, (dict, list)):  # what ADK does not read, such as a note in the place of a call
+        return "value", {"json": value}
     if "tool_uses" in where or where[-1:] == ("function_call",):
         return "call", {"name": str(field(value, "name", "")), "json": field(value, "args", {})}
     if "tool_responses" in where or where[-1:] == ("function_response",):

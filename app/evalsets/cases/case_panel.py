@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, comment_name, name_of
+from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, comment_name, name_of, part_of
 from app.evalsets.cases.part_panel import part_editor
 from app.evalsets.cases.review_panel import (
     STATUS_COLORS,
@@ -50,6 +50,7 @@ from evalset.editing.case_parts import (
     agent_of,
     field,
     is_plain_text,
+    listed,
     steps_of,
     text_of,
     turns_of,
@@ -259,7 +260,7 @@ def _turn(scene: SetContext, key: str, number: int, agent: str) -> SetCommand | 
     case = scene.work.case(key)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"case_turn_{number}"):
         st.markdown(f"**Turn {number + 1}**", width="content")
-        rubrics = field(turns_of(case)[number], "rubrics", [])
+        rubrics = listed(turns_of(case)[number], "rubrics")
         if rubrics:
             st.badge(f"{len(rubrics)} rubric{'s' if len(rubrics) > 1 else ''}", color="gray")
         st.space("stretch")
@@ -336,7 +337,9 @@ def _buttons(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetC
     step, name = shown.step, shown.name
     asked: SetCommand | None = None
     with st.container(horizontal=True, gap="xsmall", key=f"step_buttons_{name}"):
-        if st.button("Edit", key=f"edit_{name}", type="tertiary", icon=":material/edit:"):
+        # Where the case has no such place, only the JSON of the case has room for it.
+        is_there = part_of(scene.work, key, name_of(step.where)) is not None
+        if is_there and st.button("Edit", key=f"edit_{name}", type="tertiary", icon=":material/edit:"):
             asked = EditPart(name=name_of(step.where))
         if step.kind == "call":
             asked = _call_buttons(key, step, name) or asked
