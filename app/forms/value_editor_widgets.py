@@ -28,10 +28,11 @@ class ValueEditor:
     Args:
         kept: Keeps the inputs.
         name: The name of the JSON's input; the form's inputs begin with it.
-        value: What is there at first; None for an empty form.
+        value: What is there at first.
         schema: What the value should look like, where that is declared; else the form is made of the value.
         label: What the value is.
         only_json: There is no form, for a value that no one fills in field by field.
+        is_blank: Nothing is there yet, so that no field of the form has a value at first.
     """
 
     def __init__(
@@ -43,11 +44,11 @@ class ValueEditor:
         label: str = "JSON",
         *,
         only_json: bool = False,
+        is_blank: bool = False,
     ) -> None:
         self._kept, self._name, self._label, self._only_json = kept, name, label, only_json
         self._schema = schema if schema and schema.get("properties") else None
-        self._first: JsonValue = {} if value is None else value
-        self._is_blank = value is None
+        self._first, self._is_blank = value, is_blank
         self._switch = f"{name}_as_json"
 
     # ------------------------------------------------------------ reading

@@ -36,7 +36,9 @@ def why_only_json(value: JsonValue) -> str:
     count = sum(1 for _ in _leaves(value))
     if count > _MOST_INPUTS:
         return f"This value has {count:,} fields. A form shows up to {_MOST_INPUTS}, so it is edited as JSON."
-    if isinstance(value, (dict, list)) and not value:
+    if not isinstance(value, (dict, list)):
+        return "This value is neither an object nor a list, so it is edited as JSON."
+    if not value:
         return "This value is empty, so it is edited as JSON."
     if not shape_of(value):
         return "No form can show this value exactly, so it is edited as JSON."

@@ -161,12 +161,16 @@ def _call(
         return
     schemas = schemas_of(tools, case, name)
     st.markdown("**Arguments**")
-    drawn.value("json", ValueEditor(kept, "json", None, schemas.arguments, _JSON["add"]), tried=tried)
+    drawn.value("json", _blank(kept, "json", schemas.arguments, _JSON["add"]), tried=tried)
     if st.toggle(
         "Response", key=kept.widget("responds", initial=True), help="If off, the call has no response"
     ):
-        editor = ValueEditor(kept, "response", None, schemas.response, "Response (JSON object)")
+        editor = _blank(kept, "response", schemas.response, _JSON["response"])
         drawn.value("response", editor, tried=tried)
+
+
+def _blank(kept: KeptInputs, name: str, schema: dict[str, Any] | None, label: str) -> ValueEditor:
+    return ValueEditor(kept, name, {}, schema, label, is_blank=True)
 
 
 def _tool(kept: KeptInputs, name: str, tools: Mapping[str, ToolSchemas]) -> str:

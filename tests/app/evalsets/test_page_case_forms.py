@@ -150,26 +150,27 @@ def test_a_new_call_has_the_fields_of_the_tools_schema(path: Path, monkeypatch: 
 
 
 _ODD: tuple[Any, ...] = (3, ["TODO", None, {"name": 3, "parts": "x", "args": "y", "response": 1}])
-_TURN = ("user_content", "final_response", "intermediate_data", "rubrics")
-_INNER = ("tool_uses", "tool_responses", "intermediate_responses", "invocation_events")
-_CASE = ("conversation", "session_input", "final_session_state", "rubrics", "conversation_scenario")
+_CASE = ("session_input", "final_session_state", "rubrics", "conversation_scenario")
+_TURN = ("user_content", "final_response", "rubrics")
+_INNER = ("tool_uses", "tool_responses", "intermediate_responses")
 
 
 @pytest.mark.parametrize("odd", _ODD, ids=["number", "list"])
 def test_a_case_that_is_still_being_written_is_shown_and_can_be_edited(path: Path, odd: Any) -> None:
-    """A person leaves a note in the place of a call, or a number in the place of a text: each part opens."""
+    """A person leaves a note in the place of a call, or a number in the place of a text: each part opens, and stays as it is."""
     whole = json.loads(path.read_bytes())
     good = whole["eval_cases"][0]
-    odd_cases: dict[str, dict[str, Any]] = {name: good | {name: odd} for name in _CASE}
-    for name in _TURN:
-        odd_cases[f"turn-{name}"] = good | {"conversation": [good["conversation"][0] | {name: odd}]}
-    for name in _INNER:
-        odd_cases[f"data-{name}"] = good | {
-            "conversation": [good["conversation"][0] | {"intermediate_data": {name: odd}}]
-        }
+    turn = good["conversation"][0]
+    odd_cases: dict[str, dict[str, Any]] = {
+        "case": good | dict.fromkeys(_CASE, odd),
+        "conversation": good | {"conversation": odd},
+        "turn": good | {"conversation": [turn | dict.fromkeys(_TURN, odd)]},
+        "data": good | {"conversation": [turn | {"intermediate_data": odd}]},
+        "inner": good | {"conversation": [turn | {"intermediate_data": dict.fromkeys(_INNER, odd)}]},
+        "events": good | {"conversation": [turn | {"intermediate_data": {"invocation_events": odd}}]},
+    }
     whole["eval_cases"] = [case | {"eval_id": name} for name, case in odd_cases.items()]
     path.write_text(json.dumps(whole))
-    tab = Tab(page="sets", set=str(path))
     for name in odd_cases:
         tab = on_case(path, name)
         for step in [*tab.keys("case_step_"), *tab.keys("case_value_")]:
@@ -177,5 +178,5 @@ def test_a_case_that_is_still_being_written_is_shown_and_can_be_edited(path: Pat
             for key in (key for key in tab.keys("edit_") if key.endswith(step.removeprefix("case_step_"))):
                 tab.click(key)
                 assert tab.has("part_cancel"), (name, key)
-                tab.click("part_cancel")
+                assert not tab.click("part_accept").has("part_cancel"), (name, key)
     assert not edited_sets().of("local", path).work.edits
