@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.forms.safe_labels import safe_label
+from app.screens.keyboard_panel import SEARCH_OPENED
 from app.screens.search_targets import Kind, Searchable, Target
 from app.session import page_state
 
@@ -45,20 +46,24 @@ function pressed(event) {{
 
 function begin(frames) {{
   const typing = field();
-  if (typing) typing.focus();
-  else if (frames) requestAnimationFrame(() => begin(frames - 1));
+  if (typing) {{
+    typing.focus();
+    document.dispatchEvent(new Event("{SEARCH_OPENED}"));
+  }} else if (frames) requestAnimationFrame(() => begin(frames - 1));
 }}
 
 export default function ({{ data }}) {{
-  if (search.words === null) {{
-    begin(60);
-    document.addEventListener("keydown", pressed, true);
-  }}
+  const isNew = search.words === null;
   search.words = data.words;
-  if (search.waits === data.words) requestAnimationFrame(() => results()[0]?.click());
-  search.waits = null;
+  const isListed = search.waits === data.words;
+  if (isListed) requestAnimationFrame(() => results()[0]?.click());
+  if (isListed || search.waits !== field()?.value) search.waits = null;
+  if (isNew) {{
+    document.addEventListener("keydown", pressed, true);
+    begin(60);
+  }}
   return () => {{
-    search.words = search.waits = null;
+    search.words = null;
     document.removeEventListener("keydown", pressed, true);
   }};
 }}

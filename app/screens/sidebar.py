@@ -11,6 +11,7 @@ import streamlit as st
 
 from app.live.live_sessions import registry
 from app.live.session_store import StoreOfServer, open_in_background, store_if_open
+from app.screens.keyboard_panel import keyboard
 from app.screens.search import search
 from app.screens.session_list import DeleteSession, KeptCommand, carry_out, lines, of_owner
 from app.screens.sidebar_panel import (
@@ -63,6 +64,8 @@ def side() -> None:
         with st.sidebar:
             fragment(_list_when_open, OPENING_LOOK_SECONDS)()
     person(who)
+    with st.sidebar:
+        keyboard()
     if asked is None or isinstance(asked, Search):
         if asked is not None:
             page_state.put("searching", True)

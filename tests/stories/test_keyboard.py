@@ -1,4 +1,4 @@
-"""A person without a mouse starts a session, plays the agent and its tool, and ends the turn: by Tab, Enter, arrows and letters alone."""
+"""A person without a mouse starts a session, answers, fails and undoes a call, and ends the turn: by keys alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.harness.browser import ALL_LOADED_MS, Studio
+from tests.stories.pictures import CANCEL
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -45,6 +46,37 @@ def test_a_turn_is_played_by_the_keyboard_alone(studio: Studio) -> None:
     studio.wait_for_status("Completed")
     answered = studio.open_step("send_parcel")
     expect(answered).to_contain_text('"parcel": "P-1"')
+
+
+def test_the_focus_follows_an_answer_a_fault_and_an_undo(studio: Studio) -> None:
+    """The focus goes into the menu that opens, and to what is left where something was answered."""
+    expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
+    press(studio, studio.keyed("choose_order_desk").get_by_role("button"), "Enter")
+    write(studio, studio.keyed("start_query").get_by_role("textbox"), CANCEL)
+    press(studio, studio.keyed("start_query").get_by_role("textbox"), "Control+Enter")
+    studio.wait_for_pause("find_order")
+    expect_focus_within(studio, "pane_decision")
+    reach(studio, studio.button("choose_expected_"))
+    for name in ("give_expected_", "choose_empty_", "choose_error_"):  # no hidden stop between them
+        studio.page.keyboard.press("Tab")
+        expect(studio.button(name)).to_be_focused()
+    press(studio, studio.like("response_").get_by_role("textbox"), "Control+Enter")
+    studio.wait_for_pause("cancel_order")
+    expect_focus_within(studio, "pane_decision")
+
+    press(studio, studio.button("fail_menu_"), "Enter")
+    expect(studio.like("fail_search_menu_").get_by_role("textbox")).to_be_focused()
+    press(studio, studio.like("fail_with_http_503_").get_by_role("button"), "Enter")
+    expect(studio.keyed("pane_timeline")).to_contain_text("cancel_order failed")
+    expect_focus_within(studio, "pane_decision")
+    press(studio, studio.button("undo_step"), "Enter")
+    expect(studio.keyed("pane_timeline")).not_to_contain_text("cancel_order failed")
+    expect(studio.button("undo_step")).to_be_focused()
+
+
+def expect_focus_within(studio: Studio, key: str) -> None:
+    """Wait until a part of the page has the focus, or something in it."""
+    expect(studio.page.locator(f".st-key-{key}:focus, .st-key-{key} :focus")).to_have_count(1)
 
 
 def send_button(studio: Studio) -> Locator:

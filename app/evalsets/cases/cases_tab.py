@@ -65,7 +65,7 @@ def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
         },
         alt="Cases of the set",
     )
-    st.caption("Select a row to open its case.")
+    st.caption("Select a row to open its case. By keyboard: arrow keys, then Shift+Space.")
     places = picked.selection.rows
     if places and places[0] < len(shown):
         return OpenCase(key=shown[places[0]].key)
