@@ -142,9 +142,7 @@ def _steps(
         with body:
             if body.open:
                 _body(history[step.index])
-                with st.container(horizontal=True, gap="xsmall", key=f"ways_{step.index}"):
-                    _another_way(history[step.index], step.index, simulation)
-                    _fail(history[step.index], step.index, history, simulation)
+                _ways(history, step.index, simulation)
             else:
                 st.empty()
     if page_state.get("go_to") is not None or page_state.get("fail_call") is not None:
@@ -161,6 +159,13 @@ def _unstored_from(simulation: LiveSimulation) -> float:
 def _body(entry: HistoryEntry) -> None:
     for shown in blocks(entry):
         block(shown)
+
+
+def _ways(history: tuple[HistoryEntry, ...], place: int, simulation: LiveSimulation | None) -> None:
+    """Draw what can be done with a step."""
+    with st.container(horizontal=True, gap="xsmall", key=f"ways_{place}"):
+        _another_way(history[place], place, simulation)
+        _fail(history[place], place, history, simulation)
 
 
 def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | None) -> None:
@@ -229,7 +234,7 @@ def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | No
     elif places[0] < len(lines):
         place = lines[places[0]].index
         _body(history[place])
-        _another_way(history[place], place, simulation)
+        _ways(history, place, simulation)
 
 
 def _running(view: SimulationView) -> None:
