@@ -38,9 +38,7 @@ def conversation_line() -> ConversationLine:
         icon=":material/search:",
         label_visibility="collapsed",
     )
-    as_json = st.toggle(
-        "JSON", key="conversation_json", persist_state="session", help="Shows arguments and responses as JSON"
-    )
+    as_json = st.toggle("JSON", key="conversation_json", persist_state="session")
     return ConversationLine(search, as_json)
 
 
