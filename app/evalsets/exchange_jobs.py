@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +21,7 @@ from simulator.base.frozen_value import Value
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
 
-    from evalset.editing.set_work import SetWork
+    from evalset.editing.set_work import EditedCase, SetWork
     from evalset.exporting.export_forms import Exported, ExportForm
     from evalset.importing.gathered import Imported
 
@@ -149,35 +149,36 @@ def prepared(
     """
     chosen = tuple(keys) or work.state.order
     held = {key: work.held(key) for key in chosen}
-    if work.reviews.trouble:
-        held = {key: each._replace(review=NO_REVIEW) for key, each in held.items()}
 
     def export(report: Report, stop: Event) -> Exported:
         from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - as above
 
         from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - as above
-        from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
 
         report(JobProgress(words="Writing the cases"))
         cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
         if len(cases) < len(held):
             raise ValueError("The export was stopped.")
-        known = {
-            case.eval_id: each.recorded
-            for case, each in zip(cases, held.values(), strict=True)
-            if each.recorded
-        }
-        reviews = {
-            case.eval_id: review_of_copy(each.review, each.case, json.loads(case_json(case)))
-            for case, each in zip(cases, held.values(), strict=True)
-            if each.review != NO_REVIEW
-        }
-        written = reviews_text(reviews).decode() if reviews else ""
+        pairs = zip(cases, held.values(), strict=True)
+        known = {case.eval_id: each.recorded for case, each in pairs if each.recorded}
+        reviews = _reviews(cases, held.values())
         return export_cases(
-            cases, form, environments=known, name=name, agents_dir=agents_dir, reviews=written
+            cases, form, environments=known, name=name, agents_dir=agents_dir, reviews=reviews
         )
 
     return Job(export, "export-cases")
+
+
+def _reviews(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> str:
+    """Write the reviews of cases for the copies that are exported; empty where there are none."""
+    from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
+
+    reviews = {
+        case.eval_id: review_of_copy(each.review, each.case, json.loads(case_json(case)))
+        for case, each in zip(cases, held, strict=True)
+        if each.review != NO_REVIEW
+    }
+    return reviews_text(reviews).decode() if reviews else ""
 
 
 def case_names(work: SetWork) -> Mapping[str, str]:
