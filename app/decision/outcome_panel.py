@@ -16,6 +16,7 @@ from app.decision.tool_answer import (
     ToolInputs,
     seen_of,
 )
+from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal
@@ -100,7 +101,16 @@ def _form(inputs: ToolInputs, *, tried: bool) -> None:
     with place():
         if not inputs.form.shows_text:
             st.caption("Invalid JSON. The form shows the last valid version.")
-    inputs.form.draw(tried=tried or inputs.form.is_last, misfits=inputs.misfits(), live=True)
+    names = inputs.field_names
+    inputs.form.draw(
+        tried=tried or inputs.form.is_last or bool(inputs.kept.value("fields_tried")),
+        misfits=inputs.misfits(),
+        live=True,
+        on_remove=inputs.remove_field if names and len(names) > 1 else None,
+    )
+    with place():
+        if names is not None:
+            add_field(inputs.kept, inputs.form.input_name, names, inputs.add_field)
 
 
 def error_inputs(inputs: ToolInputs) -> None:

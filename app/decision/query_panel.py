@@ -10,7 +10,7 @@ import streamlit as st
 from app.decision.decision_commands import AnswerYourself, Complete, GoOn, SubmitQuery
 from app.decision.failed_turn import FailedStep
 from app.decision.held_message_panel import held_message
-from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready
+from app.decision.request_panel import misfit_list, not_ready, send_keys
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.schema_form_widgets import schema_form
@@ -208,7 +208,7 @@ def _send(*, is_first: bool, of_held: bool = False) -> bool:
         key="query_send",
         type="primary" if is_first else "secondary",
         icon=":material/send:",
-        shortcut=None if of_held else SEND_KEYS,
+        shortcut=None if of_held else send_keys(),
     )
 
 

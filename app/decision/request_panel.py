@@ -13,9 +13,10 @@ from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_json, show_json
 from app.forms.widget_store import KeptInputs, slug
+from app.session import page_state
 from simulator.environment.schema.schema_checks import Problem
 
-SEND_KEYS = "Mod+Enter"
+_SEND_KEYS = "Mod+Enter"
 """Ctrl or Cmd with Enter."""
 
 _LINE = 21
@@ -180,6 +181,11 @@ def was_clicked(kept: KeptInputs, name: str) -> bool:
     return bool(st.session_state.get(kept.key(name)))
 
 
+def send_keys() -> str | None:
+    """Return the keys that send; none while they save a rule in the editor over the session."""
+    return None if st.session_state.get(page_state.RULE_HERE) else _SEND_KEYS
+
+
 def accept(kept: KeptInputs, label: str = "Accept", name: str = "accept", *, shortcut: bool = True) -> bool:
     """Draw the one button that sends, also by Ctrl or Cmd with Enter.
 
@@ -195,7 +201,7 @@ def accept(kept: KeptInputs, label: str = "Accept", name: str = "accept", *, sho
         key=kept.key(name),
         type="primary",
         icon=":material/check:",
-        shortcut=SEND_KEYS if shortcut else None,
+        shortcut=send_keys() if shortcut else None,
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from app.decision.described_fields import described, without_null
 from app.forms.schema_form_widgets import SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
+from app.forms.value_shapes import Way, without_field
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.drafts.blanks import is_guess
@@ -48,7 +49,8 @@ class ToolInputs:
         self.kept = kept
         self.request = request
         text = None if request.draft is None else write_json(request.draft)
-        self._shape = _shape_of(request)
+        shaped_by = kept.value("shaped_by")
+        self._shape = _shape_of(request, request.draft if shaped_by is None else shaped_by)
         self.form = SchemaForm(kept, "response", self._shape or {}, request.draft, text)
 
     @property
@@ -61,6 +63,42 @@ class ToolInputs:
     def has_form(self) -> bool:
         """Whether enough is known of the answer's shape to make a form of it."""
         return self._shape is not None
+
+    @property
+    def field_names(self) -> tuple[str, ...] | None:
+        """The fields of the response, where some can be added and removed; None where a schema decides, or it is no object."""
+        if self.request.response_schema or not (self.has_form and self.form.shows_text):
+            return None
+        value = parse_json(self.text)
+        return tuple(value) if isinstance(value, dict) else None
+
+    def add_field(self, name: str, first: JsonValue) -> None:
+        """Add a field to the response, in a callback; an input that says nothing usable is marked first."""
+        if self._can_reshape(None):
+            value = parse_json(self.text)
+            self._reshape({**value, name: first} if isinstance(value, dict) else value)
+
+    def remove_field(self, way: Way) -> None:
+        """Remove a field from the response, in a callback; an input elsewhere that says nothing usable is marked first."""
+        if self._can_reshape(way):
+            self._reshape(without_field(parse_json(self.text), way))
+
+    def _can_reshape(self, but: Way | None) -> bool:
+        """Carry what was typed last; return whether text and form can be read, what is at the way `but` aside."""
+        try:
+            parse_json(self.text)
+        except TypedJsonError:  # said above the editor
+            return False
+        self.form.sync()
+        is_filled = self.form.is_filled(but)
+        self.kept.put("fields_tried", not is_filled)
+        return is_filled
+
+    def _reshape(self, value: JsonValue) -> None:
+        """Show a value with other fields, in the text and in a form that is made for it."""
+        self.kept.put("shaped_by", value)
+        self.kept.put("response", write_json(value))
+        self.form.begin(write_json(value))
 
     @property
     def styles(self) -> tuple[Style, ...]:
@@ -257,13 +295,13 @@ def seen_of(outcome: Outcome) -> JsonValue:
             return None
 
 
-def _shape_of(request: ToolRequest) -> JsonObject | None:
-    """Return the schema for a form: the tool's own, else that of the draft; None where neither has a field."""
+def _shape_of(request: ToolRequest, value: JsonValue) -> JsonObject | None:
+    """Return the schema for a form: the tool's own, else that of a value; None where neither has a field."""
     if request.response_schema:
         return described(request.response_schema, request.description, "response")
-    if not isinstance(request.draft, (dict, list)) or not request.draft:
+    if not isinstance(value, (dict, list)) or not value:
         return None
-    found = without_null(inferred_schema([request.draft], request.tool_name, closed=False))
+    found = without_null(inferred_schema([value], request.tool_name, closed=False))
     if is_guess(request.draft_blanks) and found.get("type") == "object":
         found["additionalProperties"] = True  # a guess may lack fields
     return described(found, request.description, "response")

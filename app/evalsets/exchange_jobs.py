@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path, upload_name
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
+from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
+from evalset.editing.reviews_beside import ReviewFileError, brought_reviews, reviews_text
 from evalset.files.eval_names import unique_eval_id
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
 
-    from evalset.editing.set_work import SetWork
+    from evalset.editing.set_work import EditedCase, SetWork
     from evalset.exporting.export_forms import Exported, ExportForm
     from evalset.importing.gathered import Imported
 
@@ -27,7 +29,7 @@ IMPORTED, EXPORTED = "imported", "exported_set"
 """The names of the works at a workspace."""
 
 FORM_NAMES: dict[ExportForm, str] = {
-    "evalset": "Eval set with recording",
+    "evalset": "Eval set with recording and reviews",
     "pytest": "pytest file, replays without a key",
     "adk_test": "Tests for `adk test`",
     "scenarios": "Scenario file",
@@ -45,10 +47,17 @@ class Upload(Value):
     content: bytes
 
 
-def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Job[Imported]:
+class Looked(NamedTuple):
+    """What files hold: cases, and their reviews by the eval ids."""
+
+    imported: Imported
+    reviews: Mapping[str, CaseReview]
+
+
+def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Job[Looked]:
     """Begin to look what cases files hold: those that were uploaded, or the file or folder at a path of the server."""
 
-    def work(report: Report, stop: Event) -> Imported:
+    def work(report: Report, stop: Event) -> Looked:
         from evalset.importing.import_files import import_cases  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
         def goes_on(found: int) -> bool:
@@ -58,13 +67,22 @@ def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Jo
         goes_on(0)
         try:
             if path is not None:
-                return import_cases(typed_path(str(path)), goes_on=goes_on)
+                return _with_reviews(import_cases(given := typed_path(str(path)), goes_on=goes_on), given)
             with tempfile.TemporaryDirectory(prefix="imports-") as folder:
-                return import_cases(_written(uploads, Path(folder)), goes_on=goes_on)
+                return _with_reviews(
+                    import_cases(given := _written(uploads, Path(folder)), goes_on=goes_on), given
+                )
         except OSError as error:
             raise ValueError(f"{path or 'The upload'} cannot be read: {error.strerror or error}") from error
 
     return Job(work, "import-cases")
+
+
+def _with_reviews(imported: Imported, path: Path) -> Looked:
+    try:
+        return Looked(imported, brought_reviews(path))
+    except ReviewFileError as error:
+        return Looked(imported._replace(problems=(*imported.problems, str(error))), {})
 
 
 def _written(uploads: Sequence[Upload], folder: Path) -> Path:
@@ -99,19 +117,21 @@ def _first_query(case: EvalCase) -> str:
     return "\n".join(part.text for part in parts if part.text)
 
 
-def insertions(imported: Imported, chosen: Sequence[str], work: SetWork) -> tuple[InsertCase, ...]:
+def insertions(looked: Looked, chosen: Sequence[str], work: SetWork) -> tuple[InsertCase, ...]:
     """Return the edits that take cases into a set; an id that is taken there becomes another. None chosen are all."""
     from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
 
     taken = {row.eval_id for row in work.rows()}
     found: list[InsertCase] = []
-    for case in imported.cases:
+    for case in looked.imported.cases:
         if chosen and case.eval_id not in chosen:
             continue
         free = unique_eval_id(case.eval_id, taken)
         taken.add(free)
         value = json.loads(case_json(case.model_copy(update={"eval_id": free})))
-        found.append(InsertCase(value=value, recorded=imported.environments.get(case.eval_id)))
+        recorded = looked.imported.environments.get(case.eval_id)
+        review = looked.reviews.get(case.eval_id, NO_REVIEW)
+        found.append(InsertCase(value=value, recorded=recorded, review=review))
     return tuple(found)
 
 
@@ -139,14 +159,26 @@ def prepared(
         cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
         if len(cases) < len(held):
             raise ValueError("The export was stopped.")
-        known = {
-            case.eval_id: each.recorded
-            for case, each in zip(cases, held.values(), strict=True)
-            if each.recorded
-        }
-        return export_cases(cases, form, environments=known, name=name, agents_dir=agents_dir)
+        pairs = zip(cases, held.values(), strict=True)
+        known = {case.eval_id: each.recorded for case, each in pairs if each.recorded}
+        reviews = _reviews(cases, held.values())
+        return export_cases(
+            cases, form, environments=known, name=name, agents_dir=agents_dir, reviews=reviews
+        )
 
     return Job(export, "export-cases")
+
+
+def _reviews(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> str:
+    """Write the reviews of cases for the copies that are exported; empty where there are none."""
+    from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
+
+    reviews = {
+        case.eval_id: review_of_copy(each.review, each.case, json.loads(case_json(case)))
+        for case, each in zip(cases, held, strict=True)
+        if each.review != NO_REVIEW
+    }
+    return reviews_text(reviews).decode() if reviews else ""
 
 
 def case_names(work: SetWork) -> Mapping[str, str]:

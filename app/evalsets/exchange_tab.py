@@ -26,9 +26,9 @@ from app.server.owners import LOCAL
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 
 if TYPE_CHECKING:
+    from app.evalsets.exchange_jobs import Looked
     from app.live.background_jobs import Job
     from evalset.exporting.export_forms import Exported
-    from evalset.importing.gathered import Imported
 
 _TYPES = ["json", "zip", "db", "sqlite", "sqlite3"]
 _MOST_ROWS, _FEW_ROWS, _TABLE_HEIGHT = 1_000, 9, 360
@@ -86,7 +86,7 @@ def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
 
 def _imported(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     """Show what was found, and take it in where that is wanted."""
-    job: Job[Imported] | None = workspace.jobs.get(IMPORTED)
+    job: Job[Looked] | None = workspace.jobs.get(IMPORTED)
     if job is None:
         return None
     if job.state == "running":
@@ -94,10 +94,10 @@ def _imported(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
         return None
     if job.problem:
         problem("The import failed.", job.problem)
-    found = job.result
-    if found is None:
+    if job.result is None:
         return None
-    asked = _found(workspace, scene, found) if found.cases else None
+    found = job.result.imported
+    asked = _found(workspace, scene, job.result) if found.cases else None
     if not found.cases:
         st.caption("No cases found.")
     if found.problems:
@@ -108,7 +108,8 @@ def _imported(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     return asked
 
 
-def _found(workspace: Workspace, scene: SetContext, found: Imported) -> ApplyEdits | None:
+def _found(workspace: Workspace, scene: SetContext, looked: Looked) -> ApplyEdits | None:
+    found = looked.imported
     rows = import_rows(found)
     st.dataframe(
         rows[:_MOST_ROWS],
@@ -134,7 +135,7 @@ def _found(workspace: Workspace, scene: SetContext, found: Imported) -> ApplyEdi
     ):
         return None
     del workspace.jobs[IMPORTED]
-    return ApplyEdits(edits=insertions(found, chosen, scene.work))
+    return ApplyEdits(edits=insertions(looked, chosen, scene.work))
 
 
 # ---------------------------------------------------------------- export

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from types import MappingProxyType
@@ -76,7 +76,7 @@ class FieldDrawer:
     """Draws the fields of one form; `notes` are the problems by the way to their field.
 
     Where it is `live`, the page is drawn anew with each input that is left; else with the next click. `marks` say of a field where
-    its value comes from.
+    its value comes from. `on_remove` is called with the way to a field that is to be removed; without it none can be.
     """
 
     def __init__(
@@ -86,8 +86,9 @@ class FieldDrawer:
         *,
         live: bool = False,
         marks: Mapping[Path, Badge] = MappingProxyType({}),
+        on_remove: Callable[[Path], None] | None = None,
     ) -> None:
-        self._kept = kept
+        self._kept, self._on_remove = kept, on_remove
         self._notes = notes
         self._marks = marks
         self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
@@ -311,12 +312,22 @@ class FieldDrawer:
                 member_name(place.name, member.name), (*place.path, member.name), safe_label(member.name)
             )
             if member.required and held.given:
-                self.draw(member.field, held.raw, inside)
+                self._required(member, held, inside)
             else:
                 self._optional(member, held, inside)
         if seed.others or (isinstance(field, ObjectField) and field.is_open):
             label = InputPlace(place.name, place.path, "Other fields")
             self._json(f"json:{place.name}:others", seed.others, label, None)
+
+    def _required(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
+        if self._on_remove is None:
+            self.draw(member.field, held.raw, place)
+            return
+        alignment: Literal["bottom", "top"] = "bottom" if isinstance(held.raw, _SIMPLE) else "top"
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment=alignment):
+            with st.container():
+                self.draw(member.field, held.raw, place)
+            remove_button(self._kept.key(f"{place.name}:drop"), place.label, self._on_remove, place.path)
 
     def _optional(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
         name = f"{place.name}:given"
@@ -328,6 +339,18 @@ class FieldDrawer:
                     self.draw(
                         member.field, held.raw, InputPlace(place.name, place.path, place.label, by_words=True)
                     )
+
+
+def remove_button(key: str, label: str, on_remove: Callable[[Path], None], path: Path) -> None:
+    """Draw the way to remove a field; `label` is its name, safe in a label."""
+    st.button(
+        ":material/close:",
+        key=key,
+        type="tertiary",
+        help=f"Remove {label}",
+        on_click=on_remove,
+        args=(path,),
+    )
 
 
 def problem_line(text: str) -> None:

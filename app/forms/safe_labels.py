@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from simulator.base.frozen_value import Value
 
@@ -47,12 +47,13 @@ class DetailBlock(Value):
     """One part of an entry's body.
 
     `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain
-    text.
+    text. `value` is what `text` writes as JSON, where the language is that.
     """
 
     title: str
     text: str
     language: str | None = None
+    value: Any = None
 
 
 def literal(text: str) -> str:

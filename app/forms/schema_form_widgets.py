@@ -75,7 +75,7 @@ class SchemaForm:
 
     def reading(self) -> FormReading:
         """Read the form's inputs, whether they are drawn in this run or not."""
-        return read(self._field, collect(self.kept, self._form_name(), self._field, self._seed()))
+        return read(self._field, collect(self.kept, self.input_name, self._field, self._seed()))
 
     def result(self) -> FormResult:
         """Read the form's inputs, and check the value against the schema."""
@@ -88,6 +88,7 @@ class SchemaForm:
         misfits: Sequence[Problem] = (),
         live: bool = False,
         marks: Mapping[Path, Badge] = MappingProxyType({}),
+        on_remove: Callable[[Path], None] | None = None,
     ) -> None:
         """Draw the form.
 
@@ -96,11 +97,13 @@ class SchemaForm:
             misfits: Where the value breaks its schema: each is said at its field.
             live: Draw the page anew with each input that is left.
             marks: Where the value of a field comes from.
+            on_remove: Is called with the way to a field that is to be removed; without it none can be.
         """
         reading = self.reading()
         notes = _by_path(reading.problems if tried else (), misfits)
-        place = InputPlace(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
-        FieldDrawer(self.kept, notes, live=live, marks=marks).draw(self._field, self._seed(), place)
+        place = InputPlace(self.input_name, (), "Kind of value" if self._field.kind == "union" else "Value")
+        drawer = FieldDrawer(self.kept, notes, live=live, marks=marks, on_remove=on_remove)
+        drawer.draw(self._field, self._seed(), place)
         if not self._field_has_inputs():
             st.caption("No fields to fill in.")
 
@@ -141,14 +144,13 @@ class SchemaForm:
     def _take(self, text: str) -> None:
         """Show a text's value in the form: in the inputs that are there, if they can hold it."""
         then = fill(self._field, parse_json(text))
-        now = collect(self.kept, self._form_name(), self._field, self._seed())
-        moved = moves(self.kept, self._form_name(), self._field, now, then)
+        now = collect(self.kept, self.input_name, self._field, self._seed())
+        moved = moves(self.kept, self.input_name, self._field, now, then)
         is_new = self._agreed() is None or moved is None
         for name, value in moved or ():
             self.kept.put(name, value)
         if is_new:
-            self.kept.put(f"{self.name}:base", text)
-            self.kept.put(f"{self.name}:number", self._number() + 1)
+            self.begin(text)
         self.kept.put(f"{self.name}:agreed", text)
         self.kept.put(f"{self.name}:by_form", value=False)
 
@@ -172,15 +174,25 @@ class SchemaForm:
         except TypedJsonError:
             return False
         self.kept.put(f"{self.name}:carried", text)
+        self.begin(text)
+        return True
+
+    def begin(self, text: str) -> None:
+        """Begin new inputs, which hold the value of a text that is JSON; only before they are drawn, or in a callback."""
         self.kept.put(f"{self.name}:base", text)
         self.kept.put(f"{self.name}:number", self._number() + 1)
-        return True
+
+    def is_filled(self, but: Path | None = None) -> bool:
+        """Return whether each input says something usable, those at or below the way `but` aside."""
+        problems = self.reading().problems
+        return all(but is not None and problem.path[: len(but)] == but for problem in problems)
 
     def _number(self) -> int:
         return int(self.kept.value(f"{self.name}:number", 0))
 
-    def _form_name(self) -> str:
-        """Each text that is carried to the form begins new inputs, because the old ones hold old values."""
+    @property
+    def input_name(self) -> str:
+        """What the inputs' names begin with: each text that is carried to the form begins new ones, because the old hold old values."""
         return f"form{self._number()}:{self.name}"
 
     def _seed(self) -> Raw:

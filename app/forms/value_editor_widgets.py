@@ -7,14 +7,16 @@ from collections.abc import Mapping
 import streamlit as st
 from pydantic import JsonValue
 
+from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
-from app.forms.form_reading import FieldProblem
+from app.forms.field_widgets import remove_button
+from app.forms.form_reading import FieldProblem, FormReading
 from app.forms.record_table_widgets import RecordTable
 from app.forms.record_tables import Place, schema_without, table_places, value_at, with_tables, without
 from app.forms.safe_labels import safe_label
 from app.forms.schema_form_widgets import FormResult, SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.value_shapes import as_before, shape_of, why_only_json
+from app.forms.value_shapes import Way, as_before, shape_of, why_only_json, without_field
 from app.forms.widget_store import KeptInputs, slug
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.schema.schema_checks import check
@@ -80,7 +82,7 @@ class ValueEditor:
     def _why(self) -> str:
         """Say why this value has no form; empty where it has one."""
         base = self._base()
-        if self._schema is not None and isinstance(base, dict):
+        if isinstance(base, dict) and (self._schema is not None or not base):
             return ""
         return "" if table_places(base) == ((),) else why_only_json(base)
 
@@ -95,16 +97,19 @@ class ValueEditor:
         return FormResult(value=value, misfits=check(value, self._schema) if self._schema else ())
 
     def _of_form(self) -> FormResult:
-        base, form = self._base(), self._form()
-        value: JsonValue = {} if form is None else form.reading().value
-        problems = () if form is None else form.reading().problems
-        if problems:
-            return FormResult(value=None, problems=problems)
+        found = self._reading()
+        if found.problems:
+            return FormResult(value=None, problems=found.problems)
+        return FormResult(value=found.value, misfits=check(found.value, self._schema) if self._schema else ())
+
+    def _reading(self) -> FormReading:
+        form = self._form()
+        found = FormReading(value={}) if form is None else form.reading()
         tables: dict[Place, JsonValue] = {
             where: list(table.rows()) for where, table in self._tables().items()
         }
-        made = as_before(with_tables(value, tables), base)
-        return FormResult(value=made, misfits=check(made, self._schema) if self._schema else ())
+        made = as_before(with_tables(found.value, tables), self._base())
+        return FormReading(value=made, problems=found.problems)
 
     # ------------------------------------------------------------ the parts
 
@@ -127,7 +132,7 @@ class ValueEditor:
         """Return the form of what no table shows; None where that is nothing."""
         base, places = self._base(), self._places()
         rest = without(base, places)
-        if () in places or (places and rest == {} and self._schema is None):
+        if () in places or (rest == {} and self._schema is None):
             return None
         schema = shape_of(rest) if self._schema is None else schema_without(self._schema, places)
         if places and not schema.get("properties"):
@@ -164,13 +169,47 @@ class ValueEditor:
         st.text_area(self._label, key=key, height=_HEIGHT, on_change="ignore")
 
     def _draw_form(self, *, tried: bool) -> None:
-        form = self._form()
+        form, is_free = self._form(), self._schema is None
+        on_remove = self._remove_field if is_free else None
         if form is not None:
-            form.draw(tried=tried, misfits=self._of_form().misfits)
+            tried = tried or bool(self._kept.value(f"{self._form_name()}:tried"))
+            form.draw(tried=tried, misfits=self._of_form().misfits, on_remove=on_remove)
         for where, table in self._tables().items():
             words = " \u203a ".join(safe_label(name) for name in where) or "Records"
-            st.markdown(f"**{words}**")
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                st.markdown(f"**{words}**", width="content")
+                if on_remove and where:
+                    key = self._kept.key(f"{self._form_name()}:drop.{slug('.'.join(where))}")
+                    remove_button(key, words, on_remove, where)
             table.draw(words)
+        base = self._base()
+        if is_free and isinstance(base, dict):
+            if not base:
+                st.caption("No fields yet.")
+            add_field(self._kept, self._form_name(), tuple(base), self._add_field)
+
+    def _add_field(self, name: str, first: JsonValue) -> None:
+        """Add a field to the object; where an input says nothing usable, that is marked first."""
+        if self._is_filled(None):
+            now = self._reading().value
+            self._begin({**now, name: first} if isinstance(now, dict) else now)
+
+    def _remove_field(self, way: Way) -> None:
+        """Remove a field, or a table; an input elsewhere that says nothing usable is marked first."""
+        if self._is_filled(way):
+            self._begin(without_field(self._reading().value, way))
+
+    def _is_filled(self, but: Way | None) -> bool:
+        form = self._form()
+        if form is None or form.is_filled(but):
+            return True
+        self._kept.put(f"{self._form_name()}:tried", value=True)
+        return False
+
+    def _begin(self, value: JsonValue) -> None:
+        """Begin new inputs, which hold a value."""
+        self._kept.put(f"{self._name}:base", write_json(value))
+        self._kept.put(f"{self._name}:number", int(self._kept.value(f"{self._name}:number", 0)) + 1)
 
     def _carry(self) -> None:
         """Carry the value to the other way of editing it; where it cannot be read, nothing changes."""
@@ -179,8 +218,6 @@ class ValueEditor:
         if result.problems:
             self._kept.put(self._switch, not wants_json)
             return
-        text = write_json(result.value)
         if wants_json:
-            self._kept.put(self._name, text)
-        self._kept.put(f"{self._name}:base", text)
-        self._kept.put(f"{self._name}:number", int(self._kept.value(f"{self._name}:number", 0)) + 1)
+            self._kept.put(self._name, write_json(result.value))
+        self._begin(result.value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pydantic import JsonValue
@@ -12,6 +13,11 @@ from simulator.base.json_values import JsonObject
 
 Way: TypeAlias = tuple[str | int, ...]
 """The way to a value inside of another one."""
+
+FIRST_VALUES: Mapping[str, JsonValue] = MappingProxyType(
+    {"Text": "", "Whole number": 0, "Number": 0.0, "Yes or no": False}
+)
+"""The kinds of a field that can be added, in words, and what each holds at first."""
 
 _DEEPEST = 4
 """An object or a list that is nested deeper is written as JSON."""
@@ -131,3 +137,23 @@ def as_before(value: JsonValue, before: JsonValue) -> JsonValue:
         known = [*before, *[None] * len(value)]
         return [as_before(one, old) for one, old in zip(value, known, strict=False)]
     return value
+
+
+def name_problem(name: str, taken: Collection[str]) -> str:
+    """Say why no field with this name can be added; empty where one can."""
+    if not name.strip():
+        return "enter a name"
+    if name in taken:
+        return "another field has this name"
+    return "a name in a form cannot start with $ or hold control characters" if _is_odd(name) else ""
+
+
+def without_field(value: JsonValue, way: Way) -> JsonValue:
+    """Return a value without the field that a way leads to; as it is where there is no such field."""
+    if isinstance(value, list) and way and isinstance(way[0], int):
+        return [without_field(one, way[1:]) if at == way[0] else one for at, one in enumerate(value)]
+    if not isinstance(value, dict) or not way:
+        return value
+    if len(way) == 1:
+        return {name: one for name, one in value.items() if name != way[0]}
+    return {name: without_field(one, way[1:]) if name == way[0] else one for name, one in value.items()}

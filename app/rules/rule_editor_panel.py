@@ -20,7 +20,7 @@ from app.rules.rule_inputs_panel import Inputs
 from app.rules.rule_list import replaced
 from app.rules.rule_preview import Preview, previewed
 from app.session import page_state
-from app.session.commands import NEW_RULE, Command
+from app.session.commands import NEW_RULE
 from app.session.past_calls import PastCall, before, past_calls
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import steers
@@ -247,7 +247,7 @@ def finish_saving(scene: SessionContext) -> None:
         _close(scene, str(owner))
 
 
-def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> Command | None:
+def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> SetRules | None:
     """Draw the editor; return the rules with this one as it was saved."""
     rule = edited if isinstance(edited, InjectionRule) else None
     owner = f"rule-of-{rule.rule_id}" if rule else "rule-new"
@@ -300,6 +300,7 @@ def _close(scene: SessionContext, owner: str) -> None:
     for key in [str(key) for key in st.session_state if str(key).endswith(f"_{slug(owner)}")]:
         del st.session_state[key]
     page_state.put("editing_rule", None)
+    page_state.put("rule_closed", value=True)
 
 
 def _head(scene: SessionContext, rule: InjectionRule | None, owner: str) -> bool:

@@ -39,6 +39,22 @@ def rules_tab(scene: SessionContext) -> Command | None:
             return rule_list(scene) or asked
 
 
+def close_rule_here(scene: SessionContext) -> None:
+    """Close the editor over the session once its rule is in force, or was given up; call it before anything is drawn."""
+    finish_saving(scene)
+    if page_state.get("rule_closed"):
+        page_state.put("rule_closed", None)
+        st.session_state[page_state.RULE_HERE] = False
+
+
+def rule_here(scene: SessionContext) -> Command | None:
+    """Draw the editor of a new rule over the session; once it is added, `added_line` names it."""
+    asked = rule_editor(scene, NEW_RULE)
+    if asked is not None:
+        page_state.put("added_rule", asked.rules[-1].rule_id)
+    return asked
+
+
 def _head(scene: SessionContext) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_rules"

@@ -16,10 +16,10 @@ from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.rules.rule_text import NO_RULES, rule_line
-from app.rules.rules_tab import added_line, fault_library, switch
+from app.rules.rules_tab import added_line, fault_library, rule_here, switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state
-from app.session.commands import NEW_RULE, ChangeSeat, Command, Show
+from app.session.commands import ChangeSeat, Command, Show
 from app.session.context_fold_panel import hide_context
 from app.session.past_calls import times_fired, unanswered
 from app.session.session_context import SessionContext
@@ -233,11 +233,13 @@ def injections(scene: SessionContext) -> Command | Show | None:
 def _ways(scene: SessionContext) -> Command | Show | None:
     asked: Command | Show | None = None
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        if st.button("Add rule", key="rule_add", icon=":material/add:"):
-            asked = Show(view="environment", tab="Rules", rule=NEW_RULE)
+        editor = st.popover("Add rule", icon=":material/add:", key=page_state.RULE_HERE, on_change="rerun")
         library = st.popover("Fault library", icon=":material/bug_report:", key=_LIBRARY, on_change="rerun")
         if st.button("All rules", key="rules_open", type="tertiary", icon=":material/tune:"):
             asked = Show(view="environment", tab="Rules")
+    if editor.open:
+        with editor:
+            asked = rule_here(scene) or asked
     if library.open:
         with library:
             with place():

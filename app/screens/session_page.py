@@ -33,6 +33,7 @@ from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
+from app.rules.rules_tab import close_rule_here
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.eval_sets_page import sets_page
@@ -217,6 +218,7 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
     live, view = scene.live, scene.view
     if not was_done:
         _go_back(live)
+    close_rule_here(scene)
     top = st.container()
     notes = st.container(gap="xsmall")
     left, middle, right = st.columns(COLUMNS, gap="small")

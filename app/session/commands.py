@@ -75,7 +75,7 @@ class Show(Value):
     """Show a page of the session, or the session itself where `view` is None; nothing in the session changes.
 
     `tab` is the tab of the environment to open, None for the one that was open last. `rule` is the id of a rule to edit
-    there, `NEW_RULE` begins one.
+    there.
     """
 
     view: View | None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import streamlit as st
 
 from app.forms.safe_labels import DetailBlock, literal
+from app.forms.shown_value_widgets import shown_value
 from app.session import page_state
 from app.session.conversation_view import ConversationEntry, conversation
 from simulator.session.history import HistoryEntry
@@ -19,19 +22,29 @@ _MOST_LINES = 12
 _TALL = 240
 
 
-def search_line() -> str:
-    """Draw the search; return what is searched for."""
-    return st.text_input(
+class ConversationLine(NamedTuple):
+    """What the conversation is searched for, and whether its values are shown as JSON."""
+
+    search: str = ""
+    as_json: bool = False
+
+
+def conversation_line() -> ConversationLine:
+    """Draw what stands above the conversation; return what was typed and chosen there."""
+    search = st.text_input(
         "Search conversation",
         key="conversation_search",
         placeholder="Search texts, names, values",
         icon=":material/search:",
         label_visibility="collapsed",
     )
+    as_json = st.toggle("JSON", key="conversation_json", persist_state="session")
+    return ConversationLine(search, as_json)
 
 
-def conversation_entries(history: tuple[HistoryEntry, ...], search: str) -> None:
+def conversation_entries(history: tuple[HistoryEntry, ...], line: ConversationLine) -> None:
     """Draw the newest entries that contain what is searched for."""
+    search = line.search
     count = min(PAGE_ENTRIES * (1 + int(page_state.get("earlier") or 0)), MOST_ENTRIES)
     shown = conversation(history, search, count)
     if search.strip():
@@ -49,21 +62,24 @@ def conversation_entries(history: tuple[HistoryEntry, ...], search: str) -> None
     elif hidden:
         st.caption(f"{hidden} earlier steps are not shown. Search to find them.")
     for said in shown.said:
-        _entry(said)
+        _entry(said, as_json=line.as_json)
 
 
-def _entry(said: ConversationEntry) -> None:
+def _entry(said: ConversationEntry, *, as_json: bool) -> None:
     with st.container(gap=None, key=f"said_{said.index}"):
         st.markdown(f"{said.icon} {said.label}")
         if said.found:
             st.caption(said.found)
-        for part in said.parts:
-            _part(part)
+        for number, part in enumerate(said.parts):
+            _part(part, f"said_{said.index}_{number}", as_json=as_json)
 
 
-def _part(part: DetailBlock) -> None:
+def _part(part: DetailBlock, key: str, *, as_json: bool) -> None:
     if part.title:
         st.caption(part.title)
+    if part.language == "json" and not as_json:
+        shown_value(part.value, key)
+        return
     if part.language is None:
         st.text(literal(part.text))
         return

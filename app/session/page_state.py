@@ -31,6 +31,8 @@ _TAB = "studio:tab"
 _LOOKS_AT = "studio:looks_at"
 _START_TEXTS = "studio:start_texts"
 View: TypeAlias = Literal["export", "environment", "branches"]
+RULE_HERE = "rule_here"
+"""The key of the editor of a new rule that opens over the session: while it is open, its keys send nothing else."""
 VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
 
@@ -58,6 +60,7 @@ Flag: TypeAlias = Literal[
     "problem",
     "python_problem",
     "replaced_rules",
+    "rule_closed",
     "saving_rule",
     "saving_set",
     "scenario_added",
@@ -86,6 +89,7 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "faults_shown",
     "go_to",
     "replaced_rules",
+    "rule_closed",
     "saving_rule",
     "scenario_added",
     "script_problem",

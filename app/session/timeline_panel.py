@@ -15,7 +15,7 @@ import streamlit as st
 from app.forms.common_panel import block, pane, views
 from app.forms.safe_labels import safe_label
 from app.session import page_state
-from app.session.conversation_panel import conversation_entries, search_line
+from app.session.conversation_panel import ConversationLine, conversation_entries, conversation_line
 from app.session.fault_menu_panel import fault_menu
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
@@ -68,12 +68,12 @@ def timeline(
     ):
         chosen = views("Steps: view", VIEWS, "timeline_view")
     with pane("timeline", autoscroll=True):
-        search, kind = "", FILTERS[0]
+        line, kind = ConversationLine(), FILTERS[0]
         with st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="timeline_line"
         ):
             if chosen == "Conversation":
-                search = search_line()
+                line = conversation_line()
             else:
                 kind = views("Timeline: filter", FILTERS, "timeline_filter")
             with st.container(key="timeline_count", width="content"):
@@ -81,7 +81,7 @@ def timeline(
         if not view.session.history and not view.pending:
             _empty()
         elif chosen == "Conversation":
-            conversation_entries(view.session.history, search)
+            conversation_entries(view.session.history, line)
         else:
             _timeline(view, simulation, kind, may_go=may_go)
         whom = "you" if may_go else "its owner"
@@ -142,9 +142,7 @@ def _steps(
         with body:
             if body.open:
                 _body(history[step.index])
-                with st.container(horizontal=True, gap="xsmall", key=f"ways_{step.index}"):
-                    _another_way(history[step.index], step.index, simulation)
-                    _fail(history[step.index], step.index, history, simulation)
+                _ways(history, step.index, simulation)
             else:
                 st.empty()
     if page_state.get("go_to") is not None or page_state.get("fail_call") is not None:
@@ -161,6 +159,13 @@ def _unstored_from(simulation: LiveSimulation) -> float:
 def _body(entry: HistoryEntry) -> None:
     for shown in blocks(entry):
         block(shown)
+
+
+def _ways(history: tuple[HistoryEntry, ...], place: int, simulation: LiveSimulation | None) -> None:
+    """Draw what can be done with a step."""
+    with st.container(horizontal=True, gap="xsmall", key=f"ways_{place}"):
+        _another_way(history[place], place, simulation)
+        _fail(history[place], place, history, simulation)
 
 
 def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | None) -> None:
@@ -229,7 +234,7 @@ def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | No
     elif places[0] < len(lines):
         place = lines[places[0]].index
         _body(history[place])
-        _another_way(history[place], place, simulation)
+        _ways(history, place, simulation)
 
 
 def _running(view: SimulationView) -> None:

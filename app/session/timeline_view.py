@@ -288,7 +288,7 @@ def _inside(scope: str) -> str:
 
 
 def _json(title: str, value: Any) -> DetailBlock:
-    return DetailBlock(title=title, text=show_json(value), language="json")
+    return DetailBlock(title=title, text=show_json(value), language="json", value=value)
 
 
 def _how(entry: ToolOutput | ToolError) -> Iterable[DetailBlock]:

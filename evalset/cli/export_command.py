@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from evalset.exporting.pytest_file import OPENING
 
 if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+
     from evalset.exporting.export_forms import Exported
 
 FORMS = {
-    "evalset": "an eval set with its recorded tool responses",
+    "evalset": "an eval set with its recorded tool responses and reviews",
     "pytest": "a pytest file that replays the set without an API key",
     "adk_test": "tests for `adk test`",
     "scenarios": "ADK's scenario file",
@@ -151,14 +153,38 @@ def _exported(given: argparse.Namespace) -> Exported:
     environment = given.environment or recording_of(given.set)
     if given.environment is not None and not given.environment.is_file():
         raise _RefusedError(f"--environment: no such file: {given.environment}")
+    chosen = [case for case in cases if not given.case or case.eval_id in given.case]
     return export_cases(
-        [case for case in cases if not given.case or case.eval_id in given.case],
+        chosen,
         given.form,
         environments=read_recorded(environment),
         name=given.name or base_name(given.set),
         agents_dir=_agents_dir(given),
         agent=_agent(given.agent),
+        reviews=_reviews(given, chosen),
     )
+
+
+def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:
+    """Return the file of reviews for cases where the form has one beside the set; empty where they have none."""
+    from evalset.editing.case_reviews import NO_REVIEW, review_of_copy  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.editing.opened_set import open_set  # noqa: PLC0415 - as above
+    from evalset.editing.reviews_beside import open_reviews, reviews_text  # noqa: PLC0415 - as above
+    from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
+
+    beside = open_reviews(given.set)
+    if given.form not in {"evalset", "pytest"} or str(given.out) == "-" or beside.text is None:
+        return ""
+    if beside.trouble:
+        raise _RefusedError(beside.trouble)
+    opened = open_set(given.set)
+    before = {row.eval_id: opened.case(row.key) for row in opened.rows}
+    found = {
+        case.eval_id: review_of_copy(review, before[case.eval_id], json.loads(case_json(case)))
+        for case in cases
+        if (review := beside.reviews.get(case.eval_id, NO_REVIEW)) != NO_REVIEW
+    }
+    return reviews_text(found).decode() if found else ""
 
 
 def _in_place(exported: Exported, given: argparse.Namespace) -> Exported:

@@ -79,6 +79,13 @@ def has_changed_since(review: CaseReview, case: Case) -> bool:
     return bool(review.status and review.digest) and review.digest != case_digest(case)
 
 
+def review_of_copy(review: CaseReview, before: Case, after: Case) -> CaseReview:
+    """Return the review for a case that is written in another way: a decision about what it still held holds for the copy."""
+    if not review.digest or has_changed_since(review, before):
+        return review
+    return review.model_copy(update={"digest": case_digest(after)})
+
+
 # ---------------------------------------------------------------- the step of a comment
 
 

@@ -6,6 +6,8 @@ It is made for people: two spaces, cases in the order of their ids, so that a ch
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -22,6 +24,8 @@ from simulator.base.json_text import JsonTextError, read_json
 
 FORMAT = "golden-trace-studio/review"
 VERSION = 1
+MOST_BYTES = 16 << 20
+"""A larger file in an archive is not read."""
 _EVAL_SET, _SIDECAR = ".evalset.json", ".review.json"
 
 
@@ -101,6 +105,36 @@ def parsed_reviews(path: Path, text: bytes) -> dict[str, CaseReview]:
         return dict(_ReviewFile.model_validate(found).cases)
     except ValidationError as error:
         raise ReviewFileError(path, first_flaw(error)) from error
+
+
+def brought_reviews(path: Path) -> Mapping[str, CaseReview]:
+    """Return the reviews that come with the one eval set of a file, a folder or a ZIP archive; none where there are none, or several sets.
+
+    Raises:
+        ReviewFileError: The file of reviews cannot be used.
+    """
+    sets = [*path.rglob(f"*{_EVAL_SET}")] if path.is_dir() else [path] * path.name.endswith(_EVAL_SET)
+    if not path.is_dir() and not sets:
+        return _archived(path)
+    found = open_reviews(sets[0]) if len(sets) == 1 else None
+    if found is not None and found.trouble:
+        raise ReviewFileError(found.path, found.trouble.removeprefix(f"{found.path}: "))
+    return found.reviews if found is not None else {}
+
+
+def _archived(archive: Path) -> Mapping[str, CaseReview]:
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            sets = [name for name in packed.namelist() if name.endswith(_EVAL_SET)]
+            if len(sets) != 1 or (beside := reviews_path(sets[0]).as_posix()) not in packed.namelist():
+                return {}
+            with packed.open(beside) as source:
+                text = source.read(MOST_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
+        return {}  # what is wrong with the archive itself is said where its cases are read
+    if len(text) > MOST_BYTES:
+        raise ReviewFileError(Path(beside), f"more than {MOST_BYTES >> 20} MB")
+    return parsed_reviews(Path(beside), text)
 
 
 def reviews_text(reviews: Mapping[str, CaseReview]) -> bytes:

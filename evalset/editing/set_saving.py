@@ -479,8 +479,7 @@ def _put(made: SetWork, key: str, held: EditedCase, then: EditedCase) -> None:
 def _insert(made: SetWork, held: EditedCase) -> None:
     taken = {row.eval_id for row in made.rows()}
     eval_id = unique_eval_id(str(field(held.case, "eval_id", "")), taken)
-    made.apply(InsertCase(value=put(held.case, ("eval_id",), eval_id), recorded=held.recorded))
+    case = put(held.case, ("eval_id",), eval_id)
+    made.apply(InsertCase(value=case, recorded=held.recorded, review=held.review))
     if held.note != NO_NOTE:
         made.apply(NoteCase(case=made.state.order[-1], text=held.note.text, tags=held.note.tags))
-    if held.review != NO_REVIEW:
-        made.apply(ReviewCase(case=made.state.order[-1], review=held.review))

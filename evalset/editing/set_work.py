@@ -236,7 +236,9 @@ class SetWork:
         match edit:
             case InsertCase():
                 return self._with_new(
-                    EditedCase(dict(edit.value), edit.recorded), _eval_id(edit.value), edit.to
+                    EditedCase(dict(edit.value), edit.recorded, review=edit.review),
+                    _eval_id(edit.value),
+                    edit.to,
                 )
             case DuplicateCase():
                 before = self._of(edit.case)

@@ -82,14 +82,15 @@ def export_cases(  # long: what each form holds is most of it
     name: str = "",
     agents_dir: str = "",
     agent: str = "",
+    reviews: str = "",
 ) -> Exported:
     """Export cases.
 
-    - `evalset`: an eval set, and beside it what is recorded.
+    - `evalset`: an eval set, and beside it what is recorded, and the reviews.
     - `adk_test`: a file of `adk test` for each case, in the folder `tests` that belongs into the agent's folder. It passes where the
       agent's `App` has a `HermeticEnvironment` with `models="recorded"` among its plugins.
     - `scenarios`: ADK's scenario file, of the cases that hold a scenario.
-    - `pytest`: a test file that replays all cases without any key, with the eval set and what is recorded beside it.
+    - `pytest`: a test file that replays all cases without any key, with the eval set, what is recorded, and the reviews beside it.
     - `simulation_json`, `simulation_yaml`, `simulation_python`: ADK's `EnvironmentSimulationConfig` of what is recorded.
 
     Args:
@@ -100,6 +101,8 @@ def export_cases(  # long: what each form holds is most of it
         agents_dir: For `pytest`: where the agents lie, from the folder of the test file; empty where that is the agent's folder.
         agent: For `pytest`: the agent of all cases, as `golden-trace verify --agent` takes it, where it is not found around the
             test file.
+        reviews: The content of the file of their reviews, as `evalset.editing.reviews_beside.reviews_text` writes it; empty where
+            they have none.
 
     Raises:
         ExportError: The form can hold none of the cases.
@@ -114,6 +117,22 @@ def export_cases(  # long: what each form holds is most of it
     ids = [case.eval_id for case in eval_set.eval_cases]
     known = {eval_id: given[eval_id] for eval_id in ids if eval_id in given}
     called = snake_case(name or eval_set.eval_set_id)
+    made = _exported(eval_set, form, known, called, (agents_dir, agent))
+    if not reviews:
+        return made
+    if form in {"evalset", "pytest"}:
+        return made._replace(files=(*made.files, ExportedFile(f"{called}.review.json", reviews)))
+    return made._replace(losses=(*made.losses, "this format has no reviews"))
+
+
+def _exported(
+    eval_set: EvalSet,
+    form: ExportForm,
+    known: Mapping[str, RecordedCase],
+    called: str,
+    agents: tuple[str, str],
+) -> Exported:
+    """Export in one of the forms; `agents` are the folder of the agents and the agent of all cases, for `pytest`."""
     match form:
         case "evalset":
             return Exported(tuple(_set_files(eval_set, known, called)))
@@ -122,7 +141,7 @@ def export_cases(  # long: what each form holds is most of it
         case "scenarios":
             return _scenarios(eval_set.eval_cases, called)
         case "pytest":
-            return _pytest(eval_set, known, called, agents_dir, agent)
+            return _pytest(eval_set, known, called, *agents)
         case "simulation_json" | "simulation_yaml" | "simulation_python":
             return _simulation(known, cast("TextForm", form.removeprefix("simulation_")))
 

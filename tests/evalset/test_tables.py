@@ -15,6 +15,8 @@ from evalset import result_table, table_csv
 from evalset.__main__ import main
 from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults
 from evalset.doctor import examine
+from evalset.editing.case_reviews import CaseReview
+from evalset.editing.reviews_beside import reviews_path, reviews_text
 from evalset.verify import verify
 
 FILES = Path(__file__).parents[1] / "conformance" / "files"
@@ -90,6 +92,17 @@ def test_the_cases_of_a_set_have_a_row_each(edited: Path) -> None:
     assert "=find_order" in row["tools"]
     text = table_csv(str(edited))
     assert [line["eval_id"] for line in lines(text)] == [row["eval_id"]]
+
+
+def test_a_case_has_its_review_in_the_table(edited: Path) -> None:
+    """The status and who reviewed it, of the file beside the set, or as they are given; none where there is none."""
+    assert lines(table_csv(edited))[0]["review_status"] == ""
+    review = CaseReview(status="approved", reviewer="=Ann")
+    reviews_path(edited).write_bytes(reviews_text({f"{NAME}_case": review}))
+    (row,) = lines(table_csv(edited))
+    assert (row["review_status"], row["reviewer"]) == ("approved", "'=Ann")
+    assert list(result_table(edited)["reviewer"]) == ["=Ann"]
+    assert list(result_table(edited, reviews={})["reviewer"]) == [""]
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1"])

@@ -351,7 +351,8 @@ class Studio:
 
     def add_error_rule(self, tool: str, code: int, message: str) -> None:
         """Write an injection rule: each call of the tool fails."""
-        self.click("rule_add")
+        self.click("rule_here")
+        self.keyed("head_rule_editor").wait_for()
         self.rest()
         self.like("tool_rule").get_by_role("combobox").click()
         self.page.get_by_role("option", name=tool, exact=True).click()
@@ -366,9 +367,7 @@ class Studio:
             self.rest()
         self.click("rule_save")
         expect(self.like("rule_on_")).to_be_visible()
-        self.rest()
-        self.click("environment_back")
-        self.keyed("session_header").wait_for()
+        expect(self.keyed("head_rule_editor")).to_have_count(0)
         self.rest()
 
     # ------------------------------------------------------------ the way out

@@ -163,7 +163,7 @@ def test_a_shared_session_is_watched_and_left_alone(people: People, among_many: 
         "stop_turn",
         "auto_switch",
         "response_",
-        "rule_add",
+        "rule_here",
         "another_way_",
     ):
         expect(ben.like(forbidden)).to_have_count(0)

@@ -30,7 +30,8 @@ from app.evalsets.set_context import (
 )
 from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
-from app.forms.typed_json import show_json
+from app.forms.shown_value_widgets import value_or_json
+from app.forms.shown_values import values_line
 from app.forms.widget_store import slug
 from app.session import page_state
 from evalset.editing.case_edits import (
@@ -298,7 +299,7 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
         if not body.open:
             st.empty()
             return None
-        _body(shown.step)
+        _body(shown.step, shown.name)
         comment_lines(comments)
         return _buttons(scene, key, shown, agent)
 
@@ -306,7 +307,7 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
 def _value(name: str, value: Any, where: Where) -> SetCommand | None:
     """Draw what stands beside the turns, with a way to edit it."""
     sentences = sentences_of(value) if where[-1:] == ("rubrics",) else ()
-    told = " ".join(sentences) or show_json(value)
+    told = " ".join(sentences) or values_line(value)
     words = f"{name} \u00b7 {safe_label(told, _SHORT)}" if value else f"{name} \u00b7 none"
     key = slug("_".join(map(str, where)))
     body = st.expander(
@@ -320,17 +321,17 @@ def _value(name: str, value: Any, where: Where) -> SetCommand | None:
             for sentence in sentences:
                 st.text(literal(sentence))
         else:
-            st.code(show_json(value), language="json", wrap_lines=True)
+            value_or_json(value, key)
         edited = st.button("Edit", key=f"edit_value_{key}", type="tertiary", icon=":material/edit:")
     return EditPart(name=name_of(where)) if edited else None
 
 
-def _body(step: CaseStep) -> None:
+def _body(step: CaseStep, name: str) -> None:
     value = step_value(step)
     if step.kind in {"query", "text", "final"} and is_plain_text(value):
         st.text(literal(text_of(value)))
     else:
-        st.code(show_json(value), language="json", wrap_lines=True)
+        value_or_json(value, name)
 
 
 def _buttons(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
@@ -382,10 +383,11 @@ def _label(step: CaseStep) -> str:
     match step.kind:
         case "query":
             return f"**User** \u00b7 {text}"
-        case "call":
-            return f"**{safe_label(step.name, 40)}** \u00b7 {safe_label(show_json(step_value(step)), _SHORT)}"
-        case "response":
-            return f"**{safe_label(step.name, 40)}** returned \u00b7 {safe_label(show_json(step_value(step)), _SHORT)}"
+        case "call" | "response":
+            does = " returned" if step.kind == "response" else ""
+            line = values_line(step_value(step))
+            rest = f" \u00b7 {safe_label(line, _SHORT)}" if line else ""
+            return f"**{safe_label(step.name, 40)}**{does}{rest}"
         case "text":
             return f"**{safe_label(step.author or 'Agent', 32)}** \u00b7 {text}"
         case "final":

@@ -38,7 +38,13 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
         many = f"{len(found):,}{of} case{'' if len(rows) == 1 else 's'}"
         st.caption(many, width="content")
         # At the left: while the mouse is on the table, its own buttons lie over what is above its right end.
-        csv_button(lambda: found, "cases.csv", "cases_csv")
+        work = scene.work
+        csv_button(
+            lambda: found,
+            "cases.csv",
+            "cases_csv",
+            lambda: {row.eval_id: work.review(row.key) for row in found},
+        )
         pages = -(-len(found) // PAGE_CASES) or 1
         page = 1
         if pages > 1:

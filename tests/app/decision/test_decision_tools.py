@@ -102,6 +102,19 @@ def test_json_and_form_carry_each_other() -> None:
         assert answers(simulation)[0].outcome == Returned(value=value)
 
 
+def test_fields_of_a_response_without_a_schema_are_added_and_removed() -> None:
+    """Text and form have them at once; a tool with a schema decides its fields itself."""
+    with asked_for(call("echo", word="x"), call("find_order", order_id="A")) as simulation:
+        page = Deciding(simulation).type("response_", '{"word": "x", "at": {"x": 1.50, "y": 2}}').run()
+        assert not any("find_order" in name for name in page.names() if ":add_" in name)
+        page.type("form:response:add_name", "left").choose("form:response:add_kind", "Whole number")
+        page.press("form:response:add_now")
+        page.type("form:response.left", 4).press("form:response.at.y:drop")
+        page.press("form:response.word:drop").press("accept_")
+        assert answers(simulation)[0].outcome == Returned(value={"at": {"x": 1.5}, "left": 4})
+        assert not any(":add_" in name or ":drop" in name for name in page.names())
+
+
 def test_a_text_that_is_no_json_is_not_lost_on_the_way_to_the_form() -> None:
     """The form cannot show it, so the editor stays, with its text and the mistake."""
     with asked_for(call("find_order", order_id="A")) as simulation:

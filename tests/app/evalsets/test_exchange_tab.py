@@ -12,9 +12,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
+from app.evalsets.imported_sets import imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
+from evalset.editing.case_edits import ReviewCase
+from evalset.editing.case_reviews import CaseComment, CaseReview, case_digest, has_changed_since
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_work import SetWork
 from evalset.exporting.export_forms import Exported, ExportForm
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until
@@ -111,7 +117,7 @@ def test_uploads_are_read_together_whatever_they_are_called(tmp_path: Path) -> N
     job = looked_into([Upload(name=name, content=content) for name in names])
     assert job.wait(60)
     assert job.result is not None
-    assert [case.eval_id for case in job.result.cases] == ["chat", "chat_2", "chat_3", "chat_4"]
+    assert [case.eval_id for case in job.result.imported.cases] == ["chat", "chat_2", "chat_3", "chat_4"]
     assert not (tmp_path.parent / "b.json").exists()
     assert IMPORTED != EXPORTED
 
@@ -142,6 +148,43 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     made = exported(tab, path, "pytest")
     assert made is not None
     assert "test_orders.py" in tab.literal
+
+
+def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_path: Path) -> None:
+    """A decision about a case that is as it was holds there, too; one about a case that has changed does not."""
+    work = edited_sets().of(LOCAL, path).work
+    comment = CaseComment(text=HOSTILE, by="Ann", turn=1)
+    for key, digest in (("one", case_digest(work.case("one"))), ("two", "of something else")):
+        review = CaseReview(status="approved", reviewer="Ann", digest=digest, comments=(comment,))
+        work.apply(ReviewCase(case=key, review=review))
+    tab = opened(path)
+    made = exported(tab, path, "evalset")
+    assert made is not None
+    assert [file.path for file in made.files][-1] == "orders.review.json"
+    archive = tmp_path / "orders.zip"
+    archive.write_bytes(made.content)
+    there = imported_beside(archive)
+    then = SetWork(open_set(there), open_beside(there))
+    for key in ("one", "two"):
+        found = then.review(key)
+        assert (found.status, found.comments) == ("approved", (comment,))
+        assert has_changed_since(found, then.case(key)) == (key == "two")
+    assert exported(tab, path, "adk_test") is not None
+    assert "this format has no reviews" in tab.literal
+    looked_at(tab, path, archive).click(tab.key("import_add"))
+    assert work.review(work.state.order[-3]).reviewer == "Ann"
+    work.undo()
+    archive_of(archive, {**{file.path: file.text for file in made.files}, "orders.review.json": "[]"})
+    assert "orders.review.json: not a file of reviews" in looked_at(tab, path, archive).literal
+    with pytest.raises(ValueError, match="not a file of reviews"):
+        imported_beside(archive)
+
+
+def archive_of(path: Path, files: dict[str, str]) -> None:
+    """Write a ZIP archive."""
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in files.items():
+            made.writestr(name, text)
 
 
 def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None:

@@ -73,6 +73,43 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     )
 
 
+def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> None:
+    """In a value that no schema describes; an empty object and one with a table have them, too."""
+    given = {"at": "Rome", "price": 1.50, "big": 1e22, "legs": [{"to": "Oslo"}], "dims": {"w": 1, "h": 2}}
+    data = {"tool_uses": [{"name": "track", "args": {}, "id": "t"}]}
+    data["tool_responses"] = [{"id": "t", "name": "track", "response": given}]
+    turn_of_file(path, intermediate_data=data)
+    before = path.read_text()
+    tab = on_case(path).unfold("case_step_one_0_2").click("edit_one_0_2")
+    tab.click(tab.key("form0:json:0.at:drop")).click(tab.key("form0:json:1.dims.w:drop"))
+    tab.click(tab.key("json:2:drop.legs"))
+    add(tab, "json:3", "at", "Whole number")
+    add(tab, "json:4", "at", "Text")
+    assert "another field has this name" in tab.literal
+    tab.app.text_input(key=tab.key("json:4:add_name")).input("left")
+    tab.click(tab.key("json:4:add_now"))
+    tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(None)
+    assert "enter a whole number" in tab.click(tab.key("form0:json:5.dims.h:drop")).literal
+    tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(7)
+    tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
+    add(tab, "json:0", "order_id", "Yes or no")
+    tab.click("part_accept").click("set_save").click("save_set")
+    given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "at": 7, "left": ""}
+    data["tool_uses"][0]["args"] = {"order_id": False}
+    data["tool_responses"][0]["response"] = given
+    case = json.loads(before)["eval_cases"][0]
+    case["conversation"][0]["intermediate_data"] = data
+    assert json.dumps(json.loads(path.read_text())["eval_cases"][0]) == json.dumps(case)
+    assert '"big": 1e+22' in path.read_text()
+
+
+def add(tab: Tab, form: str, name: str, kind: str) -> None:
+    """Add a field in the form whose inputs begin like this."""
+    tab.app.text_input(key=tab.key(f"{form}:add_name")).input(name)
+    tab.app.selectbox(key=tab.key(f"{form}:add_kind")).set_value(kind)
+    tab.click(tab.key(f"{form}:add_now"))
+
+
 def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
     """What is no text stays as it is; an editor that is left without a change makes no edit."""
     parts: list[Any] = [

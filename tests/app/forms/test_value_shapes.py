@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,7 +22,15 @@ from app.forms.record_tables import (
     with_tables,
     without,
 )
-from app.forms.value_shapes import as_before, shape_of, why_only_json
+from app.forms.value_shapes import (
+    FIRST_VALUES,
+    Way,
+    as_before,
+    name_problem,
+    shape_of,
+    why_only_json,
+    without_field,
+)
 
 _NAMES = st.one_of(st.sampled_from(["id", "größe", "a b", "x.y", "$ref", "", "type"]), st.text(max_size=4))
 _SCALARS = st.one_of(
@@ -127,3 +136,29 @@ def test_what_is_done_in_a_table_changes_those_cells_alone() -> None:
             {"id": "d", "qty": None, "price": 1.0},
         ]
     )
+
+
+@given(st.dictionaries(st.sampled_from(["id", "lines", "to"]), JSON, max_size=3), st.data())
+def test_removing_a_field_leaves_all_others_as_they_were(value: dict[str, Any], data: st.DataObject) -> None:
+    """At any depth; what a form makes of the rest is the rest, with the new field last."""
+    ways = [way for way in _ways(value) if isinstance(way[-1], str)]
+    way = data.draw(st.sampled_from(ways)) if ways else ("none",)
+    left = without_field(value, way)
+    assert set(_ways(left)) == {each for each in _ways(value) if each[: len(way)] != way}
+    added: Any = {**left, "new": FIRST_VALUES[data.draw(st.sampled_from([*FIRST_VALUES]))]}  # type: ignore[dict-item] # an object
+    if not why_only_json(added):
+        assert json.dumps(shown(added)) == json.dumps(added)
+
+
+def _ways(value: Any, way: Way = ()) -> Iterator[Way]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for at, one in inside:
+        yield (*way, at)
+        yield from _ways(one, (*way, at))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "id", "$ref", "a\x00"])
+def test_a_field_needs_a_name_that_no_other_has_and_a_form_can_hold(name: str) -> None:
+    """Why is said in words."""
+    assert name_problem(name, {"id"})
+    assert not name_problem("größe", {"id"})

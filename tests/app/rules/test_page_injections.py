@@ -72,12 +72,27 @@ def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimu
     assert tab.words.count("2\u00d7") == 1
 
 
-@pytest.mark.usefixtures("simulation")
-def test_a_rule_is_added_on_the_rules_own_page() -> None:
-    """The button leads to the editor of a new rule, which begins with the tool that waits."""
-    tab = Tab(SESSION).click("rule_add")
-    assert tab.has("rule_save")
+def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> None:
+    """The editor opens over the session, for the tool that waits; its keys send no answer, and the added rule is named."""
+    tab = Tab(SESSION)
+    accept = tab.key("accept_")
+    assert tab.app.button(key=accept).proto.shortcut
+    tab.unfold("rule_here").click("rule_cancel")
+    assert not tab.has("rule_save")
+    tab.unfold("rule_here")
+    assert not tab.app.button(key=accept).proto.shortcut
     assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
+    tab.app.number_input(key=tab.key("chance_rule")).set_value(None)
+    assert "The rule was not saved." in tab.click("rule_save").words
+    tab.app.number_input(key=tab.key("chance_rule")).set_value(50)
+    tab.click("rule_save")
+    assert [each.probability for each in simulation.session.rules] == [0.5]
+    assert not tab.has("rule_save")
+    assert tab.app.button(key=accept).proto.shortcut
+    assert "Added **find_order-1**" in tab.words
+    assert tab.keys("pane_timeline")
+    assert simulation.session.rules[0].rule_id not in tab.click("rule_added_undo").words
+    assert simulation.session.rules == ()
 
 
 def test_a_rule_is_edited_on_the_rules_own_page(simulation: FakeSimulation) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from app.decision.decision_panel import decision_panel
 from app.live.live_sessions import registry
 from app.screens import session_page
+from app.session import timeline_panel
 from app.session.header_panel import header
 from app.session.step_labels import step_words
 from simulator.agents.agent_directory import directory_of
@@ -177,10 +178,20 @@ def test_redo_reaches_the_simulation() -> None:
     assert simulation.asked == [("redo", None)]
 
 
-def test_a_past_call_is_failed_in_its_place(session: Simulation) -> None:
+@pytest.mark.parametrize("in_table", [False, True])
+def test_a_past_call_is_failed_in_its_place(
+    session: Simulation, monkeypatch: pytest.MonkeyPatch, *, in_table: bool
+) -> None:
     """The session goes back to it and has the fault as its answer; what followed is a branch, and the call before stays."""
     (place,) = [index for index, entry in enumerate(session.session.history) if entry.type == "tool_output"]
-    tab = Tab(session.session.session_id).unfold(f"step_{place}").unfold(f"fail_step_{place}")
+    tab = Tab(session.session.session_id)
+    if in_table:
+        monkeypatch.setattr(timeline_panel, "PAGE_STEPS", 1)
+        tab.app.session_state["timeline_rows"] = {"selection": {"rows": [place], "columns": [], "cells": []}}
+        tab.run().app.toggle(key="timeline_table").set_value(True)
+    else:
+        tab.unfold(f"step_{place}")
+    tab.unfold(f"fail_step_{place}")
     tab.app.text_input(key=f"fail_search_step_{place}").set_value("unavailable")
     tab.run().click(f"fail_with_http_503_step_{place}")
     (error,) = [entry for entry in session.session.history if isinstance(entry, ToolError)]
@@ -188,5 +199,5 @@ def test_a_past_call_is_failed_in_its_place(session: Simulation) -> None:
     assert error.provenance is not None
     assert (error.provenance.source, error.provenance.by) == ("injected", None)
     assert len(session.journal.tips()) == 2
-    assert tab.steps_marked("injected") == 1
+    assert "injected" in tab.literal if in_table else tab.steps_marked("injected") == 1
     assert "the answer to find" in tab.app.button(key="undo_step").help

@@ -17,6 +17,8 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from evalset import EXPORT_FORMS, import_cases
 from evalset.cli.export_command import FORMS
 from evalset.cli.main import main
+from evalset.editing.case_reviews import CaseReview
+from evalset.editing.reviews_beside import open_reviews, reviews_path, reviews_text
 from evalset.recorded.recording_files import read_environment
 from tests.harness.processes import REPOSITORY, quiet_environment
 
@@ -145,6 +147,19 @@ def test_an_archive_and_the_standard_output_are_places_too(
     assert "tool_simulation_configs" in json.loads(capsys.readouterr().out)
     assert main(["export", str(DESK), "--form", "evalset", "--out", "-"]) == 2
     assert "name a folder" in capsys.readouterr().err
+
+
+def test_reviews_are_written_next_to_the_set(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of its cases; a damaged file of them is named, and nothing is written."""
+    path = Path(shutil.copy(DESK, here))
+    review = CaseReview(status="approved", reviewer="Ann")
+    reviews_path(path).write_bytes(reviews_text({ids_in(path)[0]: review, "gone": review}))
+    assert main(["export", str(path), "--form", "evalset", "--out", "out"]) == 0
+    assert open_reviews(here / "out" / path.name).reviews == {ids_in(path)[0]: review}
+    reviews_path(path).write_text("[]")
+    assert main(["export", str(path), "--form", "evalset", "--out", "other"]) == 2
+    assert "not a file of reviews" in capsys.readouterr().err
+    assert not Path("other").exists()
 
 
 @pytest.mark.parametrize(
