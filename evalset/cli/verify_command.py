@@ -81,9 +81,9 @@ def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
     workers = given.processes or workers_for(len(_chosen_ids(given)) * given.runs)
     if python is None and workers == 1:
-        return _verified_by(given, _criteria(given), progress, stop)
+        return _verified_by(given, criteria_from(given), progress, stop)
     with _kernels(python or Path(sys.executable), workers) as executor:
-        criteria = _criteria(given, executor, workers)
+        criteria = criteria_from(given, executor, workers)
         return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
 
 
@@ -129,14 +129,19 @@ def _verified_by(
         timeout=given.timeout,
         processes=processes,
         executor=executor,
-        renamed=_renames(given.rename_agent),
+        renamed=renames_of(given.rename_agent),
         on_progress=lambda now: progress.line(_progress_words(now)),
         stop=stop,
         latencies=given.latencies,
     )
 
 
-def _renames(words: list[str]) -> dict[str, str]:
+def renames_of(words: list[str]) -> dict[str, str]:
+    """Return the new names of agents by their old ones, of words like `old=new`.
+
+    Raises:
+        VerifyError: A word is none.
+    """
     from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - as above
 
     try:
@@ -177,10 +182,19 @@ def _progress_words(now: VerifyProgress) -> str:
     return f"{now.done} of {now.total}: {'pass' if now.passed else 'FAIL'} {now.eval_id}"
 
 
-def _criteria(
+def criteria_from(
     given: argparse.Namespace, executor: KernelExecutor | None = None, workers: int = 1
 ) -> Criteria:
-    """Take the criteria of the `EvalConfig`, and in place of each what an option says."""
+    """Return the criteria of the `EvalConfig`, and in place of each what an option says.
+
+    Args:
+        given: What `parser` or `replay_parser` has parsed.
+        executor: Its workers read the `EvalConfig`; None for this process, which imports ADK then.
+        workers: How many it has.
+
+    Raises:
+        VerifyError: The `EvalConfig` cannot be read, or is none.
+    """
     criteria = Criteria()
     if given.config is not None:
         criteria = _configured(given.config, executor, workers)
@@ -188,7 +202,7 @@ def _criteria(
     changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     changes |= {name: None for name in ("trajectory", "response") if name in given.skip}
     changes |= {name: False for name in ("state", "responses") if name in given.skip}
-    if given.propose_tolerances or given.keep_tolerances:
+    if getattr(given, "propose_tolerances", False) or getattr(given, "keep_tolerances", False):
         changes["ignore_args"] = True
     if given.exactly:
         changes["tolerances"] = False
@@ -276,6 +290,15 @@ def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
     _add_ways(made)
     _add_comparison(made)
     _add_output(made)
+    return made
+
+
+def replay_parser(prog: str) -> argparse.ArgumentParser:
+    """Make the parser of the options that say how cases are replayed and compared, without the set and the output."""
+    made = argparse.ArgumentParser(prog=prog, add_help=False, allow_abbrev=False)
+    _add_agents(made)
+    _add_ways(made)
+    _add_comparison(made)
     return made
 
 
