@@ -48,6 +48,9 @@ COMMANDS: Mapping[str, CliCommand] = {
     "export": CliCommand(
         "export an eval set as pytest, `adk test`, scenarios and more", "evalset.cli.export_command:main"
     ),
+    "init": CliCommand(
+        "set up continuous integration for the goldens of a project", "evalset.cli.init_command:main"
+    ),
 }
 
 CODES = """exit codes:
