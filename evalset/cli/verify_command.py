@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,6 +66,8 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
         _write(given.junit, junit(verification))
     if given.csv is not None:
         _write(given.csv, table_csv(verification).encode())
+    if given.save:
+        progress.say(f"kept: {_saved(given, verification)}")
     proposed = _proposed(given, verification)
     write: Callable[[Verification, Mapping[str, Sequence[Tolerance]]], str] = (
         as_json if given.json else report
@@ -169,6 +172,16 @@ def _write_eval_config(given: argparse.Namespace, criteria: Criteria) -> None:
 
     config = eval_config(given.set, environment=given.environment, criteria=criteria)
     _write(given.write_eval_config, json.dumps(config, indent=2).encode())
+
+
+def _saved(given: argparse.Namespace, verification: Verification) -> Path:
+    from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of  # noqa: PLC0415 - `--help` waits for nothing
+
+    run = kept_run_of(verification, time.time(), is_partial=bool(given.case))
+    try:
+        return keep_run(given.set, run)
+    except KeptRunError as error:
+        raise VerifyError(str(error)) from error
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -422,6 +435,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--csv", type=Path, metavar="FILE", help="also write the results to a CSV file, one row for each run"
+    )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="also keep the results next to the set, in .golden-trace/runs, for `golden-trace compare` and the page",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")

@@ -29,6 +29,7 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "golden-trace": (
         "evalset.cli.main",
         (
+            "compare",
             "doctor",
             "eval",
             "export",
