@@ -45,24 +45,29 @@ def run_of(number: int = 0, **verdicts: str) -> KeptRun:
     )
 
 
-def test_what_is_kept_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Digests of set, recording and agent, versions, models, times, and each verdict with its first divergence; two of them are compared."""
-    made = recorded_set(tmp_path / "made", {"one": ["check A"], "two": ["check B"]})
-    eval_set = copied_set(made, tmp_path / "sets")
-    words = ["verify", str(eval_set), "--agents-dir", str(agents(tmp_path)), "--models", "recorded", "--save"]
+@pytest.fixture(scope="module")
+def eval_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set of two cases with two kept runs: all passed, then one of its goldens was edited."""
+    folder = tmp_path_factory.mktemp("kept")
+    made = recorded_set(folder / "made", {"one": ["check A"], "two": ["check B"]})
+    eval_set = copied_set(made, folder / "sets")
+    words = ["verify", str(eval_set), "--agents-dir", str(agents(folder)), "--models", "recorded", "--save"]
     assert main(words) == 0
-    digest = hashlib.sha256(eval_set.read_bytes()).hexdigest()
     eval_set.write_text(eval_set.read_text().replace('"order": "A"', '"order": "Z"', 1))
-    capsys.readouterr()
-    assert main([*words, "--json"]) == 1
-    written = capsys.readouterr()
-    json.loads(written.out)
+    assert main(words) == 1
+    return eval_set
+
+
+def test_what_is_kept_of_a_run(eval_set: Path) -> None:
+    """Digests of set, recording and agent, versions, models, times, and each verdict with its first divergence."""
     first, second = sorted(runs_folder(eval_set).iterdir())
-    assert f"kept: {second}" in written.err
-    assert first.parent == tmp_path / "sets" / ".golden-trace" / "runs" / "desk"
+    assert first.parent == eval_set.parent / ".golden-trace" / "runs" / "desk"
     before, after = read_run(first), read_run(second)
-    assert (before.set_sha256, before.adk) == (digest, version("google-adk"))
-    assert before.recording_sha256 == hashlib.sha256(sidecar_of(eval_set).read_bytes()).hexdigest()
+    assert before.set_sha256 != after.set_sha256
+    assert (after.set_sha256, after.recording_sha256) == tuple(
+        hashlib.sha256(file.read_bytes()).hexdigest() for file in (eval_set, sidecar_of(eval_set))
+    )
+    assert after.adk == version("google-adk")
     (agent,) = before.agents
     assert (agent.app_name, agent.models) == ("desk", ("clerk", "once"))
     assert agent.fingerprint
@@ -74,21 +79,23 @@ def test_what_is_kept_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert one.divergence is not None
     assert (one.divergence.turn, one.divergence.step, one.divergence.verdict) == (1, 2, "golden_stale")
     assert (one.divergence.golden, one.divergence.actual) == ('check({"order":"Z"})', 'check({"order":"A"})')
-    assert main(["compare", str(first), str(second)]) == 1
+
+
+def test_two_kept_runs_are_compared(eval_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By their files, or as the last two of their set; the exit code says whether a case got worse."""
+    first, second = map(str, sorted(runs_folder(eval_set).iterdir()))
+    assert main(["compare", first, second]) == 1
     told = capsys.readouterr().out
-    assert (
-        "changed: the set\nWORSE one: passed, now failed\n    turn 1, step 2: The arguments of check" in told
-    )
+    worse = "changed: the set\nWORSE one: passed, now failed\n    turn 1, step 2: The arguments of check"
+    assert worse in told
     assert '      golden: check({"order":"Z"})' in told
     assert "two" not in told
     assert main(["compare", str(eval_set)]) == 1
     assert capsys.readouterr().out == told
-    assert main(["compare", str(second), str(first), "--json"]) == 0
+    assert main(["compare", second, first, "--json"]) == 0
     document: Any = json.loads(capsys.readouterr().out)
-    assert (document["is_worse"], [case["change"] for case in document["cases"]]) == (
-        False,
-        ["better", "same"],
-    )
+    assert not document["is_worse"]
+    assert [case["change"] for case in document["cases"]] == ["better", "same"]
 
 
 def test_each_way_in_which_a_case_changes() -> None:
