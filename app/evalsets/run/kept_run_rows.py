@@ -34,9 +34,10 @@ _SHOWN_CHANGES: frozenset[RunChange] = frozenset({"worse", "flaky", "better", "n
 
 
 class PlottedRuns(NamedTuple):
-    """What the plot shows: a row for each case in each run, and how many cases are left out."""
+    """What the plot shows: a row for each case in each run, the cases in their order, and how many are left out."""
 
     rows: list[dict[str, str]]
+    cases: list[str]
     left_out: int
 
 
@@ -111,7 +112,7 @@ def plotted(runs: Sequence[KeptRun]) -> PlottedRuns:
         )
         for row in _plot_rows(f"{number}: {_time(run)[5:]}", run, comparison, chosen)
     ]
-    return PlottedRuns(rows, len(last) - len(chosen))
+    return PlottedRuns(rows, [*map(literal, chosen)], len(last) - len(chosen))
 
 
 def _plot_rows(
@@ -136,7 +137,7 @@ def _plot_rows(
     return rows
 
 
-def plot_spec(rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+def plot_spec(rows: Sequence[Mapping[str, str]], cases: Sequence[str]) -> dict[str, Any]:
     """Return the plot for Vega-Lite: a field for each case in each run, in the colour of its verdict, with a mark where it changed."""
     fields = ("case", "run", "verdict", "change", "why")
     axis = {"type": "nominal", "sort": None, "title": None}
@@ -148,7 +149,7 @@ def plot_spec(rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         ],
         "encoding": {
             "x": {"field": "run", **axis, "axis": {"labelAngle": -35}},
-            "y": {"field": "case", **axis, "axis": {"labelLimit": 220}},
+            "y": {"field": "case", **axis, "sort": list(cases), "axis": {"labelLimit": 220}},
             "tooltip": [{"field": name, "type": "nominal", "title": name} for name in fields],
         },
         "config": {"scale": {"bandPaddingInner": 0.08}},

@@ -107,14 +107,13 @@ def _results(path: Path, _: float) -> RunResults | None:
 
 
 def _plot(workspace: Workspace, runs: list[KeptRun]) -> None:
-    rows, left_out = plotted(runs)
+    rows, cases, left_out = plotted(runs)
     if not rows:
         return
-    cases = len({row["case"] for row in rows})
     st.vega_lite_chart(
         rows,
-        plot_spec(rows),
-        height=_PLOT_HEAD + _FIELD_HEIGHT * cases,
+        plot_spec(rows, cases),
+        height=_PLOT_HEAD + _FIELD_HEIGHT * len(cases),
         key=key_of(workspace, "runs_plot"),
         alt="The verdict of each case in each run, the oldest on the left, with a mark where it changed",
     )

@@ -129,5 +129,5 @@ def test_of_many_runs_and_cases_the_plot_shows_what_changed() -> None:
     found = plotted(runs)
     assert found.left_out == 5
     assert len(found.rows) == MOST_RUNS * MOST_CASES
-    assert found.rows[0]["case"] == "c33"
+    assert found.cases[0] == "c33"
     assert {row["change"] for row in found.rows if row["case"] == "c33"} == {"same", "~ flaky"}
