@@ -2,12 +2,18 @@
 
 In a wheel this is the package `golden_trace`: `packages` in it holds `evalset` and `simulator`, which any project finds behind its own modules, and
 `app` is the page, which only the studio's own process imports.
+
+It is pytest's plugin as well, in every run of pytest beside it: without `--goldens` it adds its options and imports nothing.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 _PACKAGES = Path(__file__).with_name("packages")
 
@@ -19,3 +25,29 @@ def main() -> int:
     from evalset.cli.main import main as run  # noqa: PLC0415 - only now it is certain whose `evalset` this is
 
     return run()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of pytest."""
+    group = parser.getgroup("golden traces")
+    group.addoption(
+        "--goldens",
+        action="store_true",
+        help="collect each case of each eval set as a test: it replays the case with its recorded responses, as `golden-trace verify` does",
+    )
+    group.addoption(
+        "--goldens-update",
+        action="store_true",
+        help="make what the agents do now the golden of each case that fails",
+    )
+    words = "options of `golden-trace verify` for --goldens, in one string, such as '--agents-dir agents --match in_order'"
+    group.addoption("--goldens-options", metavar="OPTIONS", help=f"{words} (write it with =)")
+    parser.addini("goldens_options", f"{words}; paths start at the root folder", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what collects the cases, where it is asked for."""
+    if config.getoption("--goldens"):
+        from evalset.cli.pytest_goldens import GoldensPlugin  # noqa: PLC0415 - a run without the option waits for nothing
+
+        config.pluginmanager.register(GoldensPlugin(config), "golden-trace-cases")

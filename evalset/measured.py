@@ -7,6 +7,7 @@ the other way round.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -41,12 +42,14 @@ class MeasuredAgent(Value):
         fingerprint: A digest of its prompts, models and tools as they were loaded; empty where another process loaded it.
         source: The folder or the file that it was loaded from; None where nobody can tell.
         source_sha256: The digest of the files there.
+        models: The names of its models and of those of agents below it.
     """
 
     app_name: str
     fingerprint: str = ""
     source: Path | None = None
     source_sha256: str = ""
+    models: tuple[str, ...] = ()
 
 
 class Measured(Value):
@@ -55,10 +58,12 @@ class Measured(Value):
     Attributes:
         files: The eval sets and recorded environments.
         agents: The agents.
+        adk: The version of google-adk that ran them; empty where nobody can tell.
     """
 
     files: tuple[MeasuredFile, ...] = ()
     agents: tuple[MeasuredAgent, ...] = ()
+    adk: str = ""
 
     def changes(self) -> tuple[str, ...]:
         """Return what has changed on disk since, in words: `the set`, `the recording`, `the agent`; nothing where nothing has."""
@@ -76,6 +81,14 @@ class Measured(Value):
         return tuple(dict.fromkeys((*files, *agents)))
 
 
+def adk_version() -> str:
+    """Return the version of google-adk in this process's environment; empty where there is none."""
+    try:
+        return version("google-adk")
+    except PackageNotFoundError:
+        return ""
+
+
 def measured_file(kind: FileKind, file: Path) -> MeasuredFile:
     """Take the digest of a file."""
     return MeasuredFile(kind=kind, file=file, sha256=file_digest(file))
@@ -89,12 +102,15 @@ def measured_files(eval_set: Path, environment: Path | None) -> tuple[MeasuredFi
 
 def measured_agent(config: SimulatedAgentConfig) -> MeasuredAgent:
     """Take the digests of an agent that is loaded."""
+    from simulator.runtime.models.reachability import model_names  # noqa: PLC0415 - imports ADK, which who reads results needs not
+
     source = source_of(config)
     return MeasuredAgent(
         app_name=config.app_name,
         fingerprint=digest(loaded_fingerprint(config.root_agent)),
         source=source,
         source_sha256=source_digest(source) if source is not None else "",
+        models=model_names(config.root_agent),
     )
 
 

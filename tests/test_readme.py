@@ -326,7 +326,11 @@ def test_every_reason_for_not_running_a_command_is_needed() -> None:
 def test_the_commands_pass_as_they_are_pasted(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One block after the other in an empty folder of a fresh home. The first command to evaluate runs in a real shell, as does pytest."""
     ran = [block for block in blocks("sh") if block.splitlines()[0] not in LISTED]
-    in_a_shell = ("golden-trace eval order_desk ~", "golden-trace export orders.evalset.json --form pytest")
+    in_a_shell = (
+        "golden-trace eval order_desk ~",
+        "golden-trace export orders.evalset.json --form pytest",
+        "python -m pytest --goldens",
+    )
     for block in ran:
         if block.startswith(in_a_shell):
             pasted(block, fresh)
@@ -336,7 +340,7 @@ def test_the_commands_pass_as_they_are_pasted(fresh: Path, capsys: pytest.Captur
             assert program == "golden-trace", line
             assert main(arguments) == 0, line
     said = capsys.readouterr().out
-    assert sum(block.startswith(in_a_shell) for block in ran) == 2
+    assert sum(block.startswith(in_a_shell) for block in ran) == len(in_a_shell)
     assert "PASS refund_down (3 of 3 runs)" in said
     assert 'failures="0"' in Path("results.xml").read_text()
     assert list(Path("agents/desk/tests").glob("*.json"))
@@ -347,7 +351,9 @@ def pasted(commands: str, home: Path) -> None:
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(
         ["/bin/sh", "-e", "-c", commands],
-        env=quiet_environment(HOME=str(home), PATH=path),
+        env=quiet_environment(
+            HOME=str(home), PATH=path, PYTHONPATH=str(ROOT), PYTEST_PLUGINS="golden_trace"
+        ),  # as this checkout is, whatever was installed of it
         capture_output=True,
         text=True,
         check=False,

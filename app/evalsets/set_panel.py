@@ -208,6 +208,13 @@ def _case_runs(scene: SetContext, key: str) -> None:
     case_runs(workspaces().of(scene.owner, scene.path), facts_of(scene.path), shown)
 
 
+def _runs(scene: SetContext) -> SetCommand | None:
+    from app.evalsets.run.kept_runs_tab import kept_runs_tab  # noqa: PLC0415 - not before somebody looks there
+
+    kept_runs_tab(workspaces().of(scene.owner, scene.path), facts_of(scene.path))
+    return None
+
+
 def _doctor(scene: SetContext) -> SetCommand | None:
     from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before somebody looks there
 
@@ -225,6 +232,7 @@ def _exchange(scene: SetContext) -> SetCommand | None:
 TABS: Mapping[str, Tab] = {
     "Cases": cases_tab,
     "Run": _run,
+    "Runs": _runs,
     "Doctor": _doctor,
     "Import & export": _exchange,
 }

@@ -38,6 +38,9 @@ COMMANDS: Mapping[str, CliCommand] = {
     "verify": CliCommand(
         "replay an eval set and compare it with its goldens", "evalset.cli.verify_command:main"
     ),
+    "compare": CliCommand(
+        "compare two kept runs of an eval set, case by case", "evalset.cli.compare_command:main"
+    ),
     "eval": CliCommand(
         "run ADK's own `adk eval` with the recorded tool responses", "evalset.cli.eval_command:main"
     ),
@@ -47,6 +50,9 @@ COMMANDS: Mapping[str, CliCommand] = {
     ),
     "export": CliCommand(
         "export an eval set as pytest, `adk test`, scenarios and more", "evalset.cli.export_command:main"
+    ),
+    "init": CliCommand(
+        "set up continuous integration for the goldens of a project", "evalset.cli.init_command:main"
     ),
 }
 

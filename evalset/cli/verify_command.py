@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,6 +66,8 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
         _write(given.junit, junit(verification))
     if given.csv is not None:
         _write(given.csv, table_csv(verification).encode())
+    if given.save:
+        progress.say(f"kept: {_saved(given, verification)}")
     proposed = _proposed(given, verification)
     write: Callable[[Verification, Mapping[str, Sequence[Tolerance]]], str] = (
         as_json if given.json else report
@@ -81,9 +84,9 @@ def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
     workers = given.processes or workers_for(len(_chosen_ids(given)) * given.runs)
     if python is None and workers == 1:
-        return _verified_by(given, _criteria(given), progress, stop)
+        return _verified_by(given, criteria_from(given), progress, stop)
     with _kernels(python or Path(sys.executable), workers) as executor:
-        criteria = _criteria(given, executor, workers)
+        criteria = criteria_from(given, executor, workers)
         return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
 
 
@@ -129,14 +132,19 @@ def _verified_by(
         timeout=given.timeout,
         processes=processes,
         executor=executor,
-        renamed=_renames(given.rename_agent),
+        renamed=renames_of(given.rename_agent),
         on_progress=lambda now: progress.line(_progress_words(now)),
         stop=stop,
         latencies=given.latencies,
     )
 
 
-def _renames(words: list[str]) -> dict[str, str]:
+def renames_of(words: list[str]) -> dict[str, str]:
+    """Return the new names of agents by their old ones, of words like `old=new`.
+
+    Raises:
+        VerifyError: A word is none.
+    """
     from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - as above
 
     try:
@@ -166,6 +174,16 @@ def _write_eval_config(given: argparse.Namespace, criteria: Criteria) -> None:
     _write(given.write_eval_config, json.dumps(config, indent=2).encode())
 
 
+def _saved(given: argparse.Namespace, verification: Verification) -> Path:
+    from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of  # noqa: PLC0415 - `--help` waits for nothing
+
+    run = kept_run_of(verification, time.time(), is_partial=bool(given.case))
+    try:
+        return keep_run(given.set, run)
+    except KeptRunError as error:
+        raise VerifyError(str(error)) from error
+
+
 def _write(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
@@ -177,10 +195,19 @@ def _progress_words(now: VerifyProgress) -> str:
     return f"{now.done} of {now.total}: {'pass' if now.passed else 'FAIL'} {now.eval_id}"
 
 
-def _criteria(
+def criteria_from(
     given: argparse.Namespace, executor: KernelExecutor | None = None, workers: int = 1
 ) -> Criteria:
-    """Take the criteria of the `EvalConfig`, and in place of each what an option says."""
+    """Return the criteria of the `EvalConfig`, and in place of each what an option says.
+
+    Args:
+        given: What `parser` or `replay_parser` has parsed.
+        executor: Its workers read the `EvalConfig`; None for this process, which imports ADK then.
+        workers: How many it has.
+
+    Raises:
+        VerifyError: The `EvalConfig` cannot be read, or is none.
+    """
     criteria = Criteria()
     if given.config is not None:
         criteria = _configured(given.config, executor, workers)
@@ -188,7 +215,7 @@ def _criteria(
     changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     changes |= {name: None for name in ("trajectory", "response") if name in given.skip}
     changes |= {name: False for name in ("state", "responses") if name in given.skip}
-    if given.propose_tolerances or given.keep_tolerances:
+    if getattr(given, "propose_tolerances", False) or getattr(given, "keep_tolerances", False):
         changes["ignore_args"] = True
     if given.exactly:
         changes["tolerances"] = False
@@ -276,6 +303,15 @@ def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
     _add_ways(made)
     _add_comparison(made)
     _add_output(made)
+    return made
+
+
+def replay_parser(prog: str) -> argparse.ArgumentParser:
+    """Make the parser of the options that say how cases are replayed and compared, without the set and the output."""
+    made = argparse.ArgumentParser(prog=prog, add_help=False, allow_abbrev=False)
+    _add_agents(made)
+    _add_ways(made)
+    _add_comparison(made)
     return made
 
 
@@ -399,6 +435,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--csv", type=Path, metavar="FILE", help="also write the results to a CSV file, one row for each run"
+    )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="also keep the results next to the set, in .golden-trace/runs, for `golden-trace compare` and the page",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")

@@ -21,7 +21,7 @@ from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
-from evalset.verify.errors import UnreadableSetError, VerifyError
+from evalset.verify.errors import NO_GOLDEN, UnreadableSetError, VerifyError
 from evalset.verify.verdicts import edits_since, golden_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
@@ -177,7 +177,7 @@ def _prepared(
 ) -> ReadyCase | Unready:
     case = without_confirmations(held)  # a replay answers them by itself
     if not case.conversation:
-        return Unready(case, "a scenario case has no golden conversation to compare with")
+        return Unready(case, NO_GOLDEN)
     found = recorded.cases.get(case.eval_id)
     if found is None:
         there = "" if environment.exists() else ": no such file"

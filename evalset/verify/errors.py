@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+NO_GOLDEN = "a scenario case has no golden conversation to compare with"
+"""Why a case cannot be verified that a simulated user plays: nothing is wrong with it."""
+
 
 class VerifyError(ValueError):
     """Something cannot be done with an eval set or one of its cases; the text names it, and nothing was changed."""

@@ -14,7 +14,7 @@ from evalset.editing.case_edits import ReplaceCase
 from evalset.editing.case_parts import Case, EditError, field, put
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
-from evalset.editing.set_saving import Saved, save
+from evalset.editing.set_saving import ChangedOnDiskError, Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
 from evalset.errors import EvalSetError
 from evalset.golden_trace.golden_steps import arguments_of
@@ -39,6 +39,8 @@ from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.session.adk_event_fields import parts_of
 
 _EVENTS, _DATA, _FINAL = "invocation_events", "intermediate_data", "final_response"
+_ATTEMPTS = 20
+"""How often a case is accepted again where the set was written at the same time, by others that accept its cases for one."""
 
 
 def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
@@ -54,9 +56,14 @@ def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
     Raises:
         VerifyError: The run did not come to its end, or a file cannot be used or written; nothing was changed.
     """
-    work = _opened(path)
-    _apply(work, accepting(_held(work, eval_id), eval_id, result))
-    return _saved(work)
+    for _ in range(_ATTEMPTS):
+        work = _opened(path)
+        _apply(work, accepting(_held(work, eval_id), eval_id, result))
+        try:
+            return _saved(work)
+        except ChangedOnDiskError:  # another case of the set was accepted meanwhile
+            continue
+    raise VerifyError(f"{path}: another program keeps changing this file")
 
 
 def accepting(held: EditedCase, key: str, result: RunResult) -> ReplaceCase:
@@ -108,7 +115,10 @@ def repair(
     work = _opened(path)
     config = agent_of(path, _held(work, eval_id).recorded, agent, agents_dir)
     _apply(work, repairing(_held(work, eval_id), eval_id, config))
-    return _saved(work)
+    try:
+        return _saved(work)
+    except ChangedOnDiskError as error:
+        raise VerifyError(str(error)) from error
 
 
 def repairing(held: EditedCase, key: str, config: SimulatedAgentConfig) -> ReplaceCase:
@@ -182,8 +192,16 @@ def _apply(work: SetWork, edit: ReplaceCase) -> None:
 
 
 def _saved(work: SetWork) -> Saved:
+    """Save; a `ChangedOnDiskError` is the caller's.
+
+    Raises:
+        ChangedOnDiskError: The file was written since it was opened.
+        VerifyError: It cannot be written, or the recording beside it was not.
+    """
     try:
         saved = save(work)
+    except ChangedOnDiskError:
+        raise
     except EvalSetError as error:
         raise VerifyError(str(error)) from error
     if saved.trouble:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files
+from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify.case_replay import ReplayOptions, replayed
 from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, Unready, agents_for, config_of_each
@@ -103,7 +103,9 @@ def _verified(
         cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
         models=told,
         renamed={old: new for each in wanted for old, new in each.renamed.items()},
-        measured=Measured(files=read.files, agents=measured_agents(config_of_each(wanted))),
+        measured=Measured(
+            files=read.files, agents=measured_agents(config_of_each(wanted)), adk=adk_version()
+        ),
     )
 
 

@@ -80,8 +80,7 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
     yield f"{verdicts}: {divergence.sentence}"
     for sentence in divergence.evidence:
         yield f"  {sentence}"
-    first = divergence.pairs[0]
-    golden, actual = _beside(_told(first.golden), _told(first.actual))
+    golden, actual = steps_beside(divergence)
     yield f"first divergence: turn {divergence.turn + 1}, step {divergence.step + 1}"
     yield f"  golden: {golden}"
     yield f"  actual: {actual}"
@@ -91,6 +90,12 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
             _Words(body=canonical(each.actual) if each.in_actual else "nothing"),
         )
         yield f"  {each.path or 'whole value'}: {golden} became {actual}"
+
+
+def steps_beside(divergence: Divergence) -> tuple[str, str]:
+    """Write the first steps that differ, the golden's and the run's, each in a short line."""
+    first = divergence.pairs[0]
+    return _beside(_told(first.golden), _told(first.actual))
 
 
 class _Words(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -10,9 +11,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from evalset.measured import Measured
 from evalset.verify.criteria import Criteria
-from evalset.verify.results import CaseResult, CaseStatus, Verification, VerifyProgress
+from evalset.verify.results import CaseResult, CaseStatus, RunResult, Verification, VerifyProgress
 from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
@@ -50,21 +50,71 @@ def verify_by(
         RefusedError: A kernel cannot do its part; the text says why. Another executor's worker raises a `VerifyError`.
     """
     # As many replays at a time as in one process.
-    for_each = request.absolute().model_copy(update={"at_once": max(1, request.at_once // workers)})
-    given: dict[str, Any] = {"verification": uuid.uuid4().hex, "request": for_each.model_dump(mode="json")}
+    for_each = request.model_copy(update={"at_once": max(1, request.at_once // workers)})
+    submit = _submitting(executor, for_each)
+    return Sharing(submit, eval_ids, request.runs, tell).done(workers, stop, _nothing_done(request))
+
+
+def _submitting(executor: Executor, request: VerifyRequest) -> Callable[[WorkPart], Future[Any]]:
+    """Return what submits a part of one verification: a worker that does several of its parts reads the files once."""
+    given: dict[str, Any] = {
+        "verification": uuid.uuid4().hex,
+        "request": request.absolute().model_dump(mode="json"),
+    }
     # A kernel puts the agent that it has loaded before what it is given.
     agent = () if isinstance(executor, KernelExecutor) else (None,)
 
     def submit(part: WorkPart) -> Future[Any]:
         return executor.submit(verify_part, *agent, **given, part=part.model_dump(mode="json"))
 
-    base = Verification(
+    return submit
+
+
+def _nothing_done(request: VerifyRequest) -> Verification:
+    return Verification(
         eval_set=request.eval_set,
         environment=request.recording,
         criteria=request.criteria,
         runs=request.runs,
     )
-    return Sharing(submit, eval_ids, request.runs, tell).done(workers, stop, base)
+
+
+class CaseByCase:
+    """Verifies one case of an eval set at a time, in whatever order they are asked for.
+
+    Args:
+        executor: As for `verify_by`; it does one part at a time.
+        request: What is verified, with all cases of the set.
+    """
+
+    def __init__(self, executor: Executor, request: VerifyRequest) -> None:
+        self._request, self._submit = request, _submitting(executor, request)
+
+    def verified(self, place: int, eval_id: str) -> CaseResult:
+        """Verify the case at a place of the set, from 0.
+
+        Raises:
+            KernelError: No worker can be started.
+            RefusedError: A kernel cannot do it; the text says why.
+        """
+
+        def submit(part: WorkPart) -> Future[Any]:
+            return self._submit(part.model_copy(update={"places": (place,)}))
+
+        sharing = Sharing(submit, [eval_id], self._request.runs, lambda _: None)
+        (case,) = sharing.done(1, threading.Event(), _nothing_done(self._request)).cases
+        return case
+
+
+def eval_ids_here(_: SimulatedAgentConfig | None, /, *, path: str) -> list[str]:
+    """Return in a kernel the ids of the cases of an eval set, in their order, whatever form of ADK's it has.
+
+    Raises:
+        VerifyError: The file cannot be read; the text says why.
+    """
+    from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - imports ADK
+
+    return [case.eval_id for case in read_eval_set(Path(path))]
 
 
 def configured_by(executor: KernelExecutor, config: Path, workers: int) -> Criteria:
@@ -83,6 +133,17 @@ def criteria_here(_: SimulatedAgentConfig | None, /, *, path: str) -> Any:
     from evalset.verify.config_criteria import criteria_of  # noqa: PLC0415 - imports ADK, which who shares out needs not
 
     return criteria_of(path).model_dump(mode="json")
+
+
+def accept_here(_: SimulatedAgentConfig | None, /, *, path: str, eval_id: str, run: Any) -> None:
+    """Accept a run in a kernel, as `accept` does; it is a `RunResult` in JSON.
+
+    Raises:
+        VerifyError: As there.
+    """
+    from evalset.verify.golden_repair import accept  # noqa: PLC0415 - imports ADK
+
+    accept(path, eval_id, RunResult.model_validate(run))
 
 
 _parts: dict[str, PartsOf] = {}
@@ -218,7 +279,7 @@ class Sharing:
                 "models": tuple(dict.fromkeys(told for each in self._verifications for told in each.models)),
                 "seconds": seconds,
                 "renamed": {old: new for each in self._verifications for old, new in each.renamed.items()},
-                "measured": Measured(files=measured[0].files, agents=tuple(agents)) if measured else None,
+                "measured": measured[0].model_copy(update={"agents": tuple(agents)}) if measured else None,
             }
         )
 

@@ -48,7 +48,9 @@ from simulator.session import Seats
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
 FOR_KERNELS = {
+    "accept_here": "evalset.verify.work_sharing",
     "criteria_here": "evalset.verify.work_sharing",
+    "eval_ids_here": "evalset.verify.work_sharing",
     "replay_written_here": "evalset.verify.written_case",
     "verify_part": "evalset.verify.work_sharing",
 }

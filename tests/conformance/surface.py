@@ -28,7 +28,19 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "python -m evalset": ("evalset.__main__", ("doctor", "verify")),
     "golden-trace": (
         "evalset.cli.main",
-        ("doctor", "eval", "export", "import", "run", "script", "sessions", "studio", "verify"),
+        (
+            "compare",
+            "doctor",
+            "eval",
+            "export",
+            "import",
+            "init",
+            "run",
+            "script",
+            "sessions",
+            "studio",
+            "verify",
+        ),
     ),
 }
 """Each program: the module of its `main`, and its commands."""

@@ -72,3 +72,7 @@ def _eval_set(studio: Studio, path: Path) -> None:
     studio.click("verify_go")
     studio.keyed("divergence").wait_for()
     assert violations(studio) == []
+    studio.click("verify_keep")
+    studio.choose("set_tab", "Runs")
+    studio.like("runs_folder").first.wait_for()
+    assert violations(studio) == []

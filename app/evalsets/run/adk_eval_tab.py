@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
 from app.evalsets.choices_panel import agent_and_cases, keep_option, key_of, option_key, unrecorded_choice
@@ -25,20 +23,18 @@ from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue
-from app.server.owners import LOCAL
 from app.session.page_fragments import fragment
 from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
-from evalset.adk_runs.eval_results import AdkCaseResult, ResultsError, RunResults, TurnResult, read_results
+from evalset.adk_runs.eval_results import AdkCaseResult, RunResults, TurnResult
 from evalset.adk_runs.installed import INSTALL, missing
-from evalset.adk_runs.kept_results import kept_results
 from evalset.replay.unrecorded_calls import Policy
 
 LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)
 HOW = ("hermetic", "real")
 _HOW_WORDS = {"hermetic": "Recording", "real": "Real tools"}
-SIDES = ("Results", "Output", "Earlier results")
+SIDES = ("Results", "Output")
 
 
 def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False) -> None:
@@ -148,8 +144,6 @@ def _results(workspace: Workspace, choice: AdkEvalOptions, *, unsaved: bool) -> 
     if run is not None and not run.view().is_over:
         run_progress(run)
     match side:
-        case "Earlier results":
-            _earlier(workspace, choice)
         case "Output":
             _output(run)
         case _:
@@ -252,40 +246,6 @@ def _output(run: AdkEvalRun | None) -> None:
     if command:
         st.caption("The same run in a terminal, with the criteria saved next to the set")
         st.code(literal(command), language="bash", wrap_lines=True)
-
-
-def _earlier(workspace: Workspace, choice: AdkEvalOptions) -> None:
-    """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
-    if workspace.owner != LOCAL:
-        st.caption("Several people use this server, so results are shown only with their run.")
-        return
-    entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
-    if entry is None or entry.config is None:
-        st.caption("Choose a loaded agent.")
-        return
-    from app.evalsets.set_agents import history_of  # noqa: PLC0415 - importing ADK's evaluation takes a second
-
-    kept = kept_results(history_of(entry.config))
-    if not kept:
-        st.caption("No results for this agent yet.")
-        return
-    names = [each.name for each in kept]
-    when = {each.name: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each.written)) for each in kept}
-    name = st.selectbox(
-        "Results",
-        names,
-        key=option_key(workspace, "adk_earlier", names[0]),
-        format_func=lambda each: f"{when[each]}  {literal(each)}",
-    )
-    keep_option(workspace, "adk_earlier", name)
-    path = next(each.path for each in kept if each.name == name)
-    try:
-        results = read_results(path.read_bytes())
-    except (ResultsError, OSError) as error:
-        problem("These results cannot be read.", str(error))
-        return
-    st.caption(summary(results))
-    adk_results(workspace, results, "earlier")
 
 
 # The detailed results of an `adk eval`: a table of the cases, and of one of them its metrics, its rubrics and its turns.

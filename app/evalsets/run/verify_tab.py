@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -42,13 +43,14 @@ from app.evalsets.run.verify_jobs import (
     side_by_side,
     verifying,
 )
-from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
+from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
 from evalset.verify import (
     Criteria,
     VerifyError,
@@ -260,7 +262,7 @@ def _begin(workspace: Workspace, asked: VerifyOptions) -> None:
 
 
 def _forget_notes(workspace: Workspace) -> None:
-    for name in ("verify", "verify_done"):
+    for name in ("verify", "verify_done", "verify_kept"):
         workspace.notes.pop(name, None)
 
 
@@ -340,6 +342,14 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
             st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")
         st.caption(f"{verification.seconds:.1f} s", width="content")
         st.space("stretch")
+        if st.button(
+            "Keep run",
+            key=key_of(workspace, "verify_keep"),
+            icon=":material/bookmark_add:",
+            disabled=workspace.notes.get("verify_kept") == str(id(verification)),
+            help="Keeps the results next to the set. The tab Runs compares kept runs",
+        ):
+            _keep(workspace, verification)
         st.download_button(
             "JUnit",
             data=lambda: junit(verification),
@@ -361,6 +371,19 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
         csv_button(lambda: verification, "verify.csv", key_of(workspace, "verify_csv"))
     for sentence in verification.models:
         st.text(literal(sentence))
+
+
+def _keep(workspace: Workspace, verification: Verification) -> None:
+    is_partial = len(verification.cases) < len(facts_of(workspace.eval_set).eval_ids)
+    _forget_notes(workspace)
+    try:
+        keep_run(workspace.eval_set, kept_run_of(verification, time.time(), is_partial=is_partial))
+    except KeptRunError as error:
+        workspace.notes["verify"] = str(error)
+    else:
+        workspace.notes["verify_done"] = "The run is kept. The tab Runs compares it with others."
+        workspace.notes["verify_kept"] = str(id(verification))
+    st.rerun()
 
 
 def _case(

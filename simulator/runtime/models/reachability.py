@@ -139,6 +139,13 @@ def _name_reason(
     return _model_reason(model, environ)
 
 
+def model_names(agent: Any) -> tuple[str, ...]:
+    """Return the names of the models of an agent and of all below it, each once."""
+    models = (each.model for each in _agents(agent))
+    names = (model if isinstance(model, str) else model.model for model in models)
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
 def _named_model(agent: LlmAgent) -> str:
     """Return the name that stands for an agent's model, its own or an ancestor's; empty where it is an object."""
     holder: Any = agent

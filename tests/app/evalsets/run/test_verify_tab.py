@@ -15,6 +15,7 @@ from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase
+from evalset.kept_runs.run_files import run_files
 from evalset.recorded.recording_files import sidecar_of
 from evalset.recorded.tolerances import Ignore, OneOfTolerance
 from evalset.verify import tolerances_of
@@ -113,6 +114,13 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert "No tolerances. Everything that is compared must match the recording." in again.words
     assert b'tests="2"' in junit(verification)
     assert json.loads(verification.model_dump_json())["runs"] == 2
+    again.click(again.key("verify_keep"))
+    assert again.app.button(key=again.key("verify_keep")).disabled
+    (kept,) = run_files(path)
+    assert kept.run is not None
+    assert [(case.passed, case.runs) for case in kept.run.cases] == [(2, 2), (2, 2)]
+    assert not kept.run.is_partial
+    assert list(again.choose("set_tab", "Runs").app.dataframe[0].value["results"]) == ["2 passed"]
 
 
 def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Changed) -> None:

@@ -1,0 +1,236 @@
+"""The command `golden-trace init ci`: writes what a project needs so that its goldens are tested with each change. Overwrites nothing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
+CODES = (
+    "Exit codes: 0 all files are as they should be; 1 a file exists with other content and was left alone, the output shows what to "
+    "add; 2 bad input, or a file that cannot be written."
+)
+_WORKFLOW = Path(".github", "workflows", "goldens.yml")
+_HOOKS = Path(".pre-commit-config.yaml")
+_ATTRIBUTES = Path(".gitattributes")
+_PASSED_OVER = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
+_ATTRIBUTE_LINES = (
+    "*.evalset.json text eol=lf diff=golden-trace",
+    "*.environment.json text eol=lf diff=golden-trace linguist-generated",
+    "*.review.json text eol=lf",
+)
+NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_id": .*|    "[^"]*": [{])$'"""
+"""Lets a diff name the case above each change; git takes no such setting from a file of the repository."""
+
+_WORKFLOW_TEXT = """\
+# Replays the golden traces with their recorded responses: no tool runs, no model is called, and no key is needed.
+name: goldens
+
+on:
+  pull_request:
+  push:
+
+permissions:
+  contents: read
+
+jobs:
+  goldens:
+    runs-on: ubuntu-latest
+    timeout-minutes: 20
+    steps:
+      - uses: actions/checkout@v5
+        with:
+          persist-credentials: false
+      - uses: actions/setup-python@v6
+        with:
+          python-version: "3.12"
+      - run: {install}
+      - run: {doctor} {goldens}
+      - run: {pytest} {goldens}
+"""
+_HOOKS_TEXT = """\
+# `pre-commit install` sets both hooks.
+default_install_hook_types: [pre-commit, pre-push]
+
+repos:
+"""
+_HOOK_TEXT = """\
+  - repo: local
+    hooks:
+      - id: goldens-doctor
+        name: examine changed goldens
+        entry: {doctor}
+        language: system
+        files: \\.(evalset|environment)\\.json$
+        stages: [pre-commit]
+      - id: goldens
+        name: replay the goldens
+        entry: {pytest} {goldens}
+        language: system
+        always_run: true
+        pass_filenames: false
+        stages: [pre-push]
+"""
+
+
+class CiFile(NamedTuple):
+    """What became of a file: its path, what was done, and what is left to add by hand."""
+
+    path: Path
+    done: str
+    to_add: str = ""
+
+
+class _RefusedError(ValueError):
+    """Nothing can be written as asked; the text says why."""
+
+
+def main(argv: Sequence[str], *, prog: str = "golden-trace init") -> int:
+    """Run the command, and return its exit code.
+
+    Args:
+        argv: The arguments behind `init`.
+        prog: What started it, for the help.
+    """
+    given = _parser(prog).parse_args(argv)
+    try:
+        files = _written(given)
+    except _RefusedError as error:
+        told = str(error)
+    except OSError as error:
+        told = f"{error.filename or given.folder}: {error.strerror or error}"
+    else:
+        _tell(files)
+        return LEFT_ALONE if any(file.to_add for file in files) else DONE
+    sys.stderr.write(f"error: {told}\n")
+    return BAD_INPUT
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Write a GitHub workflow, pre-commit hooks and a .gitattributes file that test the goldens of a project and keep "
+        "their diffs readable. An existing file is left alone, and the output shows what to add to it. Lines that "
+        ".gitattributes lacks are added.",
+        epilog=CODES,
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", choices=("ci",), help="what is set up: ci")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the project's root folder (default: the current folder)",
+    )
+    parser.add_argument(
+        "--goldens",
+        metavar="PATH",
+        help="the folder or file of the eval sets, from the root folder (default: the folder that contains them all)",
+    )
+    parser.add_argument(
+        "--agents-dir",
+        metavar="DIR",
+        help="the folder of agents, from the root folder, if the eval sets are not in their agents' folders",
+    )
+    parser.add_argument(
+        "--package",
+        default="golden-trace-studio",
+        metavar="NAME",
+        help="what pip installs in the workflow: a name with a version, or an address (default: golden-trace-studio)",
+    )
+    parser.add_argument("--force", action="store_true", help=f"overwrite {_WORKFLOW}, and no other file")
+    return parser
+
+
+def _written(given: argparse.Namespace) -> list[CiFile]:
+    root: Path = given.folder
+    if not root.is_dir():
+        raise _RefusedError(f"--folder: no such folder: {root}")
+    for name in ("goldens", "agents_dir"):
+        named = getattr(given, name)
+        if named is not None and not (root / named).exists():
+            raise _RefusedError(f"--{name.replace('_', '-')}: nothing at {root / named}")
+    where = shlex.quote(given.goldens or _goldens(root))
+    agents = f"--agents-dir {shlex.quote(given.agents_dir)}" if given.agents_dir else ""
+    options = f" --goldens-options={shlex.quote(agents)}" if agents else ""
+    commands = {
+        "install": f"python -m pip install {shlex.quote(given.package)} pytest{_needed(root)}",
+        "doctor": f"golden-trace doctor {agents}".rstrip(),
+        "pytest": f"python -m pytest --goldens{options} -m golden",
+        "goldens": where,
+    }
+    hook = _HOOK_TEXT.format(**commands)
+    return [
+        _new(root / _WORKFLOW, _WORKFLOW_TEXT.format(**commands), force=given.force),
+        _new(root / _HOOKS, f"{_HOOKS_TEXT}{hook}", to_add=hook),
+        _with_attributes(root / _ATTRIBUTES),
+    ]
+
+
+def _goldens(root: Path) -> str:
+    """Return the folder that contains all eval sets, from the root folder.
+
+    Raises:
+        _RefusedError: There are none.
+    """
+    folders = {str(path.parent.relative_to(root)) for path in _eval_sets(root)}
+    if not folders:
+        raise _RefusedError(
+            f"no *.evalset.json in {root.absolute()}. Export a case first, or name a path with --goldens"
+        )
+    return os.path.commonpath(folders)
+
+
+def _eval_sets(root: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
+        yield from (Path(place, name) for name in files if name.endswith(".evalset.json"))
+
+
+def _needed(root: Path) -> str:
+    """Return what pip installs of the project, behind a space; nothing where no file says what it needs."""
+    if (root / "requirements.txt").is_file():
+        return " -r requirements.txt"
+    return " ." if (root / "pyproject.toml").is_file() else ""
+
+
+def _new(path: Path, text: str, *, to_add: str = "", force: bool = False) -> CiFile:
+    """Write a file that is not there; of another one say what to add."""
+    if path.exists():
+        if (to_add and to_add in path.read_text()) or path.read_text() == text:
+            return CiFile(path, "unchanged")
+        if not force:
+            return CiFile(path, "left alone", to_add or text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return CiFile(path, "written")
+
+
+def _with_attributes(path: Path) -> CiFile:
+    """Add the lines that are missing; of a pattern that has other attributes already, say which line to use."""
+    before = path.read_text() if path.exists() else ""
+    known = {line.split()[0]: line for line in before.splitlines() if line.strip()}
+    missing = [line for line in _ATTRIBUTE_LINES if line.split()[0] not in known]
+    others = [line for line in _ATTRIBUTE_LINES if known.get(line.split()[0], line) != line]
+    if missing:
+        start = f"{before.rstrip()}\n" if before.strip() else ""
+        path.write_text("\n".join((f"{start}{missing[0]}", *missing[1:], "")))
+    done = "written" if missing and not before else "lines added" if missing else "unchanged"
+    return CiFile(path, done, "".join(f"{line}\n" for line in others))
+
+
+def _tell(files: Sequence[CiFile]) -> None:
+    for file in files:
+        sys.stdout.write(f"{file.path}: {file.done}\n")
+        if file.to_add:
+            lines = "".join(f"    {line}\n" for line in file.to_add.splitlines())
+            sys.stdout.write(f"  it exists. Add to it:\n{lines}")
+    sys.stdout.write(
+        f"Diffs name the case above each change after this, once in each clone:\n    {NAMED_HUNKS}\n"
+    )

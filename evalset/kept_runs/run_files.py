@@ -1,0 +1,230 @@
+"""Keeps runs in files next to their eval set, in `.golden-trace/runs/<set>`, and reads them back; a file is never changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
+from evalset.errors import first_flaw
+from evalset.files.eval_names import base_name
+from evalset.kept_runs.kept_run import FORMAT, VERSION, KeptAgent, KeptCase, KeptDivergence, KeptRun
+from evalset.measured import Measured
+from evalset.recorded.recording import lean
+from evalset.verify.report import steps_beside
+from evalset.verify.results import CaseResult, CaseStatus, Divergence, Verification
+from simulator.base.atomic_files import write_whole
+from simulator.base.json_text import JsonTextError, read_json
+
+_TWO = 2
+RUNS = Path(".golden-trace", "runs")
+"""Where runs are kept, in the folder of the eval set; in it, a folder for each set."""
+
+
+class KeptRunError(ValueError):
+    """A file holds no run that can be used, or one cannot be kept; the text names the file and what is wrong."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+
+
+class RunFile(NamedTuple):
+    """A file of a kept run: the run, or why it cannot be used."""
+
+    path: Path
+    run: KeptRun | None
+    problem: str = ""
+
+
+def runs_folder(eval_set: Path) -> Path:
+    """Return the folder of the runs of an eval set."""
+    return eval_set.parent / RUNS / base_name(eval_set)
+
+
+def kept_run_of(verification: Verification, at: float, *, is_partial: bool = False) -> KeptRun:
+    """Return what is kept of a verification.
+
+    Args:
+        verification: The verification.
+        at: When it was made, in seconds since the epoch.
+        is_partial: Whether only some cases of the set were chosen.
+    """
+    measured = verification.measured or Measured()
+    digests = {each.kind: each.sha256 for each in measured.files}
+    return KeptRun(
+        eval_set=verification.eval_set.name,
+        at=_iso(at),
+        seconds=round(verification.seconds, 3),
+        set_sha256=digests.get("set", ""),
+        recording_sha256=digests.get("recording", ""),
+        agents=tuple(
+            KeptAgent(
+                app_name=each.app_name,
+                fingerprint=each.fingerprint,
+                source_sha256=each.source_sha256,
+                models=each.models,
+            )
+            for each in measured.agents
+        ),
+        adk=measured.adk,
+        studio=_studio(),
+        criteria=lean(verification.criteria),
+        is_partial=is_partial,
+        cases=tuple(map(_case, verification.cases)),
+    )
+
+
+def kept_run_of_adk(results: RunResults, eval_set: str) -> KeptRun:
+    """Return a run of `adk eval` as if it had been kept here: ADK keeps neither digests nor versions.
+
+    Args:
+        results: ADK's results.
+        eval_set: The name of the eval set's file.
+    """
+    cases = tuple(map(_adk_case, results.cases))
+    return KeptRun(
+        engine="adk eval", eval_set=eval_set, at=_iso(results.created), is_partial=True, cases=cases
+    )
+
+
+def keep_run(eval_set: Path, run: KeptRun) -> Path:
+    """Keep a run next to its eval set, and return its file.
+
+    Raises:
+        KeptRunError: The disk or the folder refused.
+    """
+    folder = runs_folder(eval_set)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = next(path for path in _names(folder, run.at) if not path.exists())
+        write_whole(path, [f"{json.dumps(_HEAD | lean(run), indent=2, ensure_ascii=False)}\n".encode()])
+    except OSError as error:
+        raise KeptRunError(folder, f"the run cannot be kept: {error.strerror or error}") from error
+    return path
+
+
+def read_run(path: Path) -> KeptRun:
+    """Read a kept run.
+
+    Raises:
+        KeptRunError: It cannot be read, is none, is newer than this, or is damaged; the text says where.
+    """
+    try:
+        found = read_json(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise KeptRunError(path, f"cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise KeptRunError(path, f"not UTF-8 text: byte {error.start}") from error
+    except JsonTextError as error:
+        raise KeptRunError(path, f"not valid JSON: {error}") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise KeptRunError(path, f"not a kept run: its `format` is not {FORMAT!r}")
+    number = found.get("version")
+    if isinstance(number, int) and number > VERSION:
+        words = f"its version is {number}, but this release reads up to {VERSION}: it was written by a newer release"
+        raise KeptRunError(path, words)
+    try:
+        return KeptRun.model_validate(found)
+    except ValidationError as error:
+        raise KeptRunError(path, first_flaw(error)) from error
+
+
+def run_files(eval_set: Path, most: int = 200) -> tuple[RunFile, ...]:
+    """Return the kept runs of an eval set, the oldest first, and at most so many of the newest; files that cannot be used too."""
+    try:
+        paths = sorted(runs_folder(eval_set).glob("*.json"))[-most:]
+    except OSError:
+        return ()
+    return tuple(map(_file, paths))
+
+
+def last_two(eval_set: Path) -> tuple[Path, Path]:
+    """Return the files of the last two kept runs of an eval set, the earlier one first.
+
+    Raises:
+        KeptRunError: There are not so many that can be used.
+    """
+    usable = [file.path for file in run_files(eval_set) if file.run is not None]
+    if len(usable) < _TWO:
+        words = f"{len(usable)} kept runs, but two are needed. `golden-trace verify --save` keeps a run"
+        raise KeptRunError(runs_folder(eval_set), words)
+    return usable[-2], usable[-1]
+
+
+def _file(path: Path) -> RunFile:
+    try:
+        return RunFile(path, read_run(path))
+    except KeptRunError as error:
+        return RunFile(path, None, str(error))
+
+
+_HEAD = {"format": FORMAT, "version": VERSION}
+
+
+def _names(folder: Path, at: str) -> Iterator[Path]:
+    """Propose names that sort by time, and hold no character that a system refuses."""
+    stem = at.replace(":", "-")
+    yield folder / f"{stem}.json"
+    yield from (folder / f"{stem}_{number}.json" for number in range(2, 10_000))
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _studio() -> str:
+    try:
+        return version("golden-trace-studio")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return ""
+
+
+def _case(case: CaseResult) -> KeptCase:
+    ended = next((run.error for run in case.runs if run.error), "")
+    failed = next((run for run in case.runs if not run.passed), None)
+    checks = (
+        () if failed is None else (check for check in failed.checks if check.status in {"failed", "error"})
+    )
+    words = "; ".join(f"{check.name}: {check.detail}" if check.detail else check.name for check in checks)
+    return KeptCase(
+        eval_id=case.eval_id,
+        status=case.status,
+        passed=sum(run.passed for run in case.runs),
+        runs=len(case.runs),
+        models=next((run.models for run in case.runs), ""),
+        seconds=round(sum(run.seconds for run in case.runs), 3),
+        error=case.error or ended or (words if case.divergence is None else ""),
+        divergence=None if case.divergence is None else _divergence(case.divergence),
+    )
+
+
+def _divergence(found: Divergence) -> KeptDivergence:
+    golden, actual = steps_beside(found)
+    return KeptDivergence(
+        turn=found.turn + 1,
+        step=found.step + 1,
+        what=found.what,
+        verdict=found.verdict,
+        sentence=found.sentence,
+        golden=golden,
+        actual=actual,
+    )
+
+
+def _adk_case(case: AdkCaseResult) -> KeptCase:
+    statuses: dict[str, CaseStatus] = {"passed": "passed", "failed": "failed"}
+    status = statuses.get(case.status, "error")
+    failed = ", ".join(metric.name for metric in case.metrics if metric.status == "failed")
+    return KeptCase(
+        eval_id=case.eval_id,
+        status=status,
+        passed=int(status == "passed"),
+        runs=1,
+        error=case.problem or failed or ("" if status == "passed" else case.status),
+    )

@@ -1,0 +1,128 @@
+"""`golden-trace init ci`: what it writes works as it stands, and what is there stays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evalset.cli.init_command import NAMED_HUNKS
+from evalset.cli.main import main
+from tests.evalset.verify.desks import agents, copied_set, recorded_set
+from tests.harness.processes import REPOSITORY, quiet_environment
+
+WORKFLOW, HOOKS, ATTRIBUTES = (
+    Path(".github/workflows/goldens.yml"),
+    Path(".pre-commit-config.yaml"),
+    Path(".gitattributes"),
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with an agent and its goldens, where one stands in it."""
+    made = recorded_set(tmp_path / "made", {"one": ["check A"]})
+    root = tmp_path / "a project"
+    agents(root)
+    copied_set(made, root / "tests" / "eval")
+    (root / "requirements.txt").write_text("google-adk\n")
+    monkeypatch.chdir(root)
+    return root
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a line as CI and git do, with the programs of this environment and the plugin as an installation has it."""
+    there = quiet_environment(
+        NO_MODEL="1",
+        PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        PYTHONPATH=str(REPOSITORY),
+        PYTEST_PLUGINS="golden_trace",
+        **environment,
+    )
+    command = ["bash", "-c", line]
+    return subprocess.run(command, env=there, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.process
+def test_the_commands_of_the_workflow_and_the_hooks_work_as_they_stand(project: Path) -> None:
+    """Each is run in the project: what pip is asked for is there, no golden is wrong, each passes; a broken one stops both."""
+    assert main(["init", "ci", "--agents-dir", "agents"]) == 0
+    workflow: Any = yaml.safe_load(WORKFLOW.read_text())
+    install, *checks = [step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "run" in step]
+    done = shell(install, PIP_DRY_RUN="1", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Would install" not in done.stdout
+    hooks: Any = yaml.safe_load(HOOKS.read_text())["repos"][0]["hooks"]
+    lines = {hook["id"]: hook["entry"] for hook in hooks}
+    assert lines["goldens"] == checks[1]
+    lines["goldens-doctor"] += " tests/eval/desk.evalset.json tests/eval/desk.environment.json"
+    for line in (*checks, lines["goldens-doctor"]):
+        done = shell(line)
+        assert done.returncode == 0, done.stdout + done.stderr
+    eval_set = project / "tests" / "eval" / "desk.evalset.json"
+    eval_set.write_text(eval_set.read_text().replace('"order": "A"', '"order": "Z"'))
+    assert "golden stale" in shell(checks[1]).stdout
+    eval_set.write_text("{")
+    assert shell(lines["goldens-doctor"]).returncode
+
+
+def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Path) -> None:
+    """Written with the line ends of another system it is no other file; git's own words for a change have the id of the case."""
+    assert main(["init", "ci"]) == 0
+    eval_set = project / "tests" / "eval" / "desk.evalset.json"
+    text = eval_set.read_text()
+    assert (
+        shell(
+            f"git init -q && {NAMED_HUNKS} && git add . && git -c user.name=n -c user.email=e commit -qm m"
+        ).returncode
+        == 0
+    )
+    eval_set.write_bytes(text.replace('"order": "A"', '"order": "Z"', 1).replace("\n", "\r\n").encode())
+    lines = shell("git diff").stdout.splitlines()
+    changed = [line for line in lines if line.startswith(("+ ", "- "))]
+    assert len(changed) == 2, changed
+    assert any(line.startswith("@@") and '"eval_id": "one"' in line for line in lines), lines
+    assert "generated: true" in shell(
+        "git check-attr linguist-generated -- tests/eval/desk.environment.json"
+    ).stdout.replace("generated: set", "generated: true")
+
+
+def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run changes nothing; other files are left alone, with what to add; only our own workflow can be forced."""
+    HOOKS.write_text("repos: []\n")
+    ATTRIBUTES.write_text("*.png binary\n*.review.json -diff")
+    assert main(["init", "ci", "--goldens", "tests/eval"]) == 1
+    told = capsys.readouterr().out
+    assert ".pre-commit-config.yaml: left alone" in told
+    assert "      - id: goldens-doctor" in told
+    assert "    *.review.json text eol=lf\n" in told
+    assert HOOKS.read_text() == "repos: []\n"
+    assert ATTRIBUTES.read_text().startswith("*.png binary\n*.review.json -diff\n*.evalset.json text")
+    HOOKS.unlink()
+    ATTRIBUTES.unlink()
+    assert main(["init", "ci"]) == 0
+    before = {path: path.read_text() for path in (WORKFLOW, HOOKS, ATTRIBUTES)}
+    capsys.readouterr()
+    assert main(["init", "ci"]) == 0
+    assert capsys.readouterr().out.count(": unchanged") == 3
+    WORKFLOW.write_text("name: mine\n")
+    HOOKS.write_text("repos: []\n")
+    assert main(["init", "ci"]) == 1
+    assert WORKFLOW.read_text() == "name: mine\n"
+    assert main(["init", "ci", "--force"]) == 1
+    assert WORKFLOW.read_text() == before[WORKFLOW]
+    assert HOOKS.read_text() == "repos: []\n"
+
+
+def test_a_project_without_goldens_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written that would fail, nor where nothing is."""
+    assert main(["init", "ci", "--folder", str(tmp_path)]) == 2
+    assert f"no *.evalset.json in {tmp_path}" in capsys.readouterr().err
+    assert main(["init", "ci", "--folder", str(tmp_path), "--goldens", "none"]) == 2
+    assert main(["init", "ci", "--folder", str(tmp_path / "none")]) == 2
+    assert list(tmp_path.iterdir()) == []
