@@ -92,11 +92,11 @@ def test_a_prompt_with_a_reference_is_a_turn(path: Path) -> None:
     )
 
 
-def test_turns_with_a_history_become_one_golden_where_they_follow_each_other(path: Path) -> None:
-    """`<case>_turn<k>`, each with the turns before it; a state before the first message is the session's; else each is a case."""
+def two_turns() -> list[Json]:
+    """Write a conversation of two turns after a state, a case for each."""
     seeds = event("user", state_delta={"tier": "gold"})
     first = [seeds, event("user", said("One."))]
-    cases = [
+    return [
         {
             "eval_case_id": "talk_turn0",
             "agent_data": {"turns": [{"events": first}]},
@@ -120,6 +120,11 @@ def test_turns_with_a_history_become_one_golden_where_they_follow_each_other(pat
             "reference": {"response": said("2", "model")},
         },
     ]
+
+
+def test_turns_with_a_history_become_one_golden_where_they_follow_each_other(path: Path) -> None:
+    """`<case>_turn<k>`, each with the turns before it; a state before the first message is the session's; else each is a case."""
+    cases = two_turns()
     (case,) = import_cases(written(path, *cases)).cases
     assert case.eval_id == "talk"
     assert case.session_input is not None
