@@ -60,7 +60,7 @@ test-interop: $(CHECK_READY) browser $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INT
 		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
 	done
 	@echo "All versions and programs side by side"
-	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/side_by_side.py tests/interop/agents_cli.py tests/interop/installed.py
+	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/side_by_side.py tests/interop/agents_cli.py tests/interop/agents_datasets.py tests/interop/installed.py
 
 $(INTEROP)/agents-cli/.ready: WANTED := $(AGENTS_CLI)
 $(INTEROP)/pipx/.ready: WANTED := $(PIPX)

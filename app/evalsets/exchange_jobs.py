@@ -9,17 +9,21 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.evalsets.set_agents import fitting_agents
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path, upload_name
+from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
 from evalset.editing.reviews_beside import ReviewFileError, brought_reviews, reviews_text
 from evalset.files.eval_names import unique_eval_id
+from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
+    from google.adk.workflow import BaseNode
 
     from evalset.editing.set_work import EditedCase, SetWork
     from evalset.exporting.export_forms import Exported, ExportForm
@@ -30,6 +34,7 @@ IMPORTED, EXPORTED = "imported", "exported_set"
 
 FORM_NAMES: dict[ExportForm, str] = {
     "evalset": "Eval set with recording and reviews",
+    "dataset": "Dataset for `agents-cli eval`",
     "pytest": "pytest file, replays without a key",
     "adk_test": "Tests for `adk test`",
     "scenarios": "Scenario file",
@@ -149,6 +154,7 @@ def prepared(
     """
     chosen = tuple(keys) or work.state.order
     held = {key: work.held(key) for key in chosen}
+    entries = _agents() if form == "dataset" else ()
 
     def export(report: Report, stop: Event) -> Exported:
         from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - as above
@@ -161,9 +167,14 @@ def prepared(
             raise ValueError("The export was stopped.")
         pairs = zip(cases, held.values(), strict=True)
         known = {case.eval_id: each.recorded for case, each in pairs if each.recorded}
-        reviews = _reviews(cases, held.values())
         return export_cases(
-            cases, form, environments=known, name=name, agents_dir=agents_dir, reviews=reviews
+            cases,
+            form,
+            environments=known,
+            name=name,
+            agents_dir=agents_dir,
+            reviews=_reviews(cases, held.values()),
+            root_agent=_root_agent(entries, work.opened.path, cases),
         )
 
     return Job(export, "export-cases")
@@ -179,6 +190,21 @@ def _reviews(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> str:
         if each.review != NO_REVIEW
     }
     return reviews_text(reviews).decode() if reviews else ""
+
+
+def _agents() -> tuple[AgentEntry, ...]:
+    try:
+        return tuple(catalogue().entries())
+    except AgentSettingsError:  # said on the start page
+        return ()
+
+
+def _root_agent(entries: Sequence[AgentEntry], eval_set: Path, cases: Sequence[EvalCase]) -> BaseNode | None:
+    """Return the agent that a set belongs to, where it is loaded."""
+    apps = [case.session_input.app_name for case in cases if case.session_input]
+    names, is_own = fitting_agents(entries, eval_set, apps)
+    found = next((entry.config for entry in entries if is_own and entry.name == names[0]), None)
+    return found.root_agent if found is not None else None
 
 
 def case_names(work: SetWork) -> Mapping[str, str]:

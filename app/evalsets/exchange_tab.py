@@ -52,7 +52,7 @@ def exchange_tab(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
 def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     st.markdown("**Import cases**")
     st.caption(
-        "Eval sets in ADK's current and old format, test files, ADK sessions (JSON or the database of `adk web`), tests of "
+        "Eval sets in ADK's current and old format, datasets and traces of `agents-cli eval`, test files, ADK sessions (JSON or the database of `adk web`), tests of "
         "`adk test`, sessions of the studio, and ZIP archives of these."
     )
     uploaded: Any = st.file_uploader(

@@ -13,6 +13,8 @@ from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import own_place
 from app.live.recent_sets import recent_sets
 from app.server.owners import LOCAL
+from evalset.datasets.agent_projects import project_of
+from evalset.datasets.dataset_fields import ENDING as DATASET
 from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
 from simulator.base.frozen_value import Value
 
@@ -37,12 +39,14 @@ class SetLine(Value):
 def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str]:
     """Return the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
 
-    The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
+    With an agent of a project of agents-cli comes the project's folder of datasets. The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
     """
     found: dict[Path, str] = {}
     for entry in entries:
         if entry.source == "folder":
-            found.setdefault(_folder(Path(entry.location)), entry.name)
+            found.setdefault(home := _folder(Path(entry.location)), entry.name)
+            if (project := project_of(home)) is not None and project.agent == home:
+                found.setdefault(project.datasets, entry.name)
         elif entry.source == "demo":
             found.setdefault(own_place(owner, demo_eval_set(entry.name)).parent, entry.name)
             found.setdefault(DEMOS_DIR / entry.name, entry.name)
@@ -56,7 +60,7 @@ def _folder(place: Path) -> Path:
 
 
 def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
-    """List the eval sets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
+    """List the eval sets and datasets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
     lines: dict[str, SetLine] = {}
     own = uploads_of(owner)
     for folder, agent in ((own, ""), *homes.items()):
@@ -83,7 +87,7 @@ def _sets_below(folder: Path) -> Iterator[Path]:
 
 
 def _is_set(name: str) -> bool:
-    return not name.startswith(".") and name.endswith((ENDING, ".test.json"))
+    return not name.startswith(".") and name.endswith((ENDING, ".test.json", DATASET))
 
 
 def _line(path: Path, agent: str) -> SetLine | None:

@@ -16,11 +16,13 @@ from evalset.exporting.pytest_file import OPENING
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
+    from google.adk.workflow import BaseNode
 
     from evalset.exporting.export_forms import Exported
 
 FORMS = {
     "evalset": "an eval set with its recorded tool responses and reviews",
+    "dataset": "an evaluation dataset for `agents-cli eval`, a case for each turn, with its recorded tool responses",
     "pytest": "a pytest file that replays the set without an API key",
     "adk_test": "tests for `adk test`",
     "scenarios": "ADK's scenario file",
@@ -77,9 +79,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path(),
         metavar="PLACE",
-        help="a folder, a .zip file, or - for standard output (default: the current folder)",
+        help="a folder, a .zip file, or - for standard output (default: the current folder; for a dataset of an agents-cli project, the "
+        "project's folder of datasets)",
     )
     parser.add_argument(
         "--case", action="append", default=[], metavar="ID", help="export only this case; repeatable"
@@ -107,15 +109,23 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
         "--agent",
         default="",
         metavar="AGENT",
-        help="for pytest: the agent of all cases, if the test file does not find it in its own folder: a folder, a file of configs "
-        "(with #name if there are several), or a demo agent",
+        help="the agent of all cases: a folder, a file of configs (with #name if there are several), or a demo agent. For pytest if the "
+        "test file does not find it in its own folder; for dataset to add instructions and tool declarations",
     )
     parser.add_argument(
         "--agents-dir", type=Path, metavar="DIR", help="for pytest: a folder of one or more agents"
     )
 
 
+def _default_out(given: argparse.Namespace) -> Path:
+    from evalset.datasets.agent_projects import project_of  # noqa: PLC0415 - as above
+
+    project = project_of(given.set.absolute().parent) if given.form == "dataset" else None
+    return project.datasets if project is not None else Path()
+
+
 def _carried_out(given: argparse.Namespace) -> int:
+    given.out = _default_out(given) if given.out is None else given.out
     to_stdout = str(given.out) == "-"
     if to_stdout and given.json:
         raise _RefusedError("--json and --out - both write to standard output; use only one of them")
@@ -162,6 +172,7 @@ def _exported(given: argparse.Namespace) -> Exported:
         agents_dir=_agents_dir(given),
         agent=_agent(given.agent),
         reviews=_reviews(given, chosen),
+        root_agent=_root_agent(given.agent) if given.form == "dataset" else None,
     )
 
 
@@ -212,6 +223,14 @@ def _agent(words: str) -> str:
     from simulator.agents import absolute_agent  # noqa: PLC0415 - as above
 
     return absolute_agent(words) if words else ""
+
+
+def _root_agent(words: str) -> BaseNode | None:
+    """Load the agent that was named; None for none."""
+    from simulator.agents import agent_named  # noqa: PLC0415 - as above
+    from simulator.kernel.kernel_loader import KernelLoader  # noqa: PLC0415 - as above
+
+    return agent_named(words, KernelLoader()).root_agent if words else None
 
 
 def _is_archive(out: Path) -> bool:

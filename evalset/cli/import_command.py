@@ -64,7 +64,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Import cases into an eval set, with all tool responses that are known. Sources: eval sets (current and legacy "
-        "format), *.test.json, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
+        "format), evaluation datasets and traces of `agents-cli eval`, *.test.json, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
         "studio.",
         epilog=CODES,
         allow_abbrev=False,

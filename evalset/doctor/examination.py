@@ -17,6 +17,7 @@ from evalset.doctor.case_checks import (
     in_turn,
     note_case,
 )
+from evalset.doctor.dataset_checks import note_dataset
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.doctor.findings import Notes
@@ -24,7 +25,7 @@ from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.refusals import note_refusals
 from evalset.doctor.set_checks import note_old_form
-from evalset.files.file_kinds import importable_kind
+from evalset.files.file_kinds import importable_kind, is_dataset
 from evalset.files.set_opening import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
 from evalset.recorded.known_agents import KnownAgent, KnownAgents, fitting_agent
@@ -283,18 +284,25 @@ def examined(
     if document is None:
         return Patient(notes, None, "nothing known")
     kind = "recorded environment" if is_environment(file) else set_checks.kind_of(document.value)
+    return Patient(notes, document, kind, _noted(kind, document, notes, settings, partner))
+
+
+def _noted(kind: Kind, document: Document, notes: Notes, settings: Settings, partner: JsonNode | None) -> int:
+    """Note what is wrong with a document of a kind; return how many cases it holds."""
     match kind:
         case "recorded environment":
-            cases = _environment(document, notes, settings, partner)
+            return _environment(document, notes, settings, partner)
         case "eval set":
-            cases = _eval_set(document, notes, settings, partner)
+            return _eval_set(document, notes, settings, partner)
+        case "dataset":
+            return note_dataset(JsonNode(document.value), notes)
         case "old eval data":
-            cases = note_old_form(file, document.value, notes.text, notes)
+            cases = note_old_form(notes.file, document.value, notes.text, notes)
             _old_calls(document.value, notes, settings)
+            return cases
         case _:
             set_checks.note_unknown(document.value, notes)
-            cases = 0
-    return Patient(notes, document, kind, cases)
+            return 0
 
 
 def _eval_set(document: Document, notes: Notes, settings: Settings, environment: JsonNode | None) -> int:
@@ -342,7 +350,8 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
     # Where a callback may change what a tool answered, the eval set does not hold what the tool gave.
     first = next(iter(environment_checks.cases_of(root).values()), JsonNode(None))
     agent = settings.agents.of(notes.file, first.text("app_name"))
-    beside = None if agent is not None and agent.rewrites else partner
+    of_dataset = partner is not None and is_dataset(partner.value)  # its cases are turns
+    beside = None if of_dataset or (agent is not None and agent.rewrites) else partner
     kept = environment_checks.note_form(notes.file, root, notes.text, beside, notes)
     if kept is None:
         return 0
@@ -355,7 +364,7 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
             words,
             "Put it next to its eval set, with the same base name.",
         )
-    elif partner.value is not None:
+    elif partner.value is not None and not of_dataset:
         environment_checks.note_fit(partner, root, kept, settings.agents, notes)
     for number, (eval_id, case) in enumerate(recorded.items()):
         settings.course.at(notes.file, number, len(recorded))

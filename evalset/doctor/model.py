@@ -18,7 +18,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 """`error`: ADK refuses the file or the case, or cannot judge it. `warning`: it is judged, read or kept otherwise than is
 meant. `note`: worth knowing."""
 
-Kind: TypeAlias = Literal["eval set", "old eval data", "recorded environment", "nothing known"]
+Kind: TypeAlias = Literal["eval set", "old eval data", "recorded environment", "dataset", "nothing known"]
 
 
 class Finding(Value):
@@ -293,6 +293,13 @@ CODES: dict[str, Code] = {
     "environment-state-differs": Code("note", "a recorded final state that differs from the case"),
     "environment-schema-changed": Code("warning", "a tool whose schema changed after it was recorded"),
     "environment-tool-gone": Code("error", "a recorded tool that the agent does not have"),
+    # an evaluation dataset of Agent Platform
+    "dataset-refused": Code("error", "a case of a dataset that cannot be read"),
+    "dataset-role": Code("error", "a role other than `user` and `model` in a dataset"),
+    "dataset-two-messages": Code("error", "a dataset case with a prompt beside turns that end with the user"),
+    "dataset-no-message": Code("error", "a dataset case without a message that the agent can answer"),
+    "dataset-turn-index": Code("warning", "a turn of a dataset without its index"),
+    "dataset-reference": Code("error", "a reference that is not wrapped in `response`"),
     # what a migration tells
     "migrated": Code("note", "a change made by a migration"),
     "migration-conflict": Code("error", "a change that a migration cannot make"),

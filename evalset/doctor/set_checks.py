@@ -27,7 +27,7 @@ from evalset.files.eval_names import (
     unique_eval_id,
     usable_set_id,
 )
-from evalset.files.file_kinds import import_command, importable_document
+from evalset.files.file_kinds import import_command, importable_document, is_dataset
 from evalset.files.legacy_format import convert_old_form
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import KEY as RECORDING
@@ -44,7 +44,7 @@ def kind_of(value: Any) -> Kind:
         if value.get("format") == FORMAT:
             return "recorded environment"
         if not value.keys().isdisjoint({"eval_cases", "evalCases"}):
-            return "eval set"
+            return "dataset" if is_dataset(value) else "eval set"
         return "old eval data" if isinstance(value.get("data"), list) and "name" in value else "nothing known"
     if isinstance(value, list) and value:
         old = all(isinstance(each, dict) and ("query" in each or "data" in each) for each in value)

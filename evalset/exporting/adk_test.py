@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,25 +9,18 @@ from typing import Any, NamedTuple
 from google.adk.evaluation.eval_case import (
     EvalCase,
     Invocation,
-    get_all_tool_calls,
     get_all_tool_responses,
 )
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import JsonValue
 
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn
-from simulator.base.json_values import JsonObject, copied, same
+from evalset.recorded.said_steps import SaidAtOnce, answers_given, data_text, ended_data, said_steps
+from simulator.base.json_values import JsonObject, copied
 from simulator.session.adk_event_fields import USER_AUTHOR
 
 _TRANSFER = "transfer_to_agent"
-_ENDS_WITH_DATA = "set_model_response"
-_NOT_COMPARED = {
-    "content", "model_version", "finish_reason", "usage_metadata", "avg_logprobs", "cache_metadata", "logprobs_result",
-    "citation_metadata", "interaction_id", "turn_complete",
-}  # fmt: skip
-"""What `adk test` leaves out of a model's response, and the content, which is written by itself."""
 
 
 class AdkTest(NamedTuple):
@@ -85,15 +77,6 @@ def _losses(case: EvalCase, environment: RecordedCase | None) -> Iterator[str]:
         )
 
 
-class _Said(NamedTuple):
-    """What an agent said at once; `path` is where, if that is known, and `response` what else its model said of it."""
-
-    agent: str
-    parts: Sequence[types.Part]
-    path: str = ""
-    response: JsonObject | None = None
-
-
 class _Writer:
     """Writes the events of one session: the ids of calls are numbered through, as `adk test` does."""
 
@@ -105,12 +88,12 @@ class _Writer:
     def events(self, turn: Invocation, recorded: RecordedTurn | None) -> Iterator[JsonObject]:
         yield _event(USER_AUTHOR, "", _content(turn.user_content, "user"))
         answers = {each.id: each for each in get_all_tool_responses(turn.intermediate_data) if each.id}
-        for said in _steps(turn, recorded, self._root):
+        for said in said_steps(turn, recorded, self._root):
             yield from self._said(said, answers, turn, recorded)
 
     def _said(
         self,
-        said: _Said,
+        said: SaidAtOnce,
         answers: Mapping[str, types.FunctionResponse],
         turn: Invocation,
         recorded: RecordedTurn | None,
@@ -129,18 +112,18 @@ class _Writer:
         if waits:
             event["longRunningToolIds"] = waits
         yield event
-        given = list(_given(calls, answers, numbers))
+        given = list(answers_given(calls, answers, numbers))
         if given:
             event = _event(said.agent, path, _content(types.Content(role="user", parts=given), "user"))
             actions = self._actions(calls, path, recorded)
-            data = _data(calls, answers)
+            data = ended_data(calls, answers)
             if data is not None:
                 actions["setModelResponse"] = copied(data)
             if actions:
                 event["actions"] = actions
             yield event
             if data is not None:
-                text = types.Part(text=_as_text(data, turn))
+                text = types.Part(text=data_text(data, turn))
                 yield _event(said.agent, path, _content(types.Content(parts=[text]), "model"))
 
     def _number(self) -> str:
@@ -167,84 +150,8 @@ class _Writer:
         return actions
 
 
-def _steps(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[_Said]:
-    """Yield what was said: as the models of the agents are recorded, where these made the calls of the case; else as the case lists it."""
-    said = list(_recorded_steps(recorded)) if recorded else []
-    wanted = [(call.name, call.args or {}) for call in get_all_tool_calls(turn.intermediate_data)]
-    made = [part.function_call for each in said for part in each.parts if part.function_call]
-    if len(made) == len(wanted) and all(
-        call.name == name and same(call.args or {}, args)
-        for call, (name, args) in zip(made, wanted, strict=True)
-    ):
-        yield from said or [_Said(root, _final(turn))]
-        return
-    listed = get_all_tool_calls(turn.intermediate_data)
-    for call in listed:
-        yield _Said(root, [types.Part(function_call=call)])
-    answers = {each.id: each for each in get_all_tool_responses(turn.intermediate_data) if each.id}
-    if _data(listed[-1:], answers) is None:
-        yield _Said(root, _final(turn))
-
-
-def _as_text(data: Any, turn: Invocation) -> str:
-    """Write data as ADK says it at last: its fields in the order of the schema, which the final response shows."""
-    for part in _final(turn):
-        with contextlib.suppress(ValueError):
-            if part.text and same(json.loads(part.text), data):
-                return part.text
-    return json.dumps(data, ensure_ascii=False)
-
-
-def _recorded_steps(recorded: RecordedTurn) -> Iterator[_Said]:
-    for model in recorded.models:
-        for response in model.responses if not model.within and not model.put_off else ():
-            content = types.Content.model_validate(response.get("content") or {})
-            if content.parts and not response.get("partial"):
-                yield _Said(model.agent, content.parts, model.path, _beside_content(response))
-
-
-def _beside_content(response: JsonObject) -> JsonObject:
-    """Return what a model's response holds beside its content, as an event shows it, without what `adk test` does not compare."""
-    written: JsonObject = LlmResponse.model_validate(copied(response)).model_dump(
-        mode="json", by_alias=True, exclude_none=True, exclude=_NOT_COMPARED
-    )
-    return written
-
-
-def _given(
-    calls: Sequence[types.FunctionCall],
-    answers: Mapping[str, types.FunctionResponse],
-    numbers: Mapping[str, str],
-) -> Iterator[types.Part]:
-    """Yield what was answered to calls, under their numbers."""
-    for call in calls:
-        if (answer := answers.get(call.id or "")) is not None:
-            said = types.FunctionResponse(id=numbers[call.id or ""], name=call.name, response=answer.response)
-            yield types.Part(function_response=said)
-
-
 def _runs_long(call: RecordedCall) -> bool:
     return call.long_running or call.later is not None
-
-
-def _data(calls: Sequence[types.FunctionCall], answers: Mapping[str, types.FunctionResponse]) -> Any:
-    """Return the data with which an agent that has an output schema ends; None where it does not end, or has to try again.
-
-    ADK answers such a call with the data, and wraps what is no object. Which names its arguments have tells the two apart.
-    """
-    for call in calls:
-        given = answers[call.id or ""].response if call.id in answers else None
-        if call.name != _ENDS_WITH_DATA or given is None:
-            continue
-        asked = call.args or {}
-        if set(given) == {"error"} and "error" not in asked:
-            return None
-        return given["result"] if set(given) == {"result"} and "result" not in asked else given
-    return None
-
-
-def _final(turn: Invocation) -> Sequence[types.Part]:
-    return (turn.final_response.parts if turn.final_response else None) or ()
 
 
 def _content(content: types.Content, role: str) -> JsonObject:

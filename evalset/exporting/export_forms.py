@@ -10,8 +10,12 @@ from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
+from google.adk.workflow import BaseNode
 
+from evalset.datasets.dataset_fields import ENDING
 from evalset.exporting.adk_test import adk_test
+from evalset.exporting.agent_cards import AgentCards, agent_cards
+from evalset.exporting.dataset_file import dataset_file
 from evalset.exporting.pytest_file import pytest_text
 from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.eval_names import snake_case
@@ -19,12 +23,19 @@ from evalset.golden_trace.scenarios import scenarios_text
 from evalset.recorded.adk_simulation_config import simulation_text
 from evalset.recorded.recorded_turns import is_of_graph
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
-from evalset.recorded.recording_files import environment_text
+from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_config_text import TextForm
 
 ExportForm: TypeAlias = Literal[
-    "evalset", "adk_test", "scenarios", "pytest", "simulation_json", "simulation_yaml", "simulation_python"
+    "evalset",
+    "dataset",
+    "adk_test",
+    "scenarios",
+    "pytest",
+    "simulation_json",
+    "simulation_yaml",
+    "simulation_python",
 ]
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 _ENDINGS: dict[TextForm, str] = {"json": "json", "yaml": "yaml", "python": "py"}
@@ -83,10 +94,13 @@ def export_cases(  # long: what each form holds is most of it
     agents_dir: str = "",
     agent: str = "",
     reviews: str = "",
+    root_agent: BaseNode | None = None,
 ) -> Exported:
     """Export cases.
 
     - `evalset`: an eval set, and beside it what is recorded, and the reviews.
+    - `dataset`: an evaluation dataset of Agent Platform, which `agents-cli eval` reads, and beside it what is recorded. A golden of several
+      turns becomes a case for each turn. An import gives the goldens back as they were.
     - `adk_test`: a file of `adk test` for each case, in the folder `tests` that belongs into the agent's folder. It passes where the
       agent's `App` has a `HermeticEnvironment` with `models="recorded"` among its plugins.
     - `scenarios`: ADK's scenario file, of the cases that hold a scenario.
@@ -103,6 +117,7 @@ def export_cases(  # long: what each form holds is most of it
             test file.
         reviews: The content of the file of their reviews, as `evalset.editing.reviews_beside.reviews_text` writes it; empty where
             they have none.
+        root_agent: For `dataset`: the agent of the cases, whose instructions and tool declarations are written too.
 
     Raises:
         ExportError: The form can hold none of the cases.
@@ -117,7 +132,7 @@ def export_cases(  # long: what each form holds is most of it
     ids = [case.eval_id for case in eval_set.eval_cases]
     known = {eval_id: given[eval_id] for eval_id in ids if eval_id in given}
     called = snake_case(name or eval_set.eval_set_id)
-    made = _exported(eval_set, form, known, called, (agents_dir, agent))
+    made = _exported(eval_set, form, known, called, _Agents(agents_dir, agent, root_agent))
     if not reviews:
         return made
     if form in {"evalset", "pytest"}:
@@ -125,23 +140,33 @@ def export_cases(  # long: what each form holds is most of it
     return made._replace(losses=(*made.losses, "this format has no reviews"))
 
 
+class _Agents(NamedTuple):
+    """What is known of the agents: for `pytest` their folder and the one of all cases, for `dataset` the agent itself."""
+
+    folder: str
+    name: str
+    root: BaseNode | None
+
+
 def _exported(
     eval_set: EvalSet,
     form: ExportForm,
     known: Mapping[str, RecordedCase],
     called: str,
-    agents: tuple[str, str],
+    agents: _Agents,
 ) -> Exported:
-    """Export in one of the forms; `agents` are the folder of the agents and the agent of all cases, for `pytest`."""
     match form:
         case "evalset":
             return Exported(tuple(_set_files(eval_set, known, called)))
+        case "dataset":
+            cards = agent_cards(agents.root) if agents.root else None
+            return _dataset(eval_set.eval_cases, known, called, cards)
         case "adk_test":
             return _adk_tests(eval_set.eval_cases, known)
         case "scenarios":
             return _scenarios(eval_set.eval_cases, called)
         case "pytest":
-            return _pytest(eval_set, known, called, *agents)
+            return _pytest(eval_set, known, called, agents.folder, agents.name)
         case "simulation_json" | "simulation_yaml" | "simulation_python":
             return _simulation(known, cast("TextForm", form.removeprefix("simulation_")))
 
@@ -157,6 +182,18 @@ def _set_files(eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str) 
     if known:
         text = environment_text(RecordedEnvironment(cases=dict(known)))
         yield ExportedFile(f"{name}.environment.json", text)
+
+
+def _dataset(
+    cases: Sequence[EvalCase], known: Mapping[str, RecordedCase], name: str, agents: AgentCards | None
+) -> Exported:
+    written = dataset_file(cases, known, agents)
+    path = f"{name}{ENDING}"
+    files = [ExportedFile(path, written.text)]
+    if known:
+        text = environment_text(RecordedEnvironment(cases=dict(known)))
+        files.append(ExportedFile(str(sidecar_of(path)), text))
+    return Exported(tuple(files), written.losses)
 
 
 def _adk_tests(cases: Sequence[EvalCase], known: Mapping[str, RecordedCase]) -> Exported:

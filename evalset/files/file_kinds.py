@@ -10,6 +10,19 @@ from typing import Any
 ARCHIVE_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 """How a ZIP archive begins, and one that holds nothing."""
 
+_EVAL_ID = frozenset({"eval_id", "evalId"})
+_OF_DATASET = frozenset(
+    {
+        "eval_case_id",
+        "evalCaseId",
+        "prompt",
+        "agent_data",
+        "agentData",
+        "user_scenario",
+        "userScenario",
+        "reference",
+    }
+)
 _STUDIO = frozenset({"golden-trace-studio/session", "golden-trace-studio/journal"})
 
 
@@ -17,6 +30,8 @@ def holds_cases(text: str) -> bool:
     """Return whether a text is an eval set, in ADK's present form or in its older one."""
     document = _document(text)
     if isinstance(document, dict):
+        if is_dataset(document):
+            return False
         return not document.keys().isdisjoint(("eval_cases", "evalCases"))
     return bool(document) and all(isinstance(each, dict) and "name" in each for each in document)
 
@@ -34,11 +49,13 @@ def importable_kind(content: bytes) -> str:
     return importable_document(document)
 
 
-def importable_document(document: Any) -> str:
+def importable_document(document: Any) -> str:  # noqa: PLR0911 - one for each kind
     """As `importable_kind`, of a document in JSON."""
     match document:
         case {"format": str() as kind} if kind in _STUDIO:
             return "a session of the studio"
+        case dict() if is_dataset(document):
+            return "an evaluation dataset of Agent Platform"
         case {"eval_cases": _} | {"evalCases": _}:
             return ""
         case {"events": list()}:
@@ -49,6 +66,20 @@ def importable_document(document: Any) -> str:
             return "a single eval case"
         case _:
             return ""
+
+
+def is_dataset(document: Any) -> bool:
+    """Return whether a document in JSON is an evaluation dataset of Agent Platform: its first case says so."""
+    match document:
+        case {"eval_cases": [first, *_]} | {"evalCases": [first, *_]}:
+            return is_dataset_case(first)
+        case _:
+            return False
+
+
+def is_dataset_case(value: object) -> bool:
+    """Return whether an entry of `eval_cases` is a case of a dataset, and not of an eval set of ADK's."""
+    return isinstance(value, dict) and _EVAL_ID.isdisjoint(value) and not _OF_DATASET.isdisjoint(value)
 
 
 def import_command(path: Path) -> str:

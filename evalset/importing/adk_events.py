@@ -55,6 +55,7 @@ class AdkSession(NamedTuple):
         user_id: Whose it is.
         state: What its state is at the end, as far as that is known.
         events: Its events, in their order.
+        first: What its state was at the beginning; None where only the end tells.
     """
 
     session_id: str
@@ -62,6 +63,7 @@ class AdkSession(NamedTuple):
     user_id: str
     state: JsonObject
     events: Sequence[Event]
+    first: JsonObject | None = None
 
 
 class _Turn(NamedTuple):
@@ -87,7 +89,9 @@ def facts_of(session: AdkSession) -> list[Fact]:
 
 
 def first_state(session: AdkSession) -> JsonObject:
-    """Return what a session's state held at first, as far as its end tells: what no event has changed."""
+    """Return what a session's state held at first; where that is not given, as far as its end tells: what no event has changed."""
+    if session.first is not None:
+        return dict(copied(lasting(session.first)))
     changed = {key for event in session.events for key in event.actions.state_delta}
     kept = {key: value for key, value in session.state.items() if key not in changed}
     return dict(copied(lasting(kept)))

@@ -19,10 +19,11 @@ from pydantic import ValidationError
 
 from evalset.errors import EvalSetError, first_flaw
 from evalset.files.eval_names import base_name
-from evalset.files.file_kinds import ARCHIVE_STARTS
+from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
 from evalset.files.json_streams import JsonStream, NotUtf8Error, contains
 from evalset.files.legacy_format import convert_old_cases
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
+from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import (
     FoundCase,
     FoundCases,
@@ -49,13 +50,11 @@ from simulator.journal import Journal, JournalError
 _SESSION_FORMAT = "golden-trace-studio/session"
 _NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
 _SUFFIXES = frozenset({".json", ".db", ".sqlite", ".sqlite3"})
-_NOTHING_KNOWN = (
-    "not an eval set (current or legacy format), a session of ADK or of the studio, or a test of `adk test`"
-)
+_NOTHING_KNOWN = "not an eval set (current or legacy format), an evaluation dataset, a session of ADK or of the studio, or a test of `adk test`"
 
 
 def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _: True) -> Imported:
-    """Import the cases of a file or a folder: eval sets old and new, sessions of ADK and of the studio, tests of `adk test`.
+    """Import the cases of a file or a folder: eval sets old and new, datasets, sessions of ADK and of the studio, tests of `adk test`.
 
     A ZIP archive is imported as the folder that it was made of.
     An eval set brings along what is recorded beside it; for other cases the answers that stand in the file itself are recorded.
@@ -158,6 +157,8 @@ def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_su
     match outline.document:
         case {"format": str() as kind}:
             _take_ours(kind, source, harvest)
+        case {"eval_cases": list()} | {"evalCases": list()} if outline.is_dataset:
+            _take_set(lambda: _of_dataset(source, outline, harvest), source, outline, harvest)
         case {"eval_cases": list()} | {"evalCases": list()}:
             _take_set(lambda: cases_of_set(file, outline), source, outline, harvest)
         case {"eval_id": str()} | {"evalId": str()}:
@@ -220,6 +221,12 @@ def _take_set(
         _take_cases(cases(), None, source, harvest)
 
 
+def _of_dataset(source: _Source, outline: JsonOutline, harvest: Harvest) -> Iterator[CaseWithSource]:
+    values = values_of_set(source.file, outline)
+    for each in dataset_cases(values, lambda words: harvest.tell(source.place, words)):
+        yield each.case, None if each.is_golden else each
+
+
 def _take_cases(
     cases: Iterable[CaseWithSource], stored: Stored | None, source: _Source, harvest: Harvest
 ) -> None:
@@ -227,6 +234,8 @@ def _take_cases(
     for case, value in cases:
         if stored is not None and case.eval_id in stored.cases:
             environment: RecordedCase | None = stored.case(case.eval_id)
+        elif isinstance(value, DatasetCase):
+            environment = value.environment
         else:
             known = known_answers(case, _answers_elsewhere(value) if has_answers_elsewhere else ())
             harvest.tell(source.place, *known.problems)
@@ -508,7 +517,7 @@ _SET_NAMES = {
 }
 
 CaseWithSource: TypeAlias = tuple[EvalCase, Any]
-"""A case, and the JSON value that it was made of."""
+"""A case, and the JSON value that it was made of; of a dataset, what was read, with what is recorded of it."""
 
 
 class JsonOutline(NamedTuple):
@@ -519,12 +528,14 @@ class JsonOutline(NamedTuple):
         cases_at: Which member of an eval set holds its cases, by its number; the last one where several do.
         has_old_cases: Whether it is in ADK's older form: a case, or a list of cases or of turns.
         has_old_turns: Whether it is a list of turns in that form, which is one case.
+        is_dataset: Whether its cases are those of an evaluation dataset of Agent Platform.
     """
 
     document: Any
     cases_at: int = -1
     has_old_cases: bool = False
     has_old_turns: bool = False
+    is_dataset: bool = False
 
 
 def outline_of_json(file: BinaryIO) -> JsonOutline:
@@ -549,13 +560,25 @@ def outline_of_json(file: BinaryIO) -> JsonOutline:
 
 def _of_object(stream: JsonStream) -> JsonOutline:
     document: dict[str, Any] = {}
-    cases_at = -1
+    cases_at, of_dataset = -1, False
     for number, name in enumerate(stream.members()):
-        document[name] = stream.hollow()
-        if _SET_NAMES.get(name, name) == _CASES:
-            cases_at = number
+        if _SET_NAMES.get(name, name) == _CASES and stream.peek() == "[":
+            document[name], cases_at, of_dataset = [], number, _is_of_dataset(stream)
+        else:
+            document[name] = stream.hollow()
     is_old = isinstance(document.get("data"), list) and "name" in document
-    return JsonOutline(document, cases_at, is_old)
+    return JsonOutline(document, cases_at, is_old, is_dataset=of_dataset)
+
+
+def _is_of_dataset(stream: JsonStream) -> bool:
+    """Pass over cases; return whether the first one is of an evaluation dataset."""
+    of_dataset = False
+    for number in stream.entries():
+        if number == 0:
+            of_dataset = is_dataset_case(stream.value())
+        else:
+            stream.skip()
+    return of_dataset
 
 
 def _of_list(stream: JsonStream) -> JsonOutline:
@@ -603,18 +626,23 @@ def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[CaseWithSourc
         EvalSet.model_validate(frame)
     except ValidationError as error:
         raise _set_problem(error) from error
+    for place, value in enumerate(values_of_set(file, outline)):
+        try:
+            case = EvalCase.model_validate(value)
+        except ValidationError as error:
+            raise _set_problem(error, _CASES, place) from error
+        yield case, value
+
+
+def values_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[Any]:
+    """Read the cases of an eval set or a dataset as they stand there."""
     stream = JsonStream(file, constants=True)
     for number, _ in enumerate(stream.members()):
         if number < outline.cases_at:
             stream.skip()
             continue
-        for place in stream.entries():
-            value = stream.value()
-            try:
-                case = EvalCase.model_validate(value)
-            except ValidationError as error:
-                raise _set_problem(error, _CASES, place) from error
-            yield case, value
+        for _ in stream.entries():
+            yield stream.value()
         return
 
 

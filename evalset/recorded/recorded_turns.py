@@ -71,7 +71,7 @@ class RecordedSteps(NamedTuple):
 def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
     """Return what was recorded of a turn, as far as a golden says it too."""
     made = [
-        SeenCall(call.tool, call.arguments, _seen(call))
+        SeenCall(call.tool, call.arguments, seen_response(call))
         for place, call in enumerate(turn.calls)
         if not (call.within or is_of_graph(call, turn) or only_asked(turn.calls, place))
     ]
@@ -80,7 +80,7 @@ def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
     return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn), questions)
 
 
-def _seen(call: RecordedCall) -> JsonObject | None:
+def seen_response(call: RecordedCall) -> JsonObject | None:
     """Return a tool's answer as ADK writes it into a response; None for an exception, which callbacks may have answered."""
     if call.later is None and call.outcome.kind in {"raised", "deferred"}:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from evalset.recorded.recorded_turns import inputs_of, only_asked
+from evalset.recorded.recorded_turns import inputs_of, only_asked, seen_response
 from evalset.recorded.recording import (
     RecordedAgentRun,
     RecordedCall,
@@ -21,6 +21,7 @@ from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.session.adk_event_fields import content_text, parts_of
+from simulator.session.fact_entries import calls_in
 from simulator.session.model import REQUEST_INPUT
 
 _BEFORE = -1
@@ -143,6 +144,24 @@ class CaseFollowed:
         place = self._place(asked)
         if place is not None:
             self._used.add((self.turn, place))
+
+    def gave(self, asked: IncomingCall, response: object) -> bool:
+        """Return whether the next recorded call for what was asked before had this response, and use it up then."""
+        call = self.finds(asked)
+        if call is None or not same(seen_response(call), response):
+            return False
+        self.uses(asked)
+        return True
+
+    def may_have_said(self, agent: str, content: JsonObject) -> bool:
+        """Use up the next recorded turn of an agent's model; return False where it said another text than this content."""
+        try:
+            model = self.next_model_turn(agent, ())
+        except UnrecordedError:
+            return True
+        if not model.responses or calls_in(model.responses):
+            return True
+        return content_text(model.responses[-1].get("content")).strip() == content_text(content).strip()
 
     def _place(self, asked: IncomingCall) -> int | None:
         calls = self.now.calls if self.now else ()
@@ -349,6 +368,7 @@ class SessionFollowed:
         self._fitting = list(self._all)
         self._last = self._fitting
         self._said: list[str] = []
+        self._lost = 0
 
     @property
     def eval_ids(self) -> tuple[str, ...]:
@@ -371,6 +391,8 @@ class SessionFollowed:
         if not _answers_a_call(message):
             self._said.append(content_text(message))
         fitting = [case for case in self._fitting if case.hears(message)]
+        if self._fitting and not fitting:
+            self._lost = len(self._said)
         self._last, self._fitting = self._fitting or self._last, fitting
 
     def call(self, asked: IncomingCall) -> RecordedCall:
@@ -395,6 +417,23 @@ class SessionFollowed:
         for case, _ in found:
             case.uses(asked)
         return first
+
+    def was_called(self, asked: IncomingCall, response: object) -> None:
+        """Take in a call of a turn that was over, or under way, before it was followed; where cases have it with this response, it is theirs."""
+        gave = [case for case in self._fitting if case.gave(asked, response)]
+        asks = [case for case in self._fitting if case.finds(asked)]
+        self._fitting = gave or asks or self._fitting
+
+    def was_said(self, agent: str, content: JsonObject) -> None:
+        """Take in what an agent's model said before the session was followed."""
+        self._fitting = [
+            case for case in self._fitting if case.may_have_said(agent, content)
+        ] or self._fitting
+
+    def was_typed(self, question: InputQuestion) -> None:
+        """Take in a question that the user answered before the session was followed."""
+        for case in self._fitting:
+            case.uses_input(question)
 
     def agent_runs(self, asked: IncomingCall, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
         """Return whether the agent of an agent tool runs for a call, and what rules then made of its answer.
@@ -471,8 +510,8 @@ class SessionFollowed:
     def _check_fits(self) -> None:
         if self._fitting:
             return
-        said = self._said[-1] if self._said else ""
-        number = len(self._said)
+        number = self._lost or len(self._said)
+        said = self._said[number - 1] if self._said else ""
         if not self._all:
             raise UnrecordedError("nothing is recorded")
         wanted = _queries(self._all, number - 1)

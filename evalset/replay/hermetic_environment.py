@@ -44,15 +44,16 @@ from evalset.replay.case_following import (
     SessionFollowed,
     UnrecordedError,
 )
+from evalset.replay.earlier_events import follow
 from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
-from simulator.base.json_values import JsonObject, copied, same
+from simulator.base.json_values import JsonObject, copied
 from simulator.runtime.adk.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
 from simulator.runtime.adk.allowed_hosts import AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent
-from simulator.runtime.adk.codec import jsonable, made_error
+from simulator.runtime.adk.codec import event_json, jsonable, made_error
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
 from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
@@ -162,7 +163,8 @@ class HermeticEnvironment(BasePlugin):
     final response, as in a golden.
 
     Which case a session replays is known under `adk eval`; elsewhere it is found by the session's first state and by what
-    the user says, and by `case` where that is not enough.
+    the user says, and by `case` where that is not enough. A session may begin with events of earlier turns: they are found in the
+    recording, and the replay goes on from there.
 
     Args:
         path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
@@ -248,19 +250,18 @@ class HermeticEnvironment(BasePlugin):
         message = user_message.model_dump(mode="json", exclude_none=True)
         with replayed.lock:
             if replayed.followed is None:
-                replayed.followed = SessionFollowed(self._fitting(invocation_context.session))
-            replayed.followed.hear(message)
+                replayed.followed = self._followed(invocation_context.session, message)
+            else:
+                replayed.followed.hear(message)
 
-    def _fitting(self, session: Session) -> dict[str, Any]:
-        """Return the cases that a new session may be."""
-        cases = self._environment.cases
+    def _followed(self, session: Session, message: JsonObject) -> SessionFollowed:
+        """Return a session that is new to the plugin, followed up to a message; it may have begun before."""
+        cases, events = self._environment.cases, list(map(event_json, session.events))
         eval_id = self._case or running_eval_id()
         if eval_id is not None:
             self._check(eval_id)
-            return {eval_id: cases[eval_id]}
-        state = jsonable(dict(session.state))
-        alike = {name: case for name, case in cases.items() if same(case.state, state)}
-        return alike or dict(cases)
+            return follow({eval_id: cases[eval_id]}, message, events=events)
+        return follow(cases, message, events=events, state=jsonable(dict(session.state)))
 
     async def gone_on(self, runner: Runner, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
         """Yield the events of a run, and of those that go on with what a person typed when they were asked for input.

@@ -39,10 +39,14 @@ class ToolOutline(Value):
 
 
 class NodeOutline(Value):
-    """An agent or a node of a workflow; `below` are the places of those right below it. `model` is None where it takes no turns."""
+    """An agent or a node of a workflow; `below` are the places of those right below it. `model` is None where it takes no turns.
+
+    `instruction` is None where code makes it.
+    """
 
     name: str
     description: str = ""
+    instruction: str | None = ""
     model: str | None = None
     tools: tuple[ToolOutline, ...] = ()
     below: tuple[int, ...] = ()
@@ -126,9 +130,11 @@ def _node(node: Any, places: Mapping[int, int]) -> NodeOutline:
     schema = getattr(node, "input_schema", None)
     is_played = "model" in type(node).model_fields
     model = getattr(node, "model", "") if is_played else None
+    instruction = getattr(node, "instruction", "")
     return NodeOutline(
         name=str(node.name),
         description=str(getattr(node, "description", "") or ""),
+        instruction=instruction if isinstance(instruction, str) else None,
         model=model if model is None or isinstance(model, str) else str(getattr(model, "model", "")),
         tools=tuple(_tool(tool, places) for tool in _tools(node)),
         below=tuple(places[id(child)] for child in children_of(node)),
@@ -209,6 +215,7 @@ def likeness(outline: AgentOutline) -> BaseAgent:
         else LlmAgent.model_construct(
             name=node.name,
             description=node.description,
+            instruction=_made_by_code if node.instruction is None else node.instruction,
             model=node.model,
             input_schema=_input_class(node.input_schema),
         )
@@ -222,6 +229,11 @@ def likeness(outline: AgentOutline) -> BaseAgent:
             agent.__dict__["tools"] = [_likeness_of_tool(tool, made) for tool in node.tools]
     root: BaseAgent = made[0]
     return root
+
+
+def _made_by_code(_: Any) -> str:
+    """Stand for an instruction that code makes in the agent's own process."""
+    return ""
 
 
 def _likeness_of_tool(tool: ToolOutline, made: list[Any]) -> Any:

@@ -30,13 +30,13 @@ pytestmark = pytest.mark.skipif(not AGENTS_CLI.exists(), reason="agents-cli coul
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a program and return what it prints; it has to succeed."""
+    """Run a program and return what it prints and tells on standard error; it has to succeed."""
     environment = {name: value for name, value in quiet_environment().items() if name != "VIRTUAL_ENV"}
     done = subprocess.run(
         [str(each) for each in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def created(folder: Path, name: str) -> Path:

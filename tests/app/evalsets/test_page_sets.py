@@ -49,6 +49,22 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "set" not in tab.app.query_params
 
 
+def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -> None:
+    """The project's folder of datasets is looked through; a dataset is no eval set, so its import into one is offered."""
+    project = path.parents[1]
+    (project / "agents-cli-manifest.yaml").write_text("agent_directory: desk\n")
+    dataset = project / "tests" / "eval" / "datasets" / "basic-dataset.json"
+    dataset.parent.mkdir(parents=True)
+    prompt = {"role": "user", "parts": [{"text": "Where is A-1?"}]}
+    dataset.write_text(json.dumps({"eval_cases": [{"eval_case_id": "where", "prompt": prompt}]}))
+    assert str(dataset) in Tab().click("open_sets").literal
+    tab = on_set(dataset)
+    assert "an evaluation dataset of Agent Platform" in tab.words
+    tab.click("import_as_set")
+    assert "where" in tab.literal
+    assert dataset.with_name("basic-dataset_imported.evalset.json").is_file()
+
+
 def test_the_cases_are_searched_and_filtered(path: Path) -> None:
     """Words, tools, tags and kinds narrow the table, and nothing that fits is said so."""
     tab = on_set(path)

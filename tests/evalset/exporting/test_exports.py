@@ -212,7 +212,7 @@ def test_an_unknown_form_is_an_error_that_names_the_forms(desk: Desk) -> None:
     unknown: Any = "adk-test"
     with pytest.raises(
         ValueError,
-        match=r"unknown format 'adk-test'; available: 'evalset', 'adk_test', .*'simulation_python'",
+        match=r"unknown format 'adk-test'; available: 'evalset', 'dataset', 'adk_test', .*'simulation_python'",
     ):
         export_cases(desk.cases, unknown)
 
@@ -228,7 +228,7 @@ def test_scenarios_make_a_scenario_file(desk: Desk) -> None:
 
 def test_adks_simulation_config_is_made_of_all_cases(desk: Desk) -> None:
     """In each of its forms, with its losses."""
-    made = {form: export_cases(desk.cases, form, environments=desk.environments) for form in EXPORT_FORMS[4:]}
+    made = {form: export_cases(desk.cases, form, environments=desk.environments) for form in EXPORT_FORMS[5:]}
     assert [each.name for each in made.values()] == ["simulation.json", "simulation.yaml", "simulation.py"]
     assert len({each.losses for each in made.values()}) == 1
     assert "raised ValueError" in "".join(made["simulation_json"].losses)
@@ -239,7 +239,7 @@ def test_what_a_form_cannot_hold_at_all_is_an_error(form: Any) -> None:
     """It says why."""
     with pytest.raises(ExportError, match="no cases to export"):
         export_cases([], form)
-    if form in {"evalset", "scenarios"}:
+    if form in {"evalset", "dataset", "scenarios"}:
         assert export_cases([scenario()], form).files
     else:
         with pytest.raises(

@@ -214,13 +214,19 @@ def config(agents_dir: Path) -> SimulatedAgentConfig:
 
 
 def played(
-    config: SimulatedAgentConfig, queries: Sequence[str], answers: Mapping[str, Any], *, real: str = "*none*"
+    config: SimulatedAgentConfig,
+    queries: Sequence[str],
+    answers: Mapping[str, Any],
+    *,
+    real: str = "*none*",
+    state: dict[str, Any] | None = None,
 ) -> Simulation:
     """Play a session: each tool gives the next of its answers, or always the same one.
 
     Confirmations are given as `answers` says of `confirmed`, and what takes long is answered later. The tool `real` runs.
     """
-    simulation = Simulation.open(config, seats=Seats(tools={"*": "person", real: "real"}))
+    seats = Seats(tools={"*": "person", real: "real"})
+    simulation = Simulation.open(config, seats=seats, initial_state=state)
     left = {name: list(each) if isinstance(each, list) else each for name, each in answers.items()}
     for query in queries:
         simulation.query(query, wait=PATIENCE)

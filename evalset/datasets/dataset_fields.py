@@ -1,0 +1,94 @@
+"""The names of a dataset's fields, and what the studio adds to a case so that a golden comes back as it was. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.base.json_values import JsonObject, canonical, digest
+
+ENDING = "-dataset.json"
+"""What the names of dataset files end with, in projects of agents-cli."""
+
+OWN = "golden_trace"
+"""The field of a case that holds what only a golden knows. Other programs keep it and do not look at it."""
+
+OWN_VERSION = 1
+"""The newest version of that field."""
+
+FIELDS = ("prompt", "agent_data", "reference", "rubric_groups", "user_scenario", "responses")
+"""What a case says in the words of Agent Platform."""
+
+COMPARED = ("query", "history", "state", "reference", "rubric_groups", "user_scenario")
+"""The parts of a case of which it is noticed that they were edited since an export."""
+
+_OF_TURN = re.compile(r"(?P<case>.+)_turn(?P<turn>\d+)", re.DOTALL)
+
+
+def turn_id(eval_id: str, turn: int) -> str:
+    """Name the case of one turn of a golden, from 0."""
+    return f"{eval_id}_turn{turn}"
+
+
+def named_turn(case_id: str) -> tuple[str, int] | None:
+    """Return the golden and the turn that a case is named after; None where it is not named so."""
+    found = _OF_TURN.fullmatch(case_id)
+    return (found["case"], int(found["turn"])) if found else None
+
+
+def is_user_query(event: Mapping[str, Any]) -> bool:
+    """Return whether a user says something in an event, and does not only answer a call."""
+    parts = _parts(event)
+    return (
+        event.get("author") == "user"
+        and bool(parts)
+        and not any("function_response" in part for part in parts)
+    )
+
+
+def is_of_agent(event: Mapping[str, Any]) -> bool:
+    """Return whether an agent says something in an event."""
+    return event.get("author") != "user" and bool(_parts(event))
+
+
+def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    content = event.get("content")
+    parts = content.get("parts") if isinstance(content, Mapping) else None
+    return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+
+
+def digests(case: Mapping[str, Any]) -> JsonObject:
+    """Return the digests of the parts of a case that it has, by the names of `COMPARED`.
+
+    Args:
+        case: A case of a dataset in plain JSON, in snake case.
+
+    Raises:
+        NotJsonError: It holds what JSON cannot represent.
+    """
+    return {
+        name: digest(canonical(part)) for name, part in compared(case).items() if part not in (None, [], {})
+    }
+
+
+def compared(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a case is compared: its own message apart from the turns before it, and the state that it begins with."""
+    turns = (case.get("agent_data") or {}).get("turns") or []
+    events = [event for turn in turns for event in turn.get("events") or []]
+    begin = next((place for place, event in enumerate(events) if _parts(event)), len(events))
+    state: dict[str, Any] = {}
+    for event in events[:begin]:
+        state |= event.get("state_delta") or {}
+    last = events[-1:] if not case.get("prompt") else []
+    return {
+        "query": case.get("prompt") or (last[0].get("content") if last else None),
+        "history": [_told(event) for event in events[begin : len(events) - len(last)]],
+        "state": state,
+        **{name: case.get(name) for name in ("reference", "rubric_groups", "user_scenario")},
+    }
+
+
+def _told(event: Mapping[str, Any]) -> JsonObject:
+    """Return what an event tells, without its time, which other programs write in other ways."""
+    return {name: event[name] for name in ("author", "content", "state_delta") if event.get(name)}

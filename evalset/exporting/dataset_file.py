@@ -1,0 +1,256 @@
+"""Writes cases as an evaluation dataset of Agent Platform, which `agents-cli eval generate` runs: a case for each turn of a golden."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from google.adk.evaluation.eval_case import (
+    EvalCase,
+    Invocation,
+    InvocationEvents,
+    get_all_tool_calls,
+    get_all_tool_responses,
+)
+from google.adk.evaluation.eval_rubrics import Rubric
+from google.genai import types
+
+from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, turn_id
+from evalset.exporting.agent_cards import AgentCards
+from evalset.files.case_text import case_object
+from evalset.files.json_splice import Style
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording import RecordedCase, RecordedTurn
+from evalset.recorded.said_steps import answers_given, data_text, ended_data, final_parts, said_steps
+from simulator.base.json_values import copied
+from simulator.session.adk_event_fields import USER_AUTHOR
+
+_AGENT = "agent"
+_NO_AGENT = "the agent is not loaded, so its instructions and tool declarations are left out; `agents-cli eval generate` adds them to the traces"
+_STYLE = Style()
+Written: TypeAlias = dict[str, Any]
+"""A value of the dataset: JSON, but for bytes, which are written as base64."""
+
+
+class DatasetFile(NamedTuple):
+    """A dataset as text, and in sentences what it has no words for."""
+
+    text: str
+    losses: tuple[str, ...]
+
+
+def dataset_file(
+    cases: Iterable[EvalCase], environments: Mapping[str, RecordedCase], agents: AgentCards | None
+) -> DatasetFile:
+    """Write cases as a dataset.
+
+    A golden of several turns becomes a case for each turn, whose history are the turns before it. What the dataset has no words for,
+    as the tool calls that are expected, stands in a field of our own, from which an import restores the golden.
+
+    Args:
+        cases: The cases.
+        environments: What is recorded of them, by their ids: which agent said what.
+        agents: The agents, where they are loaded.
+
+    Raises:
+        ValueError: A case holds a number that JSON cannot represent.
+    """
+    losses: dict[str, list[str]] = {}
+    written: list[Written] = []
+    for case in cases:
+        recorded = environments.get(case.eval_id)
+        written += map(_finished, _Writer(case, recorded, agents.agents if agents else {}).cases())
+        for loss in _losses(case, recorded):
+            losses.setdefault(loss, []).append(case.eval_id)
+    text = json.dumps({"eval_cases": written}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    told = [f"{loss} ({_named(ids)})" for loss, ids in losses.items()]
+    return DatasetFile(text, (*told, *(agents.losses if agents else (_NO_AGENT,))))
+
+
+def _named(ids: Sequence[str]) -> str:
+    return f"{len(ids)} cases, the first is {ids[0]!r}" if len(ids) > 1 else repr(ids[0])
+
+
+def _losses(case: EvalCase, recorded: RecordedCase | None) -> Iterator[str]:
+    turns = case.conversation or ()
+    if case.session_input and case.session_input.state:
+        yield "the server of google-adk 2.13 refuses an initial state, so `agents-cli eval generate` cannot run the case there"
+    before = recorded.turns[:-1] if recorded else ()
+    if any(call.effects.state_delta for turn in before for call in turn.calls):
+        yield "state changes of earlier turns are left out of the history, as the server of google-adk 2.13 refuses them"
+    if case.conversation_scenario is not None:
+        yield "`agents-cli eval generate` sends only the starting prompt of a scenario"
+        if case.conversation_scenario.user_persona is not None:
+            yield "a dataset has no user persona; it is kept for an import"
+    if len(turns) > 1 and (case.rubrics or any(turn.rubrics for turn in turns)):
+        yield "Agent Platform grades the rubrics of single-turn cases only"
+    if not turns and case.conversation_scenario is None:
+        yield "a case without turns is left out"
+    if any(turn.final_response is None for turn in turns):
+        yield "a turn without a final response has no reference"
+
+
+def _finished(case: Written) -> Written:
+    """Return a case in plain JSON, with the digests of its parts."""
+    plain: Written = json.loads(_STYLE.write(case))
+    own: Any = plain[OWN]
+    own["digests"] = digests(plain)
+    return plain
+
+
+class _Writer:
+    """Writes the cases of one golden."""
+
+    def __init__(self, case: EvalCase, recorded: RecordedCase | None, agents: Mapping[str, Written]) -> None:
+        self._case, self._recorded, self._agents = case, recorded, agents
+        self._root = recorded.agent if recorded else next(iter(agents), _AGENT)
+        state = dict(case.session_input.state) if case.session_input else {}
+        self._seeds: list[Written] = [{"author": USER_AUTHOR, "state_delta": state}] if state else []
+
+    def cases(self) -> Iterator[Written]:
+        if self._case.conversation_scenario is not None:
+            yield self._scenario()
+            return
+        turns = self._case.conversation or []
+        shown = without_confirmations(self._case).conversation or []
+        history: list[Written] = []
+        for number, turn in enumerate(turns):
+            asked = _content(turn.user_content, "user")
+            yield {
+                "eval_case_id": self._case.eval_id
+                if len(turns) == 1
+                else turn_id(self._case.eval_id, number),
+                **self._asked(asked, number, history),
+                **self._judged(turn, is_last=number == len(turns) - 1),
+                OWN: self._own(turn, number, len(turns)),
+            }
+            recorded = self._turn(number)
+            said = list(_events(_with_ids(shown[number]), recorded, self._root))
+            history.append(_turn(number, [*self._seeds_of(number), *said]))
+
+    def _scenario(self) -> Written:
+        scenario = self._case.conversation_scenario
+        assert scenario is not None  # noqa: S101 - the caller has looked
+        prompt: Written = {"role": "user", "parts": [{"text": scenario.starting_prompt}]}
+        rubrics = _rubric_groups({"case": self._case.rubrics or ()})
+        return {
+            "eval_case_id": self._case.eval_id,
+            **self._asked(prompt, 0, []),
+            **rubrics,
+            "user_scenario": {
+                "starting_prompt": scenario.starting_prompt,
+                "conversation_plan": scenario.conversation_plan,
+            },
+            OWN: {"version": OWN_VERSION, "eval_id": self._case.eval_id, "case": case_object(self._case)},
+        }
+
+    def _asked(self, content: Written, number: int, history: Sequence[Written]) -> Written:
+        """Return what the user says: a prompt where nothing comes before it, else the last event of the turns."""
+        seeds = self._seeds_of(number)
+        if not history and not seeds:
+            return {"prompt": content}
+        agents = {"agents": copied(dict(self._agents))} if self._agents else {}
+        last = _turn(number, [*seeds, {"author": USER_AUTHOR, "content": content}])
+        return {"agent_data": {**agents, "turns": [*history, last]}}
+
+    def _seeds_of(self, number: int) -> list[Written]:
+        return self._seeds if number == 0 else []
+
+    def _judged(self, turn: Invocation, *, is_last: bool) -> Written:
+        groups = {"turn": turn.rubrics or (), "case": (self._case.rubrics if is_last else None) or ()}
+        final = turn.final_response
+        reference = {"reference": {"response": _content(final, "model")}} if final is not None else {}
+        return {**reference, **_rubric_groups(groups)}
+
+    def _own(self, turn: Invocation, number: int, count: int) -> Written:
+        frame = case_object(self._case)
+        frame.pop("conversation", None)
+        own: Written = {
+            "version": OWN_VERSION,
+            "eval_id": self._case.eval_id,
+            "turn": number,
+            "turns": count,
+            "invocation": turn.model_dump(exclude_none=True),
+        }
+        return own | ({"case": frame} if number == 0 else {})
+
+    def _turn(self, number: int) -> RecordedTurn | None:
+        turns = self._recorded.turns if self._recorded else ()
+        return turns[number] if number < len(turns) else None
+
+
+def _turn(number: int, events: Sequence[Written]) -> Written:
+    return {"turn_index": number, "turn_id": f"turn_{number}", "events": list(events)}
+
+
+def _content(content: types.Content, role: str) -> Written:
+    written = content.model_dump(exclude_none=True)
+    return {**written, "role": role, "parts": written.get("parts") or []}
+
+
+def _rubric_groups(groups: Mapping[str, Iterable[Rubric]]) -> Written:
+    written = {
+        name: {"rubrics": [_rubric(each) for each in rubrics]} for name, rubrics in groups.items() if rubrics
+    }
+    return {"rubric_groups": written} if written else {}
+
+
+def _rubric(rubric: Rubric) -> Written:
+    described = {"description": rubric.rubric_content.text_property or ""}
+    kind = {"type": rubric.type} if rubric.type else {}
+    return {"rubric_id": rubric.rubric_id, "content": {"property": described}, **kind}
+
+
+# ---------------------------------------------------------------- the events of a turn that is history
+
+
+def _with_ids(turn: Invocation) -> Invocation:
+    """Return a turn in which every call has an id, and its response the same one."""
+    copy = turn.model_copy(deep=True)
+    waiting: list[types.FunctionCall] = []
+    for number, call in enumerate(get_all_tool_calls(copy.intermediate_data), start=1):
+        if not call.id:
+            call.id = f"call_{number}"
+            waiting.append(call)
+    for response in get_all_tool_responses(copy.intermediate_data):
+        asked = next((call for call in waiting if call.name == response.name), None)
+        if not response.id and asked is not None:
+            response.id = asked.id
+            waiting.remove(asked)
+    return copy
+
+
+def _events(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[Written]:
+    """Yield what was said in a turn, and what tools answered.
+
+    What tools did to the state is left out: google-adk 2.13's server makes no session of events that change it.
+    """
+    yield {"author": USER_AUTHOR, "content": _content(turn.user_content, "user")}
+    data = turn.intermediate_data
+    if isinstance(data, InvocationEvents):
+        for event in data.invocation_events:
+            if event.content is not None and event.content.parts:
+                yield _event(event.author, event.content.parts)
+        if final_parts(turn):
+            speaker = next((event.author for event in reversed(data.invocation_events)), root)
+            yield _event(speaker, final_parts(turn))
+        return
+    answers = {each.id: each for each in get_all_tool_responses(data) if each.id}
+    for said in said_steps(turn, recorded, root):
+        calls = [part.function_call for part in said.parts if part.function_call]
+        if parts := said.parts if calls else final_parts(turn):
+            yield _event(said.agent, parts)
+        given = list(answers_given(calls, answers, {call.id or "": call.id or "" for call in calls}))
+        if given:
+            yield _event(said.agent, given)
+        if (ended := ended_data(calls, answers)) is not None:
+            yield _event(said.agent, [types.Part(text=data_text(ended, turn))])
+
+
+def _event(author: str, parts: Sequence[types.Part]) -> Written:
+    is_answer = any(part.function_response for part in parts)
+    return {
+        "author": author,
+        "content": _content(types.Content(parts=list(parts)), "user" if is_answer else "model"),
+    }

@@ -1,0 +1,569 @@
+"""Reads evaluation datasets of Agent Platform, and the traces that `agents-cli` writes in the same form, as cases."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
+from google.adk.evaluation.eval_case import (
+    EvalCase,
+    Invocation,
+    InvocationEvent,
+    InvocationEvents,
+    SessionInput,
+)
+from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.genai import types
+from pydantic import BaseModel, ValidationError
+
+from evalset.datasets.dataset_fields import (
+    COMPARED,
+    FIELDS,
+    OWN,
+    OWN_VERSION,
+    compared,
+    digests,
+    is_of_agent,
+    is_user_query,
+    named_turn,
+    turn_id,
+)
+from evalset.errors import first_flaw
+from evalset.files.eval_names import usable_eval_id
+from evalset.importing.adk_events import AdkSession, case_of_session
+from evalset.importing.gathered import ImportProblemError
+from evalset.recorded.recording import RecordedCase
+from simulator.base.json_values import JsonObject
+from simulator.base.name_casing import snake
+from simulator.session.adk_event_fields import USER_AUTHOR
+
+_USER = "user"
+_AGENT = "agent"
+_READ = {"eval_case_id", OWN, *FIELDS}
+_MOST_NAMED = 3
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class DatasetCase(NamedTuple):
+    """A case that was read.
+
+    Attributes:
+        case: The case.
+        environment: What is recorded of it, where it is a trace.
+        is_golden: Whether it is one that was exported, and says of itself what tools answered.
+    """
+
+    case: EvalCase
+    environment: RecordedCase | None = None
+    is_golden: bool = False
+
+
+class _Entry(NamedTuple):
+    """A case of the file: its number, its id, what it says with all contents in ADK's form, and the digests of what stands there."""
+
+    number: int
+    case_id: str
+    told: JsonObject
+    digests: JsonObject
+
+    @property
+    def place(self) -> str:
+        return f"eval_cases[{self.number}]"
+
+    @property
+    def own(self) -> JsonObject:
+        """What an export of ours added; empty where nothing is there, or something that cannot be read."""
+        own = self.told.get(OWN)
+        return own if isinstance(own, dict) and own.get("version") == OWN_VERSION else {}
+
+    @property
+    def events(self) -> list[Any]:
+        agent_data: Any = self.told.get("agent_data") or {}
+        return [event for turn in agent_data.get("turns") or () for event in turn.get("events") or ()]
+
+    @property
+    def now_called(self) -> str:
+        """The id of the golden: that of the export, or what somebody called it since."""
+        eval_id, turn = str(self.own.get("eval_id")), self.own.get("turn")
+        is_one_of_many = isinstance(turn, int) and self.own.get("turns") != 1
+        expected = turn_id(eval_id, turn) if isinstance(turn, int) and is_one_of_many else eval_id
+        if self.case_id == expected:
+            return eval_id
+        named = named_turn(self.case_id) if is_one_of_many else None
+        return usable_eval_id(named[0] if named else self.case_id)
+
+    @property
+    def is_trace(self) -> bool:
+        """Whether an agent has answered the last message."""
+        return any(is_of_agent(event) for event in self.events[-1:]) or bool(self.told.get("responses"))
+
+    @property
+    def golden(self) -> tuple[str, int] | None:
+        """The golden that it is a turn of, and which."""
+        if self.is_trace:
+            return None
+        turn = self.own.get("turn")
+        if isinstance(turn, int) and self.own.get("turns") != 1:
+            return str(self.own.get("eval_id")), turn
+        return None if self.own else named_turn(self.case_id)
+
+
+class _Missing:
+    """Counts what is left out, so that a file of many cases is reported in few sentences."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, list[str]] = {}
+
+    def of(self, case_id: str, words: str) -> None:
+        ids = self._ids.setdefault(words, [])
+        if case_id not in ids[-1:]:
+            ids.append(case_id)
+
+    def sentences(self) -> Iterator[str]:
+        for words, ids in self._ids.items():
+            named = ", ".join(map(repr, ids[:_MOST_NAMED]))
+            more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+            yield f"{words}: {named}{more}"
+
+
+def dataset_cases(values: Iterable[Any], tell: Callable[[str], None]) -> Iterator[DatasetCase]:
+    """Read the cases of a dataset, one golden at a time.
+
+    Cases that hold the turns of one golden (`<case>_turn0`, `<case>_turn1` ...) become that golden again, where they follow each other.
+
+    Args:
+        values: The entries of `eval_cases`, in JSON.
+        tell: Is told what is missing or left out.
+
+    Raises:
+        ImportProblemError: A case cannot be read; the text says which and where.
+    """
+    missing = _Missing()
+    waiting: list[_Entry] = []
+    for number, value in enumerate(values):
+        entry = _entry(number, value)
+        if waiting and not _goes_on(waiting, entry):
+            yield from _read(waiting, missing)
+            waiting = []
+        waiting.append(entry)
+    if waiting:
+        yield from _read(waiting, missing)
+    for words in missing.sentences():
+        tell(words)
+
+
+def _entry(number: int, value: Any) -> _Entry:
+    place = f"eval_cases[{number}]"
+    if not isinstance(value, dict):
+        raise ImportProblemError(f"{place} is not an object")
+    told: JsonObject = {snake(name): held for name, held in value.items() if held is not None}
+    for name in ("prompt", "agent_data", "reference", "rubric_groups", "user_scenario"):
+        if not isinstance(told.get(name, {}), dict):
+            raise ImportProblemError(f"{place}.{name} is not an object")
+    data: Any = told.get("agent_data", {})
+    data = {snake(name): held for name, held in data.items() if held is not None}
+    if not isinstance(data.get("turns", []), list):
+        raise ImportProblemError(f"{place}.agent_data.turns is not a list")
+    turns = [
+        _read_turn(turn, f"{place}.agent_data.turns[{number}]")
+        for number, turn in enumerate(data.get("turns", []))
+    ]
+    data["turns"] = turns
+    found = digests({**told, "agent_data": data})
+    for turn in turns:
+        for event in turn["events"]:
+            if event.get("content") is not None:
+                event["content"] = _dumped(
+                    _content(event["content"], f"{place}.agent_data: the content of an event")
+                )
+    named = told.get("eval_case_id")
+    case_id = named if isinstance(named, str) else f"case_{number + 1}"
+    return _Entry(number, case_id, {**told, "agent_data": data}, found)
+
+
+def _read_turn(turn: Any, place: str) -> dict[str, Any]:
+    events = turn.get("events") or [] if isinstance(turn, dict) else None
+    if not isinstance(events, list):
+        raise ImportProblemError(f"{place} is not an object with a list of events")
+    return {**turn, "events": [_read_event(event, f"{place}.events[{n}]") for n, event in enumerate(events)]}
+
+
+def _read_event(event: Any, place: str) -> dict[str, Any]:
+    if not isinstance(event, dict):
+        raise ImportProblemError(f"{place} is not an object")
+    told = {snake(name): held for name, held in event.items() if held is not None}
+    for name in ("content", "state_delta"):
+        if not isinstance(told.get(name, {}), dict):
+            raise ImportProblemError(f"{place}.{name} is not an object")
+    return told
+
+
+def _goes_on(waiting: Sequence[_Entry], entry: _Entry) -> bool:
+    """Return whether an entry is the next turn of the golden whose entries wait."""
+    before, now = waiting[-1].golden, entry.golden
+    if before is None or now is None or waiting[0].golden != (now[0], 0):
+        return False
+    if bool(entry.own) != bool(waiting[0].own) or now != (before[0], before[1] + 1):
+        return False
+    return bool(entry.own) or len(list(_queries(entry.events))) == len(waiting) + 1
+
+
+def _queries(events: Iterable[Any]) -> Iterator[Any]:
+    return (event for event in events if is_user_query(event))
+
+
+def _read(entries: Sequence[_Entry], missing: _Missing) -> Iterator[DatasetCase]:
+    own = entries[0].own
+    wanted = own.get("turns", 1)
+    is_whole = not entries[0].is_trace and isinstance(own.get("case"), dict) and own.get("turn", 0) == 0
+    if is_whole and len(entries) == wanted:
+        yield DatasetCase(_restored(entries, missing), is_golden=True)
+        return
+    groups = [entries] if not own else [[entry] for entry in entries]
+    for group in groups:
+        if group[-1].own and not group[-1].is_trace:
+            missing.of(
+                group[-1].case_id,
+                "other turns of the golden are not in the file, so each turn is read as a case by itself",
+            )
+        yield _foreign(group, missing)
+
+
+# ---------------------------------------------------------------- what we exported ourselves
+
+
+def _restored(entries: Sequence[_Entry], missing: _Missing) -> EvalCase:
+    """Return a golden as it was exported, with what was edited in the dataset since."""
+    own = entries[0].own
+    frame: Any = own["case"]
+    eval_id = entries[0].now_called
+    turns = [entry.own["invocation"] for entry in entries if "invocation" in entry.own]
+    case = _valid(
+        EvalCase, frame | ({"conversation": turns} if turns else {}), f"{entries[0].place}.{OWN}.case"
+    )
+    edited = _edited(entries[0])
+    update: dict[str, Any] = {"eval_id": eval_id}
+    if case.conversation is not None:
+        update["conversation"] = [
+            _restored_turn(entry, turn, eval_id, missing)
+            for entry, turn in zip(entries, case.conversation, strict=True)
+        ]
+    if "state" in edited:
+        missing.of(eval_id, "the initial state was edited in the dataset, and is taken from there")
+        given = case.session_input or SessionInput(app_name="", user_id=_USER)
+        update["session_input"] = given.model_copy(update={"state": compared(entries[0].told)["state"]})
+    if "user_scenario" in edited and case.conversation_scenario is not None:
+        missing.of(eval_id, "the scenario was edited in the dataset, and is taken from there")
+        update["conversation_scenario"] = _scenario(entries[0], case.conversation_scenario)
+    if "rubric_groups" in _edited(entries[-1]):
+        rubrics = list(_rubrics(entries[-1], lambda name: (name == "case") or not turns))
+        update["rubrics"] = rubrics or None
+    return case.model_copy(update=update)
+
+
+def _edited(entry: _Entry) -> set[str]:
+    """Return which parts of a case are not as they were exported."""
+    before: Any = entry.own.get("digests")
+    before = before if isinstance(before, dict) else {}
+    return {name for name in COMPARED if before.get(name) != entry.digests.get(name)}
+
+
+def _restored_turn(entry: _Entry, turn: Invocation, eval_id: str, missing: _Missing) -> Invocation:
+    edited = _edited(entry)
+    update: dict[str, Any] = {}
+    number = entry.own.get("turn", 0)
+    number = number + 1 if isinstance(number, int) else 1
+    if "query" in edited:
+        missing.of(
+            eval_id, f"turn {number}: the user message was edited in the dataset, and is taken from there"
+        )
+        update["user_content"] = _query_of(entry)
+    if "reference" in edited:
+        missing.of(
+            eval_id, f"turn {number}: the reference was edited in the dataset, and is taken from there"
+        )
+        update["final_response"] = _reference(entry)
+    if "rubric_groups" in edited:
+        missing.of(
+            eval_id, f"turn {number}: the rubrics were edited in the dataset, and are taken from there"
+        )
+        update["rubrics"] = list(_rubrics(entry, lambda name: name != "case")) or None
+    if "history" in edited:
+        missing.of(
+            eval_id,
+            f"turn {number}: the turns before it were edited in the dataset; they are taken from their own cases",
+        )
+    return turn.model_copy(update=update)
+
+
+def _query_of(entry: _Entry) -> types.Content:
+    value: Any = compared(entry.told)["query"]
+    if not value:
+        raise ImportProblemError(f"{entry.place} has neither a prompt nor turns that end with a user message")
+    return _content(value, f"{entry.place}: the user message")
+
+
+# ---------------------------------------------------------------- what others wrote
+
+
+def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
+    last = entries[-1]
+    golden = last.golden if len(entries) > 1 else None
+    case_id = usable_eval_id(golden[0] if golden else last.case_id)
+    for name in sorted(last.told.keys() - _READ):
+        missing.of(case_id, f"the field `{name}` is left out")
+    if OWN in last.told and not last.own:
+        missing.of(
+            case_id,
+            f"the field `{OWN}` cannot be read by this version of the studio, so what only it knows is left out",
+        )
+    events = _with_prompt(last, missing)
+    if not any(is_user_query(event) for event in events):
+        if "user_scenario" in last.told:
+            return DatasetCase(_of_scenario(last, case_id, _state_of(events)))
+        raise ImportProblemError(
+            f"{last.place} has neither a prompt nor a user message in its turns, nor a scenario"
+        )
+    if "user_scenario" in last.told:
+        missing.of(
+            case_id, "the conversation is taken and the scenario is left out, as a case has one of them only"
+        )
+    if last.is_trace:
+        return _traced(last, case_id, events, missing)
+    return DatasetCase(_asked(entries, case_id, events, missing))
+
+
+def _with_prompt(entry: _Entry, missing: _Missing) -> list[JsonObject]:
+    """Return the events of a case, with its prompt before what agents said; `eval generate` leaves it out of the turns."""
+    events = entry.events
+    prompt: Any = entry.told.get("prompt")
+    if not prompt:
+        return events
+    content = _dumped(_content(prompt, f"{entry.place}.prompt"))
+    if any(is_user_query(event) for event in events):
+        if all(event.get("content") != content for event in _queries(events)):
+            missing.of(entry.case_id, "a prompt beside turns with user messages is left out")
+        return events
+    first = next((n for n, event in enumerate(events) if event.get("content")), len(events))
+    asked: JsonObject = {"author": USER_AUTHOR, "content": content}
+    return [*events[:first], asked, *events[first:]]
+
+
+def _state_of(events: Iterable[JsonObject]) -> JsonObject:
+    """Return the state that a session begins with: what stands before the first message, or beside it."""
+    state: JsonObject = {}
+    for event in events:
+        if is_of_agent(event):
+            break
+        delta: Any = event.get("state_delta") or {}
+        state |= delta
+        if is_user_query(event):
+            break
+    return state
+
+
+def _session_input(state: JsonObject) -> SessionInput | None:
+    return SessionInput(app_name="", user_id=_USER, state=dict(state)) if state else None
+
+
+def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: _Missing) -> DatasetCase:
+    """Return a case of what an agent did, as of a session."""
+    if entry.own:
+        missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
+    if not any(is_of_agent(event) for event in events):
+        events = [*events, *_answered(entry)]
+    state = _state_of(events)
+    end: JsonObject = dict(state)
+    for event in events:
+        delta: Any = event.get("state_delta") or {}
+        end |= delta
+    made = [_event(event, number, entry) for number, event in enumerate(events) if event.get("content")]
+    session = AdkSession(case_id, "", _USER, end, made, first=state)
+    try:
+        found = case_of_session(session, lambda words: missing.of(case_id, words))
+    except ImportProblemError as error:
+        raise ImportProblemError(f"{entry.place}: {error}") from error
+    case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
+    reference = _reference(entry)
+    if (
+        reference is not None
+        and case.conversation
+        and not _same_text(reference, case.conversation[-1].final_response)
+    ):
+        missing.of(case_id, "the reference differs from what the agent said in the trace, and is left out")
+    return DatasetCase(case, found.environment)
+
+
+def _answered(entry: _Entry) -> Iterator[JsonObject]:
+    """Yield the first response of a case that has no events of agents."""
+    responses: Any = entry.told.get("responses") or []
+    if isinstance(responses, list) and responses and isinstance(responses[0], dict):
+        content = _dumped(
+            _content(responses[0].get("response") or {}, f"{entry.place}.responses[0].response")
+        )
+        yield {"author": _AGENT, "content": content}
+
+
+def _event(event: JsonObject, number: int, entry: _Entry) -> Event:
+    author = str(event.get("author") or _AGENT)
+    return Event(
+        author=_root(entry) if author == "model" else author,
+        content=_content(event["content"], f"{entry.place}: an event"),
+        timestamp=_time(event.get("event_time"), number),
+        actions=EventActions(state_delta=event.get("state_delta") or {}),
+        invocation_id=entry.case_id,
+    )
+
+
+def _root(entry: _Entry) -> str:
+    agent_data: Any = entry.told["agent_data"]
+    agents = agent_data.get("agents")
+    return next(iter(agents), _AGENT) if isinstance(agents, dict) else _AGENT
+
+
+def _time(written: Any, number: int) -> float:
+    """Return when an event was, in seconds; by its number where that is not known, so that each import gives the same."""
+    if isinstance(written, str):
+        try:
+            return dt.datetime.fromisoformat(written).timestamp()
+        except ValueError:
+            return float(number)
+    return float(written) if isinstance(written, (int, float)) else float(number)
+
+
+def _asked(
+    entries: Sequence[_Entry], case_id: str, events: Sequence[JsonObject], missing: _Missing
+) -> EvalCase:
+    """Return a case whose last message no agent has answered yet: the reference is its final response."""
+    last = entries[-1]
+    turns: list[list[JsonObject]] = []
+    for event in events:
+        if is_user_query(event):
+            turns.append([])
+        if turns and event.get("content"):
+            turns[-1].append(event)
+        if turns and event.get("state_delta") and not is_user_query(event):
+            missing.of(case_id, "state changes of the turns before the last are left out")
+    conversation = [
+        _invocation(turn, _reference(entry) if entry else None, number, last)
+        for number, (turn, entry) in enumerate(zip(turns, _paired(entries, len(turns)), strict=True))
+    ]
+    if conversation[-1].final_response is None:
+        missing.of(case_id, "there is no reference, so the last turn has no final response")
+    missing.of(case_id, "the tool calls of the last turn are not known")
+    state = _state_of(events)
+    if not state:
+        missing.of(case_id, "there is no `session_input`: the app, the user and the state are not known")
+    case = EvalCase(eval_id=case_id, conversation=conversation, session_input=_session_input(state))
+    return case.model_copy(update=_judged(last, case))
+
+
+def _paired(entries: Sequence[_Entry], count: int) -> list[_Entry | None]:
+    """Return the case of each turn; of a history alone there is none."""
+    return [*([None] * (count - len(entries))), *entries]
+
+
+def _invocation(
+    events: Sequence[JsonObject], reference: types.Content | None, number: int, entry: _Entry
+) -> Invocation:
+    author_of = [(str(event.get("author")), _content(event["content"], entry.place)) for event in events]
+    said = [(_root(entry) if author == "model" else author, content) for author, content in author_of[1:]]
+    final = None
+    if said and said[-1][0] != USER_AUTHOR and all(part.text is not None for part in said[-1][1].parts or ()):
+        final = said.pop()[1]
+    made = [InvocationEvent(author=author, content=content) for author, content in said]
+    return Invocation(
+        invocation_id=f"{entry.case_id}-{number}",
+        user_content=author_of[0][1],
+        final_response=reference or final,
+        intermediate_data=InvocationEvents(invocation_events=made) if made else None,
+    )
+
+
+def _of_scenario(entry: _Entry, case_id: str, state: JsonObject) -> EvalCase:
+    return EvalCase(
+        eval_id=case_id,
+        conversation_scenario=_scenario(entry, None),
+        session_input=_session_input(state),
+        rubrics=list(_rubrics(entry, lambda _: True)) or None,
+    )
+
+
+def _judged(entry: _Entry, case: EvalCase) -> dict[str, Any]:
+    """Return the rubrics of a case: of its only turn, or of the whole conversation."""
+    rubrics = list(_rubrics(entry, lambda _: True))
+    return {"rubrics": rubrics} if rubrics and case is not None else {}
+
+
+# ---------------------------------------------------------------- values
+
+
+def _same_text(one: types.Content, other: types.Content | None) -> bool:
+    return [part.text for part in one.parts or ()] == [
+        part.text for part in (other.parts if other else None) or ()
+    ]
+
+
+def _reference(entry: _Entry) -> types.Content | None:
+    reference: Any = entry.told.get("reference")
+    if not reference:
+        return None
+    if "response" not in reference and "parts" in reference:
+        raise ImportProblemError(f'{entry.place}.reference must hold the content under "response"')
+    return _content(reference.get("response") or {}, f"{entry.place}.reference.response")
+
+
+def _rubrics(entry: _Entry, wanted: Callable[[str], bool]) -> Iterator[Rubric]:
+    groups: Any = entry.told.get("rubric_groups") or {}
+    taken: set[str] = set()
+    for name, group in groups.items():
+        listed = group.get("rubrics") or [] if isinstance(group, dict) else []
+        for number, rubric in enumerate(listed if wanted(name) else []):
+            place = f"{entry.place}.rubric_groups.{name}.rubrics[{number}]"
+            made = _rubric(rubric, place, f"{name}_{number + 1}")
+            free = made.rubric_id if made.rubric_id not in taken else f"{name}_{made.rubric_id}"
+            taken.add(free)
+            yield made.model_copy(update={"rubric_id": free})
+
+
+def _rubric(rubric: Any, place: str, name: str) -> Rubric:
+    content = rubric.get("content") if isinstance(rubric, dict) else None
+    described = content.get("property") if isinstance(content, dict) else None
+    if not isinstance(described, dict):
+        raise ImportProblemError(f"{place} has no content.property.description")
+    return Rubric(
+        rubric_id=str(rubric.get("rubric_id") or rubric.get("rubricId") or name),
+        rubric_content=RubricContent(text_property=str(described.get("description") or "")),
+        type=rubric.get("type") if isinstance(rubric.get("type"), str) else None,
+    )
+
+
+def _scenario(entry: _Entry, before: ConversationScenario | None) -> ConversationScenario:
+    told: Any = entry.told["user_scenario"]
+    spelled = {snake(name): held for name, held in told.items()}
+    given = {name: str(spelled.get(name) or "") for name in ("starting_prompt", "conversation_plan")}
+    if before is not None:
+        return before.model_copy(update=given)
+    return _valid(ConversationScenario, given, f"{entry.place}.user_scenario")
+
+
+def _content(value: Any, place: str) -> types.Content:
+    return _valid(types.Content, value, place)
+
+
+def _dumped(content: types.Content) -> JsonObject:
+    return content.model_dump(mode="json", exclude_none=True)
+
+
+def _valid(kind: type[Model], value: Any, place: str) -> Model:
+    try:
+        return kind.model_validate_json(
+            json.dumps(value)
+        )  # in JSON's mode, in which bytes are written as text
+    except ValidationError as error:
+        raise ImportProblemError(f"{place} cannot be read: {first_flaw(error)}") from error

@@ -1,0 +1,247 @@
+"""Datasets and traces that others wrote become cases; what they lack is named, and what cannot be read says where and leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.eval_case import get_all_tool_calls
+from google.genai import types
+
+from evalset import import_cases
+from evalset.cli.main import main
+
+Json = dict[str, Any]
+
+
+def said(text: str, role: str = "user") -> Json:
+    """Write a content of text."""
+    return {"role": role, "parts": [{"text": text}]}
+
+
+def event(author: str, content: Json | None = None, **more: Any) -> Json:
+    """Write an event."""
+    return {"author": author, **({"content": content} if content else {}), **more}
+
+
+CALL = {"role": "model", "parts": [{"function_call": {"id": "c", "name": "find", "args": {"x": 1}}}]}
+ANSWER = {"role": "user", "parts": [{"function_response": {"id": "c", "name": "find", "response": {"y": 2}}}]}
+
+
+def a_trace(**more: Any) -> Json:
+    """Write what `eval generate` makes of a case with a prompt: its only turn holds what the agent did."""
+    events = [
+        event("desk", CALL, event_time="2026-06-01T12:00:00Z"),
+        event("desk", ANSWER, state_delta={"found": True}, event_time="2026-06-01T12:00:01Z"),
+        event("desk", said("Found.", "model"), event_time="2026-06-01T12:00:02Z"),
+    ]
+    turns = [{"turn_index": 0, "turn_id": "turn_0", "events": events}]
+    agents = {"desk": {"agent_id": "desk"}}
+    responses = [{"response": said("Found.", "model")}]
+    return {
+        "eval_case_id": "traced",
+        "prompt": said("Find it."),
+        "agent_data": {"agents": agents, "turns": turns},
+        "responses": responses,
+        **more,
+    }
+
+
+def written(path: Path, *cases: Any) -> Path:
+    """Write a dataset."""
+    path.write_text(json.dumps({"eval_cases": list(cases)}))
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a dataset is written."""
+    return tmp_path / "basic-dataset.json"
+
+
+def test_a_prompt_with_a_reference_is_a_turn(path: Path) -> None:
+    """What the form cannot say is named once for all cases; each group of rubrics is taken."""
+    groups = {
+        "g": {
+            "rubrics": [{"rubric_id": "r", "content": {"property": {"description": "Be kind."}}, "type": "T"}]
+        }
+    }
+    one = {"eval_case_id": "a", "prompt": said("Hi."), "reference": {"response": said("Hello.", "model")}}
+    found = import_cases(
+        written(path, {**one, "rubric_groups": groups}, {**one, "eval_case_id": "b", "mood": 1})
+    )
+    first, second = found.cases
+    assert [case.eval_id for case in found.cases] == ["a", "b"]
+    assert first.conversation is not None
+    assert first.conversation[0].user_content.parts == [types.Part(text="Hi.")]
+    assert first.conversation[0].final_response == types.Content(
+        role="model", parts=[types.Part(text="Hello.")]
+    )
+    assert [(each.rubric_id, each.rubric_content.text_property) for each in first.rubrics or ()] == [
+        ("r", "Be kind.")
+    ]
+    assert second.rubrics is None
+    assert found.environments == {}
+    assert found.problems == (
+        "basic-dataset.json: the tool calls of the last turn are not known: 'a', 'b'",
+        "basic-dataset.json: there is no `session_input`: the app, the user and the state are not known: 'a', 'b'",
+        "basic-dataset.json: the field `mood` is left out: 'b'",
+    )
+
+
+def two_turns() -> list[Json]:
+    """Write a conversation of two turns after a state, a case for each."""
+    seeds = event("user", state_delta={"tier": "gold"})
+    first = [seeds, event("user", said("One."))]
+    return [
+        {
+            "eval_case_id": "talk_turn0",
+            "agent_data": {"turns": [{"events": first}]},
+            "reference": {"response": said("1", "model")},
+        },
+        {
+            "eval_case_id": "talk_turn1",
+            "agent_data": {
+                "turns": [
+                    {
+                        "events": [
+                            *first,
+                            event("model", CALL),
+                            event("model", ANSWER),
+                            event("model", said("1", "model")),
+                        ]
+                    },
+                    {"events": [event("user", said("Two."))]},
+                ]
+            },
+            "reference": {"response": said("2", "model")},
+        },
+    ]
+
+
+def test_turns_with_a_history_become_one_golden_where_they_follow_each_other(path: Path) -> None:
+    """`<case>_turn<k>`, each with the turns before it; a state before the first message is the session's; else each is a case."""
+    cases = two_turns()
+    (case,) = import_cases(written(path, *cases)).cases
+    assert case.eval_id == "talk"
+    assert case.session_input is not None
+    assert case.session_input.state == {"tier": "gold"}
+    assert case.conversation is not None
+    finals = [
+        part.text
+        for turn in case.conversation
+        for part in (turn.final_response or types.Content()).parts or ()
+    ]
+    assert finals == ["1", "2"]
+    assert [call.name for call in get_all_tool_calls(case.conversation[0].intermediate_data)] == ["find"]
+    assert [each.eval_id for each in import_cases(written(path, cases[1], cases[0])).cases] == [
+        "talk_turn1",
+        "talk_turn0",
+    ]
+
+
+def test_a_trace_of_eval_generate_is_a_session(path: Path) -> None:
+    """With its calls, responses, state and models recorded, so that it replays without a key; a reference that differs is named."""
+    found = import_cases(written(path, a_trace(reference={"response": said("Other.", "model")})))
+    (case,) = found.cases
+    recorded = found.environments["traced"]
+    assert case.conversation is not None
+    assert [call.args for call in get_all_tool_calls(case.conversation[0].intermediate_data)] == [{"x": 1}]
+    assert case.conversation[0].final_response is not None
+    assert case.final_session_state == {"found": True}
+    (turn,) = recorded.turns
+    assert [(call.tool, call.effects.state_delta) for call in turn.calls] == [("find", {"found": True})]
+    assert (recorded.agent, len(turn.models)) == ("desk", 2)
+    assert found.problems == (
+        "basic-dataset.json: the reference differs from what the agent said in the trace, and is left out: 'traced'",
+    )
+
+
+def test_a_synthesized_conversation_and_a_scenario_are_taken(path: Path) -> None:
+    """`eval dataset synthesize` writes both into a case, of which a golden can hold one; alone it stays a scenario."""
+    scenario = {"starting_prompt": "Hi.", "conversation_plan": "Ask."}
+    events = [event("user", said("Hi.")), event("agent", said("Hello.", "model"))]
+    both = {"eval_case_id": "both", "user_scenario": scenario, "agent_data": {"turns": [{"events": events}]}}
+    failed = {"eval_case_id": "failed", "userScenario": scenario, "agentData": {"turns": []}}
+    found = import_cases(written(path, both, failed))
+    conversation, alone = found.cases
+    assert (conversation.conversation_scenario, len(conversation.conversation or ())) == (None, 1)
+    assert alone.conversation_scenario is not None
+    assert alone.conversation_scenario.conversation_plan == "Ask."
+    assert any("the scenario is left out" in problem for problem in found.problems)
+
+
+FINE = {"eval_case_id": "fine", "prompt": said("Hi.")}
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (
+            {"eval_case_id": "x"},
+            "eval_cases[1] has neither a prompt nor a user message in its turns, nor a scenario",
+        ),
+        ({"prompt": "Hi."}, "eval_cases[1].prompt is not an object"),
+        ({"prompt": {"role": "user", "part": []}}, "eval_cases[1].prompt cannot be read: part"),
+        (
+            {"agent_data": {"turns": [{"events": [1]}]}},
+            "eval_cases[1].agent_data.turns[0].events[0] is not an object",
+        ),
+        (
+            {"agent_data": {"turns": [{"events": [event("user", state_delta=1)]}]}},
+            "events[0].state_delta is not an object",
+        ),
+        (
+            {**FINE, "reference": said("Hi.", "model")},
+            'eval_cases[1].reference must hold the content under "response"',
+        ),
+        (
+            {**FINE, "rubric_groups": {"g": {"rubrics": [{}]}}},
+            "rubric_groups.g.rubrics[0] has no content.property",
+        ),
+        ([], "eval_cases[1] is not an object"),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_nothing_is_taken(path: Path, case: Any, words: str) -> None:
+    """Not the case before it either."""
+    found = import_cases(written(path, FINE, case))
+    assert found.cases == ()
+    assert any(words in problem for problem in found.problems), found.problems
+
+
+@pytest.mark.parametrize("cut", [1, 40, 300])
+def test_a_damaged_file_leaves_nothing(
+    path: Path, cut: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command names the place, and writes no set."""
+    text = json.dumps({"eval_cases": [a_trace()]})
+    path.write_text(text[:-cut])
+    out = tmp_path / "out.evalset.json"
+    assert main(["import", str(path), "--out", str(out)]) == 1
+    assert re.search("basic-dataset.json: not valid JSON: .* at line 1, column", capsys.readouterr().err)
+    assert not out.exists()
+
+
+def test_a_large_file_is_read_one_case_at_a_time(path: Path) -> None:
+    """An import that is stopped has read a small part of 50 MB."""
+    filler = "x" * 1_000_000
+    case = json.dumps({**FINE, "mood": filler})
+    with path.open("w") as file:
+        file.write('{"eval_cases": [')
+        file.write(", ".join([case] * 50))
+        file.write("]}")
+    asked: list[int] = []
+
+    def goes_on(found: int) -> bool:
+        asked.append(found)
+        return found < 2
+
+    found = import_cases(path, goes_on=goes_on)
+    assert len(found.cases) == len(asked) - 1 == 2
+    assert (
+        found.problems[-1]
+        == "basic-dataset.json: the import was stopped; only the cases found so far are listed"
+    )

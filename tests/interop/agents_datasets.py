@@ -1,0 +1,120 @@
+"""Our datasets are run by the real `agents-cli eval generate`, against agents whose tools and models must not run: it does what the goldens say.
+
+Goldens with an initial state are not among them: google-adk 2.13's server answers 400 to sessions that begin with events that change the state.
+
+Runs in the studio's own environment; `agents-cli` has one of its own, made by `make test-interop`. No credentials are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.eval_case import EvalCase, Invocation, get_all_tool_calls, get_all_tool_responses
+
+from evalset import EvalSetWriter, GoldenTraceBuilder, export_cases, import_cases, read_cases
+from evalset.exporting.agent_cards import agent_cards
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from simulator import demo_agent
+from simulator.runtime.adk.codec import jsonable
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.evalset.replay.test_demos import QUERIES, played_demo, write_trapped
+from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
+from tests.harness.adk_process import adk_web
+from tests.interop.agents_cli import AGENTS_CLI, run
+
+pytestmark = pytest.mark.skipif(not AGENTS_CLI.exists(), reason="agents-cli could not be installed")
+
+Turn = tuple[list[tuple[str | None, Any]], list[tuple[str | None, Any]], list[str | None]]
+
+
+def turn_of(turn: Invocation) -> Turn:
+    """Return the calls, the responses and the texts of a turn."""
+    data = turn.intermediate_data
+    return (
+        [(call.name, jsonable(call.args or {})) for call in get_all_tool_calls(data)],
+        [(each.name, jsonable(each.response)) for each in get_all_tool_responses(data)],
+        [part.text for part in (turn.final_response.parts if turn.final_response else None) or ()],
+    )
+
+
+class Served:
+    """A folder of agents that replay goldens, as a project of agents-cli, and the goldens by the agents' names."""
+
+    def __init__(self, folder: Path, goldens: Path) -> None:
+        self.folder, self.goldens = folder, goldens
+        self.cases: dict[str, list[EvalCase]] = {}
+        self.url = ""
+        folder.mkdir()
+        (folder / "pyproject.toml").write_text(
+            '[project]\nname = "p"\n[tool.agents-cli]\nagent_directory = "desk"\n'
+        )
+        self._add_desk()
+        for name in QUERIES:
+            self._add_demo(name)
+
+    def _add_desk(self) -> None:
+        write_desk(self.goldens / "played")
+        of, eval_set = config(self.goldens / "played"), self.goldens / "desk.evalset.json"
+        keep(
+            played(of, [EVERYTHING, "check A, wipe A; note A", "check B"], {**ANSWERS, "check": {"n": 1}}),
+            eval_set,
+            "all",
+        )
+        sidecar = keep(
+            played(of, ["wipe A", "check A"], {"confirmed": False, "check": {"n": 2}}), eval_set, "no"
+        )
+        write_desk(self.folder, f'{str(sidecar)!r}, models="recorded"')
+        self._write("desk", of.root_agent, eval_set)
+
+    def _add_demo(self, name: str) -> None:
+        of, eval_set = demo_agent(name), self.goldens / f"{name}.evalset.json"
+        session, facts = played_demo(of)
+
+        EvalSetWriter(eval_set, name).write_eval_case(GoldenTraceBuilder(session, eval_id=name).build())
+        sidecar = record(eval_set, name, session, facts, of.root_agent)
+        write_trapped(self.folder, of, f'{str(sidecar)!r}, models="recorded"')
+        self._write(name, of.root_agent, eval_set)
+
+    def _write(self, name: str, root: Any, eval_set: Path) -> None:
+        cases = self.cases[name] = list(read_cases(eval_set.read_text()).values())
+        known = read_environment(sidecar_of(eval_set))
+        exported = export_cases(cases, "dataset", environments=known, name=name, root_agent=root)
+        assert agent_cards(root).agents
+        for file in exported.files:
+            (self.goldens / file.path).write_text(file.text)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """All agents on one server of ADK's."""
+    folder = tmp_path_factory.mktemp("datasets")
+    made = Served(folder / "agents", folder)
+    with adk_web(made.folder, environment={"NO_MODEL": "1"}) as web:
+        made.url = web.url
+        yield made
+
+
+@pytest.mark.parametrize("name", ["desk", *QUERIES])
+def test_eval_generate_does_what_the_goldens_say(name: str, served: Served) -> None:
+    """Each turn with the turns before it, in parallel: every case is done, with the calls, the responses and the text of the golden."""
+    traces = served.goldens / f"{name}-traces.json"
+    dataset = served.goldens / f"{name}-dataset.json"
+    output = run(
+        AGENTS_CLI, "eval", "generate", "--dataset", dataset, "--output", traces,
+        "--url", served.url, "--app-name", name, "--concurrency", "4", cwd=served.folder,
+    )  # fmt: skip
+    wanted = {
+        f"{case.eval_id}_turn{number}" if len(case.conversation or ()) > 1 else case.eval_id: turn_of(turn)
+        for case in served.cases[name]
+        for number, turn in enumerate(without_confirmations(case).conversation or ())
+    }
+    assert output.count("done") >= len(wanted), output
+    found = import_cases(traces)
+    told: Sequence[EvalCase] = found.cases
+    assert {case.eval_id: turn_of((case.conversation or [])[-1]) for case in told} == wanted
+    assert found.environments.keys() == wanted.keys()
