@@ -29,6 +29,8 @@ _ARGUMENTS = (
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-dev-shm-usage",
+    # Letters stand where the page puts them, not at whole pixels.
+    "--font-render-hinting=none",
     # Nobody but this machine is asked: no page may wait for a font from elsewhere.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )

@@ -162,8 +162,10 @@ def _difference(before: KeptRun, after: KeptRun) -> None:
         for change in ORDER:
             if count := found.count(change):
                 st.badge(f"{count} {CHANGES[change]}", color=_COLORS[change])  # type: ignore[arg-type] # the colours are those of badges
-        words = literal(", ".join(found.changed))
-        st.text(f"Changed: {words}" if words else "Set, recording, agent and google-adk: no change known")
+        if found.changed:
+            st.text(literal(f"Changed: {', '.join(found.changed)}"))
+        else:
+            st.text("Set, recording, agent and google-adk: no change known")
     rows = compared_rows(found)
     if rows:
         st.dataframe(

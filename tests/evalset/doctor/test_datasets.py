@@ -10,7 +10,7 @@ import pytest
 
 from evalset import export_cases, read_cases
 from evalset.cli.main import main
-from evalset.doctor import examine, mend
+from evalset.doctor import CODES, examine, mend
 from evalset.recorded.recording_files import read_environment
 
 KEPT = Path(__file__).parents[2] / "conformance" / "files"
@@ -27,35 +27,35 @@ def turns(*said: tuple[str, Any], **more: Any) -> dict[str, Any]:
     return {"agent_data": {"turns": listed}, **more}
 
 
-@pytest.mark.parametrize(
-    ("case", "code", "place", "mended"),
-    [
-        ({"prompt": HI, **turns(("user", HI))}, "dataset-two-messages", "eval_cases[0].prompt", False),
-        ({"user_scenario": {}}, "dataset-no-message", "eval_cases[0]", False),
-        (
-            turns(("user", HI), ("desk", HELLO)),
-            "dataset-no-message",
-            "eval_cases[0].agent_data.turns[1].events[0]",
-            False,
-        ),
-        ({"prompt": HI, "reference": HELLO}, "dataset-reference", "eval_cases[0].reference", True),
-        ({"prompt": HI, "reference": "Hello."}, "dataset-reference", "eval_cases[0].reference", True),
-        (
-            turns(("user", HI), ("desk", {**HELLO, "role": "assistant"}), ("user", HI)),
-            "dataset-role",
-            "eval_cases[0].agent_data.turns[1].events[0].content.role",
-            True,
-        ),
-        ({"prompt": {**HI, "role": "system"}}, "dataset-role", "eval_cases[0].prompt.role", False),
-        ({"prompt": {"part": []}}, "dataset-refused", "eval_cases[0].prompt", False),
-        (
-            {"agent_data": {"turns": [{"events": [{"author": "user", "content": HI}]}]}},
-            "dataset-turn-index",
-            "eval_cases[0].agent_data.turns[0]",
-            True,
-        ),
-    ],
-)
+_MISTAKES: list[tuple[dict[str, Any], str, str, bool]] = [
+    ({"prompt": HI, **turns(("user", HI))}, "dataset-two-messages", "eval_cases[0].prompt", False),
+    ({"user_scenario": {}}, "dataset-no-message", "eval_cases[0]", False),
+    (
+        turns(("user", HI), ("desk", HELLO)),
+        "dataset-no-message",
+        "eval_cases[0].agent_data.turns[1].events[0]",
+        False,
+    ),
+    ({"prompt": HI, "reference": HELLO}, "dataset-reference", "eval_cases[0].reference", True),
+    ({"prompt": HI, "reference": "Hello."}, "dataset-reference", "eval_cases[0].reference", True),
+    (
+        turns(("user", HI), ("desk", {**HELLO, "role": "assistant"}), ("user", HI)),
+        "dataset-role",
+        "eval_cases[0].agent_data.turns[1].events[0].content.role",
+        True,
+    ),
+    ({"prompt": {**HI, "role": "system"}}, "dataset-role", "eval_cases[0].prompt.role", False),
+    ({"prompt": {"part": []}}, "dataset-refused", "eval_cases[0].prompt", False),
+    (
+        {"agent_data": {"turns": [{"events": [{"author": "user", "content": HI}]}]}},
+        "dataset-turn-index",
+        "eval_cases[0].agent_data.turns[0]",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "code", "place", "mended"), _MISTAKES)
 def test_a_mistake_is_found_and_fixed_where_it_can_be(
     tmp_path: Path, case: dict[str, Any], code: str, place: str, *, mended: bool
 ) -> None:
@@ -66,6 +66,11 @@ def test_a_mistake_is_found_and_fixed_where_it_can_be(
     assert (finding.code, finding.place, finding.eval_id, finding.mendable) == (code, place, "one", mended)
     mend([path])
     assert [each.code for each in examine([path]).findings] == ([] if mended else [code])
+
+
+def test_every_code_of_datasets_is_shown() -> None:
+    """No kind of finding in a dataset is without a mistake that shows it."""
+    assert {code for _, code, _, _ in _MISTAKES} == {code for code in CODES if code.startswith("dataset-")}
 
 
 def test_an_export_of_ours_and_a_trace_have_no_mistakes(tmp_path: Path) -> None:
