@@ -140,7 +140,7 @@ $(CHECK_READY): requirements-dev.lock pyproject.toml | $(BIN)/python
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(RUN_READY)
 
-# The shell is Chromium without its window, and takes half the time; an older Debian has none.
+# The shell is Chromium without its window, and takes less time and memory; an older Debian has none.
 browser:
 	@for name in "$(CHROMIUM)" chromium-headless-shell chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
 	command -v apt-get >/dev/null || { echo "Chromium is required. Install it or set CHROMIUM=/path/to/chromium" >&2; exit 1; }; \

@@ -35,7 +35,7 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )
 _CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first is Chromium without the window that a headless test never sees: a page costs it half the processor time."""
+"""The first is Chromium without the window that a headless test never sees: it takes less time and memory."""
 
 _AFTER_WHAT_WAS_DONE = """async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise((done) => setTimeout(done));
