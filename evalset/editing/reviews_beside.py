@@ -18,9 +18,9 @@ from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import identity_at
 from evalset.errors import first_flaw
 from evalset.files.outline_cache import Identity
+from evalset.files.own_formats import own_document
 from evalset.recorded.recording import lean
 from simulator.base.frozen_value import Value
-from simulator.base.json_text import JsonTextError, read_json
 
 FORMAT = "golden-trace-studio/review"
 VERSION = 1
@@ -90,17 +90,9 @@ def parsed_reviews(path: Path, text: bytes) -> dict[str, CaseReview]:
         ReviewFileError: It holds none, is newer than this, or is damaged; the text says where.
     """
     try:
-        found = read_json(text.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ReviewFileError(path, f"not UTF-8 text: byte {error.start}") from error
-    except JsonTextError as error:
-        raise ReviewFileError(path, f"not valid JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ReviewFileError(path, f"not a file of reviews: its `format` is not {FORMAT!r}")
-    version = found.get("version")
-    if isinstance(version, int) and version > VERSION:
-        words = f"its version is {version}, but this release reads up to {VERSION}: it was written by a newer release"
-        raise ReviewFileError(path, words)
+        found = own_document(text, FORMAT, VERSION, "a file of reviews")
+    except ValueError as error:
+        raise ReviewFileError(path, str(error)) from error
     try:
         return dict(_ReviewFile.model_validate(found).cases)
     except ValidationError as error:

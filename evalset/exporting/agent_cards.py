@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from google.adk.agents import LlmAgent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
-from simulator.runtime.adk.adk_private import children_of, is_steering, node_of
+from simulator.runtime.adk.adk_private import all_below, is_steering
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.turns.request_views import describe_tool
 
@@ -29,21 +28,11 @@ def agent_cards(root: Any) -> AgentCards:
     """
     found: dict[str, dict[str, Any]] = {}
     losses: list[str] = []
-    for node in _nodes(root, set()):
+    for node in all_below(root):
         name = str(getattr(node, "name", ""))
         if isinstance(node, LlmAgent) and name not in found:
             found[name] = _card(node, losses)
     return AgentCards(found, tuple(losses))
-
-
-def _nodes(node: Any, seen: set[int]) -> Iterator[Any]:
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    yield node
-    inside = (node_of(tool) for tool in getattr(node, "tools", None) or ())
-    for child in (*filter(None, inside), *children_of(node)):
-        yield from _nodes(child, seen)
 
 
 def _card(agent: LlmAgent, losses: list[str]) -> dict[str, Any]:

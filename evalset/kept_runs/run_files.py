@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
 from evalset.errors import first_flaw
 from evalset.files.eval_names import base_name
+from evalset.files.own_formats import own_document
 from evalset.kept_runs.kept_run import FORMAT, VERSION, KeptAgent, KeptCase, KeptDivergence, KeptRun
 from evalset.measured import Measured
 from evalset.recorded.recording import lean
 from evalset.verify.report import steps_beside
 from evalset.verify.results import CaseResult, CaseStatus, Divergence, Verification
 from simulator.base.atomic_files import write_whole
-from simulator.base.json_text import JsonTextError, read_json
 
 _TWO = 2
 RUNS = Path(".golden-trace", "runs")
@@ -116,19 +116,11 @@ def read_run(path: Path) -> KeptRun:
         KeptRunError: It cannot be read, is none, is newer than this, or is damaged; the text says where.
     """
     try:
-        found = read_json(path.read_bytes().decode("utf-8-sig"))
+        found = own_document(path.read_bytes(), FORMAT, VERSION, "a kept run")
     except OSError as error:
         raise KeptRunError(path, f"cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise KeptRunError(path, f"not UTF-8 text: byte {error.start}") from error
-    except JsonTextError as error:
-        raise KeptRunError(path, f"not valid JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise KeptRunError(path, f"not a kept run: its `format` is not {FORMAT!r}")
-    number = found.get("version")
-    if isinstance(number, int) and number > VERSION:
-        words = f"its version is {number}, but this release reads up to {VERSION}: it was written by a newer release"
-        raise KeptRunError(path, words)
+    except ValueError as error:
+        raise KeptRunError(path, str(error)) from error
     try:
         return KeptRun.model_validate(found)
     except ValidationError as error:

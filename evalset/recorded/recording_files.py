@@ -17,6 +17,7 @@ from evalset.errors import first_flaw
 from evalset.files.json_splice import Style
 from evalset.files.json_streams import NotUtf8Error, contains, head_of
 from evalset.files.outline_cache import Identity, identity_of
+from evalset.files.own_formats import check_format
 from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
 from simulator.base.frozen_value import Value
@@ -164,16 +165,10 @@ def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
     Raises:
         RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
     """
-    if document.get("format") != FORMAT:
-        raise RecordedEnvironmentError(path, f"not a recorded environment: its `format` is not {FORMAT!r}")
-    version = document.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise RecordedEnvironmentError(path, f"its `version` is {version!r}, which is not a version number")
-    if version > VERSION:
-        raise RecordedEnvironmentError(
-            path,
-            f"its version is {version}, but this release reads up to {VERSION}: it was written by a newer release",
-        )
+    try:
+        check_format(document, FORMAT, VERSION, "a recorded environment")
+    except ValueError as error:
+        raise RecordedEnvironmentError(path, str(error)) from error
     try:
         return RecordedEnvironment.model_validate(
             {key: held for key, held in document.items() if key != "version"}

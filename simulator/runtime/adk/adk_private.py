@@ -249,6 +249,21 @@ def children_of(node: Any) -> Iterator[Any]:
     yield from getattr(graph, "nodes", None) or ()
 
 
+def all_below(root: Any) -> Iterator[Any]:
+    """Yield a root and all agents and nodes that it reaches, those behind its tools too, each once."""
+    yield from _below(root, set())
+
+
+def _below(node: Any, seen: set[int]) -> Iterator[Any]:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    yield node
+    inside = (node_of(tool) for tool in getattr(node, "tools", None) or ())
+    for child in (*filter(None, inside), *children_of(node)):
+        yield from _below(child, seen)
+
+
 def _children_as_kept(node: Any) -> Iterator[Any]:
     """Yield what ADK 2.13 calls the static children, from where 2.11 and 2.12 keep them too."""
     yield from getattr(node, "sub_agents", ())

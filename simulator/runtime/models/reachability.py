@@ -22,7 +22,7 @@ from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import EVERY
-from simulator.runtime.adk.adk_private import children_of, node_of
+from simulator.runtime.adk.adk_private import all_below
 from simulator.runtime.adk.boundaries import UnreachableModel, unseated_class
 from simulator.session import Seats
 
@@ -108,17 +108,7 @@ def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | Non
 
 
 def _agents(root: Any) -> Iterator[LlmAgent]:
-    return (node for node in _walk(root, set()) if isinstance(node, LlmAgent))
-
-
-def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    yield node
-    inside = (node_of(tool) for tool in getattr(node, "tools", None) or ())
-    for child in (*filter(None, inside), *children_of(node)):
-        yield from _walk(child, seen)
+    return (node for node in all_below(root) if isinstance(node, LlmAgent))
 
 
 def _reason(agent: LlmAgent, environ: Mapping[str, str]) -> str | None:
