@@ -65,7 +65,7 @@ class Attendant:
             if (journal := _stored(live))
         }
         followed = dict(FOLLOWED.shown())
-        if played and now - self._renewed >= RENEW_SECONDS:
+        if now - self._renewed >= RENEW_SECONDS:  # also of a session that is just being restored
             self._renewed = now
             self._store.leases.renew()
         standings = self._store.leases.standings([*played, *followed])

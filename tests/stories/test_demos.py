@@ -62,7 +62,8 @@ def _author_a_cancellation(studio: Studio, path: Path) -> None:
     studio.pick_agent("order_desk").start(CANCEL)
     studio.wait_for_pause("find_order").run_real()
     studio.wait_for_pause("cancel_order")
-    assert studio.draft()["order_id"] == "A-1001"
+    draft = {"order_id": "A-1001", "status": "cancelled", "reason": "customer_request"}
+    assert studio.draft() == draft, studio.decision.aria_snapshot()
     studio.write_response({"order_id": "A-1001", "status": "cancelled", "reason": "as you wish"})
     studio.wait_for_pause("refund_order").fail_with(422, "At most 10.00 EUR can be refunded.")
     studio.wait_for_status("Completed")

@@ -113,6 +113,30 @@ def test_a_server_that_dies_leaves_its_session_to_who_looks_at_it(other: Journal
     assert _waits(live.session_id) == ["find_order"]
 
 
+def test_a_session_that_takes_long_to_restore_stays_claimed(other: JournalStore, tmp_path: Path) -> None:
+    """Its lease is renewed before it is live: the start of its agent may take longer than a lease lasts."""
+    live = _begun()
+    live.simulation.journal.keep()
+    registry().close(live.session_id)
+    here = server_store().store
+    assert here is not None
+    locks = tmp_path / "another machine"
+    locks.mkdir()
+    far = JournalStore.open(tmp_path / "sessions.db", holder=Holder(folder=locks))
+    try:
+        here.leases.claim(live.session_id)
+        with far._database.writing() as connection:
+            connection.exec_driver_sql("UPDATE studio_leases SET until = 1")
+        assert far.leases.standings([live.session_id])[live.session_id].is_free
+        wait_until(
+            lambda: not far.leases.standings([live.session_id])[live.session_id].is_free,
+            what="the lease to be renewed",
+            seconds=5,
+        )
+    finally:
+        far.close()
+
+
 def test_what_a_program_without_a_lease_appends_is_taken_in(other: JournalStore) -> None:
     """It goes on from the new head, and the page shows it."""
     live = _begun()

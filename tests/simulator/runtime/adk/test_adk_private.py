@@ -509,6 +509,16 @@ def test_the_configuration_of_a_registered_user_simulator_is_found() -> None:
     assert adk_private.simulator_config_type(int) is None
 
 
+def test_all_that_a_root_reaches_is_walked_once() -> None:
+    """Agents below, agents behind tools and the nodes of a graph, also where one is reached on two ways."""
+    helper = LlmAgent(name="helper", model="none", instruction="Help.")
+    child = LlmAgent(name="child", model="none", tools=[find, AgentTool(agent=helper)])
+    root = LlmAgent(name="root", model="none", sub_agents=[child], tools=[AgentTool(agent=helper)])
+    assert [node.name for node in adk_private.all_below(root)] == ["root", "helper", "child"]
+    graph = Workflow(name="graph", edges=[(START, FunctionNode(func=find, name="first"))])
+    assert {"graph", "first"} <= {node.name for node in adk_private.all_below(graph)}
+
+
 def test_every_function_of_the_module_is_proved_here() -> None:
     """Each name of `adk_private` is used in this file, or in the one beside it."""
     named = vars(adk_private).items()
