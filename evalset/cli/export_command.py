@@ -95,7 +95,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         metavar="FILE",
         help="the recorded environment (default: the file next to the set)",
     )
-    _add_agent(parser)
+    _add_of_forms(parser)
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
     parser.add_argument(
         "--strict", action="store_true", help="write nothing if the format cannot represent everything"
@@ -104,7 +104,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_agent(parser: argparse.ArgumentParser) -> None:
+def _add_of_forms(parser: argparse.ArgumentParser) -> None:
+    """Add what is only for some of the formats."""
     parser.add_argument(
         "--agent",
         default="",
@@ -114,6 +115,11 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--agents-dir", type=Path, metavar="DIR", help="for pytest: a folder of one or more agents"
+    )
+    parser.add_argument(
+        "--metrics",
+        action="store_true",
+        help="for a dataset: add an eval_config.yaml with metrics for `agents-cli eval grade`",
     )
 
 
@@ -152,6 +158,8 @@ def _carried_out(given: argparse.Namespace) -> int:
 
 
 def _exported(given: argparse.Namespace) -> Exported:
+    if given.metrics and given.form != "dataset":
+        raise _RefusedError("--metrics is only for --form dataset")
     from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.files.eval_names import base_name  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
@@ -173,6 +181,7 @@ def _exported(given: argparse.Namespace) -> Exported:
         agent=_agent(given.agent),
         reviews=_reviews(given, chosen),
         root_agent=_root_agent(given.agent) if given.form == "dataset" else None,
+        metrics=given.metrics,
     )
 
 

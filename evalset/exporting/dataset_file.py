@@ -10,7 +10,6 @@ from google.adk.evaluation.eval_case import (
     EvalCase,
     Invocation,
     InvocationEvents,
-    get_all_tool_calls,
     get_all_tool_responses,
 )
 from google.adk.evaluation.eval_rubrics import Rubric
@@ -18,6 +17,7 @@ from google.genai import types
 
 from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, turn_id
 from evalset.exporting.agent_cards import AgentCards
+from evalset.exporting.judged_turns import judged_turn, with_ids
 from evalset.files.case_text import case_object
 from evalset.files.json_splice import Style
 from evalset.golden_trace.confirmations import without_confirmations
@@ -126,7 +126,7 @@ class _Writer:
                 OWN: self._own(turn, number, len(turns)),
             }
             recorded = self._turn(number)
-            said = list(_events(_with_ids(shown[number]), recorded, self._root))
+            said = list(_events(with_ids(shown[number]), recorded, self._root))
             history.append(_turn(number, [*self._seeds_of(number), *said]))
 
     def _scenario(self) -> Written:
@@ -172,6 +172,7 @@ class _Writer:
             "turn": number,
             "turns": count,
             "invocation": turn.model_dump(exclude_none=True),
+            "judged": judged_turn(self._case, self._recorded, number),
         }
         return own | ({"case": frame} if number == 0 else {})
 
@@ -203,22 +204,6 @@ def _rubric(rubric: Rubric) -> Written:
 
 
 # ---------------------------------------------------------------- the events of a turn that is history
-
-
-def _with_ids(turn: Invocation) -> Invocation:
-    """Return a turn in which every call has an id, and its response the same one."""
-    copy = turn.model_copy(deep=True)
-    waiting: list[types.FunctionCall] = []
-    for number, call in enumerate(get_all_tool_calls(copy.intermediate_data), start=1):
-        if not call.id:
-            call.id = f"call_{number}"
-            waiting.append(call)
-    for response in get_all_tool_responses(copy.intermediate_data):
-        asked = next((call for call in waiting if call.name == response.name), None)
-        if not response.id and asked is not None:
-            response.id = asked.id
-            waiting.remove(asked)
-    return copy
 
 
 def _events(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[Written]:

@@ -16,6 +16,7 @@ from evalset.datasets.dataset_fields import ENDING
 from evalset.exporting.adk_test import adk_test
 from evalset.exporting.agent_cards import AgentCards, agent_cards
 from evalset.exporting.dataset_file import dataset_file
+from evalset.exporting.judged_turns import metric_files
 from evalset.exporting.pytest_file import pytest_text
 from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.eval_names import snake_case
@@ -95,6 +96,7 @@ def export_cases(  # long: what each form holds is most of it
     agent: str = "",
     reviews: str = "",
     root_agent: BaseNode | None = None,
+    metrics: bool = False,
 ) -> Exported:
     """Export cases.
 
@@ -118,6 +120,7 @@ def export_cases(  # long: what each form holds is most of it
         reviews: The content of the file of their reviews, as `evalset.editing.reviews_beside.reviews_text` writes it; empty where
             they have none.
         root_agent: For `dataset`: the agent of the cases, whose instructions and tool declarations are written too.
+        metrics: For `dataset`: whether to add metrics for `agents-cli eval grade`, and the `eval_config.yaml` that names them.
 
     Raises:
         ExportError: The form can hold none of the cases.
@@ -133,6 +136,9 @@ def export_cases(  # long: what each form holds is most of it
     known = {eval_id: given[eval_id] for eval_id in ids if eval_id in given}
     called = snake_case(name or eval_set.eval_set_id)
     made = _exported(eval_set, form, known, called, _Agents(agents_dir, agent, root_agent))
+    if metrics and form == "dataset":
+        added = (ExportedFile(path, text) for path, text in metric_files().items())
+        made = made._replace(files=(*made.files, *added))
     if not reviews:
         return made
     if form in {"evalset", "pytest"}:

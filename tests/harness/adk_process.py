@@ -161,11 +161,13 @@ class AdkWeb:
 
 
 @contextmanager
-def adk_web(agents_dir: Path, *, environment: Mapping[str, str] | None = None) -> Iterator[AdkWeb]:
-    """Run `adk web` on the folder of agents itself, while the block runs; sessions stay in its memory."""
+def adk_web(
+    agents_dir: Path, *, environment: Mapping[str, str] | None = None, adk: Path = ADK
+) -> Iterator[AdkWeb]:
+    """Run `adk web` on the folder of agents itself, while the block runs; sessions stay in its memory. `adk` is the program."""
     port = free_port()
     command: list[str | Path] = [
-        ADK,
+        adk,
         "web",
         "--port",
         str(port),

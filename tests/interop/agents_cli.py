@@ -13,18 +13,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from evalset import EvalSetWriter, GoldenTraceBuilder, import_cases
+from evalset.recorded.recording_export import record, replay_lines
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
+from tests.harness.adk_process import adk_web
 from tests.harness.browser import Studio, chromium, studio_server
-from tests.harness.processes import quiet_environment
+from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.interop.dataset_runs import AGENTS_CLI, agents_cli, grade, turn_of
 from tests.simulator.kernel.projects import PATIENCE, begun, config_of
 from tests.stories.reading import answer_of, calls_of, case_of
 
 HERE = Path(sys.executable).parent
-AGENTS_CLI = Path(__file__).parents[2] / ".venv-interop" / "agents-cli" / "bin" / "agents-cli"
 QUERY = "What is the weather in San Francisco?"
 FOGGY = "It's 60 degrees and foggy."
+SNOW, SUN = "It's 11 degrees below zero and snowing.", "It's 31 degrees and sunny."
 
 pytestmark = pytest.mark.skipif(not AGENTS_CLI.exists(), reason="agents-cli could not be installed")
 
@@ -41,8 +45,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 def created(folder: Path, name: str) -> Path:
     """Make a project as Google's documentation says, with an environment of its own."""
-    run(
-        AGENTS_CLI,
+    agents_cli(
         "create",
         name,
         "--yes",
@@ -117,3 +120,66 @@ def test_two_such_projects_are_played_at_once(project: Path, tmp_path: Path) -> 
         assert simulation.session.turns[-1].ended
         config.kernels.end()
     assert drafts == ["It's 90 degrees and sunny.", "It's 10 degrees and snowing."]
+
+
+def test_its_dataset_is_run_by_eval_generate_and_graded(project: Path) -> None:
+    """In the project's own environment, without a key: what a person made up comes back, which no real tool returns.
+
+    The server is ADK's: the one that the project's template brings does not start without Google credentials.
+    """
+    eval_set = project / "tests" / "eval" / "weather.evalset.json"
+    _record_weather(project, eval_set)
+    run(
+        HERE / "golden-trace",
+        "export",
+        eval_set,
+        "--form",
+        "dataset",
+        "--agent",
+        project / "app",
+        "--metrics",
+        cwd=project,
+    )
+    datasets = project / "tests" / "eval" / "datasets"
+    run(HERE / "uv", "pip", "install", "--quiet", "--python", project / ".venv", REPOSITORY, cwd=project)
+    code = project / "app" / "agent.py"
+    before = code.read_text()
+    environment = datasets / "weather-dataset.environment.json"
+    code.write_text(f"{before}\n\n{replay_lines('app', environment, models='recorded', has_app=True)}\n")
+    traces = project / "traces.json"
+    with adk_web(project, adk=project / ".venv" / "bin" / "adk") as web:
+        agents_cli(
+            "eval", "generate", "--dataset", datasets / "weather-dataset.json", "--output", traces,
+            "--url", web.url, "--app-name", "app", cwd=project,
+        )  # fmt: skip
+    code.write_text(before)
+    assert [turn_of((case.conversation or [])[-1]) for case in import_cases(traces).cases] == [
+        ([("get_weather", {"query": "Oslo"})], [("get_weather", {"result": SNOW})], ["It snows."]),
+        ([("get_weather", {"query": "Rome"})], [("get_weather", {"result": SUN})], ["The sun shines."]),
+    ]
+    assert grade(traces, datasets / "eval_config.yaml", project) == {
+        "golden_trajectory": [1.0, 1.0],
+        "golden_tool_responses": [1.0, 1.0],
+        "golden_final_state": [None, None],
+    }
+
+
+def _record_weather(project: Path, eval_set: Path) -> None:
+    config = config_of(project, "app", str(project / ".venv" / "bin" / "python"))
+    simulation = begun(config)
+    for city, weather, words in (("Oslo", SNOW, "It snows."), ("Rome", SUN, "The sun shines.")):
+        simulation.query(f"How is the weather in {city}?", wait=PATIENCE)
+        simulation.answer(simulation.pending[0], called(("get_weather", {"query": city})), wait=PATIENCE)
+        simulation.answer(simulation.pending[0], weather, wait=PATIENCE)
+        simulation.answer(simulation.pending[0], said(words), wait=PATIENCE)
+    EvalSetWriter(eval_set, "app").write_eval_case(
+        GoldenTraceBuilder(simulation.session, eval_id="weather").build()
+    )
+    record(
+        eval_set,
+        "weather",
+        simulation.session,
+        [fact for _, fact in simulation.journal.path()],
+        config.root_agent,
+    )
+    config.kernels.end()

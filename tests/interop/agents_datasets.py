@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.evaluation.eval_case import EvalCase, Invocation, get_all_tool_calls, get_all_tool_responses
+from google.adk.evaluation.eval_case import EvalCase
 
 from evalset import EvalSetWriter, GoldenTraceBuilder, export_cases, import_cases, read_cases
 from evalset.exporting.agent_cards import agent_cards
@@ -20,26 +20,13 @@ from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator import demo_agent
-from simulator.runtime.adk.codec import jsonable
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.replay.test_demos import QUERIES, played_demo, write_trapped
 from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
 from tests.harness.adk_process import adk_web
-from tests.interop.agents_cli import AGENTS_CLI, run
+from tests.interop.dataset_runs import AGENTS_CLI, agents_cli, grade, turn_of
 
 pytestmark = pytest.mark.skipif(not AGENTS_CLI.exists(), reason="agents-cli could not be installed")
-
-Turn = tuple[list[tuple[str | None, Any]], list[tuple[str | None, Any]], list[str | None]]
-
-
-def turn_of(turn: Invocation) -> Turn:
-    """Return the calls, the responses and the texts of a turn."""
-    data = turn.intermediate_data
-    return (
-        [(call.name, jsonable(call.args or {})) for call in get_all_tool_calls(data)],
-        [(each.name, jsonable(each.response)) for each in get_all_tool_responses(data)],
-        [part.text for part in (turn.final_response.parts if turn.final_response else None) or ()],
-    )
 
 
 class Served:
@@ -83,7 +70,9 @@ class Served:
     def _write(self, name: str, root: Any, eval_set: Path) -> None:
         cases = self.cases[name] = list(read_cases(eval_set.read_text()).values())
         known = read_environment(sidecar_of(eval_set))
-        exported = export_cases(cases, "dataset", environments=known, name=name, root_agent=root)
+        exported = export_cases(
+            cases, "dataset", environments=known, name=name, root_agent=root, metrics=True
+        )
         assert agent_cards(root).agents
         for file in exported.files:
             (self.goldens / file.path).write_text(file.text)
@@ -104,8 +93,8 @@ def test_eval_generate_does_what_the_goldens_say(name: str, served: Served) -> N
     """Each turn with the turns before it, in parallel: every case is done, with the calls, the responses and the text of the golden."""
     traces = served.goldens / f"{name}-traces.json"
     dataset = served.goldens / f"{name}-dataset.json"
-    output = run(
-        AGENTS_CLI, "eval", "generate", "--dataset", dataset, "--output", traces,
+    output = agents_cli(
+        "eval", "generate", "--dataset", dataset, "--output", traces,
         "--url", served.url, "--app-name", name, "--concurrency", "4", cwd=served.folder,
     )  # fmt: skip
     wanted = {
@@ -118,3 +107,21 @@ def test_eval_generate_does_what_the_goldens_say(name: str, served: Served) -> N
     told: Sequence[EvalCase] = found.cases
     assert {case.eval_id: turn_of((case.conversation or [])[-1]) for case in told} == wanted
     assert found.environments.keys() == wanted.keys()
+    scores = grade(traces, served.goldens / "eval_config.yaml", served.folder)
+    assert {score for found in scores.values() for score in found} <= {1.0, None}
+    assert set(scores["golden_trajectory"]) == {1.0}
+    assert 1.0 in scores["golden_tool_responses"]
+    assert 1.0 in scores["golden_final_state"]
+
+
+def test_eval_grade_asks_for_credentials_first(served: Served) -> None:
+    """Our metrics need none; `eval grade` looks for some before it calls a metric, and fails where there are none."""
+    traces = served.goldens / "none-traces.json"
+    traces.write_text((served.goldens / "desk-dataset.json").read_text())
+    config = served.goldens / "eval_config.yaml"
+    told = agents_cli(
+        "eval", "grade", "--traces", traces, "--config", config, "--output", served.goldens / "none",
+        cwd=served.folder, fails=True,
+    )  # fmt: skip
+    assert "Loaded 3 local custom metric(s)" in told
+    assert "Evaluation failed" in told

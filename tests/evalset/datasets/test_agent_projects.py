@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from evalset.cli.export_command import BAD_INPUT
 from evalset.cli.main import main
 from evalset.datasets.agent_projects import project_of
+from evalset.exporting.judged_turns import metric_files
 
 KEPT = Path(__file__).parents[2] / "conformance" / "files"
 
@@ -51,3 +53,7 @@ def test_a_dataset_is_written_into_the_project(
     dataset = tmp_path / "tests" / "eval" / "datasets" / "orders-dataset.json"
     assert capsys.readouterr().out.splitlines() == [str(dataset), "orders.evalset.json"]
     assert "cancel_order" in dataset.read_text()
+    assert main(["export", str(eval_set), "--form", "dataset", "--agent", "order_desk", "--metrics"]) == 0
+    assert {path.name for path in dataset.parent.iterdir()} == {dataset.name, *metric_files()}
+    assert main(["export", str(eval_set), "--form", "evalset", "--metrics"]) == BAD_INPUT
+    assert "--metrics is only for --form dataset" in capsys.readouterr().err
