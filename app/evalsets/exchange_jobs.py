@@ -141,7 +141,13 @@ def insertions(looked: Looked, chosen: Sequence[str], work: SetWork) -> tuple[In
 
 
 def prepared(
-    work: SetWork, keys: Sequence[str], form: ExportForm, name: str, agents_dir: str
+    work: SetWork,
+    keys: Sequence[str],
+    form: ExportForm,
+    name: str,
+    *,
+    agents_dir: str = "",
+    metrics: bool = False,
 ) -> Job[Exported]:
     """Begin to write cases of a set, as it is on the screen, in another form; no key stands for all.
 
@@ -151,6 +157,7 @@ def prepared(
         form: The form.
         name: What the files are called.
         agents_dir: For pytest: where the agents lie, from the folder of the test file.
+        metrics: For a dataset: whether metrics for `agents-cli eval grade` go along.
     """
     chosen = tuple(keys) or work.state.order
     held = {key: work.held(key) for key in chosen}
@@ -175,6 +182,7 @@ def prepared(
             agents_dir=agents_dir,
             reviews=_reviews(cases, held.values()),
             root_agent=_root_agent(entries, work.opened.path, cases),
+            metrics=metrics,
         )
 
     return Job(export, "export-cases")

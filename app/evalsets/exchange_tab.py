@@ -160,12 +160,17 @@ def _export(workspace: Workspace, scene: SetContext) -> None:
         placeholder=f"All {len(names):,}",
     )
     agents_dir = _agents_dir(workspace) if form == "pytest" else ""
-    about = f"{form} {sorted(chosen)} {agents_dir} {len(scene.work.edits)} {scene.work.opened.identity}"
+    metrics = form == "dataset" and _metrics(workspace)
+    about = (
+        f"{form} {sorted(chosen)} {agents_dir} {metrics} {len(scene.work.edits)} {scene.work.opened.identity}"
+    )
     if st.button(
         "Prepare", key=key_of(workspace, "export_prepare"), icon=":material/outbox:", disabled=not names
     ):
         name = scene.path.name.partition(".")[0]
-        job = workspace.jobs[EXPORTED] = prepared(scene.work, chosen, form, name, agents_dir.strip())
+        job = workspace.jobs[EXPORTED] = prepared(
+            scene.work, chosen, form, name, agents_dir=agents_dir.strip(), metrics=metrics
+        )
         workspace.options["export_about"] = about
         job.wait(AT_ONCE_SECONDS)
         st.rerun()
@@ -182,6 +187,16 @@ def _agents_dir(workspace: Workspace) -> str:
     )
     keep_option(workspace, "export_agents", said or "")
     return said or ""
+
+
+def _metrics(workspace: Workspace) -> bool:
+    chosen = st.toggle(
+        "Add metrics for `agents-cli eval grade`",
+        key=option_key(workspace, "export_metrics", initial=False),
+        help="An `eval_config.yaml` with three metrics: tool calls, tool responses and final state against the golden trace",
+    )
+    keep_option(workspace, "export_metrics", chosen)
+    return chosen
 
 
 def _exported(workspace: Workspace) -> None:

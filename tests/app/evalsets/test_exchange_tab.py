@@ -148,6 +148,11 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     made = exported(tab, path, "pytest")
     assert made is not None
     assert "test_orders.py" in tab.literal
+    assert exported(tab, path, "dataset") is not None
+    assert "eval_config.yaml" not in tab.literal
+    tab.app.toggle(key=tab.key("export_metrics")).set_value(True)
+    assert exported(tab.run(), path, "dataset") is not None
+    assert "eval_config.yaml" in tab.literal
 
 
 def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_path: Path) -> None:
