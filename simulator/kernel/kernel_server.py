@@ -321,11 +321,12 @@ class Server:
             if view.version == played.version and not events:
                 return
             shown = _shown(session, view, played.shown)
+            # First, as the studio may ask for the draft of a request before the next line here runs.
+            played.shown = {request.key: request for request in view.pending}
+            played.turn, played.events, played.version = turn, first + len(events), view.version
             self._channel.send(
                 shown.model_copy(update={"turn": turn, "first_event": first, "events": events})
             )
-            played.shown = {request.key: request for request in view.pending}
-            played.turn, played.events, played.version = turn, first + len(events), view.version
 
     # ------------------------------------------------------------ durability
 

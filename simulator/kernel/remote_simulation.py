@@ -828,10 +828,12 @@ def _made(simulation: RemoteSimulation, session: str, key: str, names: tuple[str
     try:
         if (kernel := simulation.drafting()) is not None:
             wanted: list[JsonValue] = list(names)
-            given = kernel.ask(
-                "fields", {"key": key, "names": wanted}, session=session, patience=_LOOK_SECONDS
-            )
-    except (RefusedError, KernelError, SimulationError):
+            answer = kernel.begin_asking("fields", {"key": key, "names": wanted}, session=session)
+            # A machine that is busy makes it late; a kernel that is stuck would never give it.
+            while not wait_for({answer}, timeout=_LOOK_SECONDS).done and kernel.has_pulse():
+                _LOG.debug("A draft takes long")
+            given = answer.result(timeout=0)
+    except (RefusedError, KernelError, SimulationError, TimeoutError):
         _LOG.debug("A draft could not be read", exc_info=True)
     fields = ToolRequest.model_fields
     return {
