@@ -39,7 +39,6 @@ def test_the_draft_of_a_request_can_be_asked_for_as_soon_as_it_is_shown() -> Non
     studio.ask("open", called=named, at=None, seats=seats.model_dump(mode="json"), seed="seed")
     studio.ask("query", message="Where is order A-1002?", wait=PATIENCE)
     assert [reply.error for reply in studio.replies if reply.error is not None] == []
-    drafts = [reply.value["draft"] for reply in studio.replies if isinstance(reply.value, dict)]
-    assert drafts
-    assert {draft["order_id"] for draft in drafts} == {"A-1002"}
+    given: list[Any] = [reply.value for reply in studio.replies if isinstance(reply.value, dict)]
+    assert {each["draft"]["order_id"] for each in given} == {"A-1002"}
     studio.ask("close")
