@@ -56,11 +56,13 @@ class DatasetCase(NamedTuple):
         case: The case.
         environment: What is recorded of it, where it is a trace.
         is_golden: Whether it is one that was exported, and says of itself what tools answered.
+        places: The places of its turns in `eval_cases`, from 0.
     """
 
     case: EvalCase
     environment: RecordedCase | None = None
     is_golden: bool = False
+    places: tuple[int, ...] = ()
 
 
 class _Entry(NamedTuple):
@@ -222,7 +224,8 @@ def _read(entries: Sequence[_Entry], missing: _Missing) -> Iterator[DatasetCase]
     wanted = own.get("turns", 1)
     is_whole = not entries[0].is_trace and isinstance(own.get("case"), dict) and own.get("turn", 0) == 0
     if is_whole and len(entries) == wanted:
-        yield DatasetCase(_restored(entries, missing), is_golden=True)
+        places = tuple(entry.number for entry in entries)
+        yield DatasetCase(_restored(entries, missing), is_golden=True, places=places)
         return
     groups = [entries] if not own else [[entry] for entry in entries]
     for group in groups:
