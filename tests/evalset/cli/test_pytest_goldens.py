@@ -169,9 +169,13 @@ def cli_project(exported: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.process
 def test_goldens_of_a_dataset_are_tests(cli_project: Path) -> None:
-    """Each golden is replayed with all its turns, where agents-cli has its agent; what only asks is skipped, and what is no dataset left alone."""
+    """Each golden with all its turns, and each trace, where agents-cli has its agent; what only asks is skipped, what is no dataset left alone."""
     datasets = cli_project / "tests" / "eval" / "datasets"
     (datasets / "foreign-dataset.json").write_text(json.dumps({"eval_cases": [ASKED]}))
+    *_, last = json.loads((datasets / "desk-dataset.json").read_text())["eval_cases"]
+    agents_and_turns = {**last["agent_data"], "turns": last["agent_data"]["turns"][:-1]}
+    trace = {"eval_case_id": "trace", "agent_data": agents_and_turns}
+    (datasets / "trace-dataset.json").write_text(json.dumps({"eval_cases": [trace]}))
     (datasets / "other-dataset.json").write_text("[1, 2")
     (datasets / "broken-dataset.json").write_text('{"eval_cases": [')
     (datasets / "wrong-dataset.json").write_text(json.dumps({"eval_cases": [{**ASKED, "prompt": "hi"}]}))
@@ -186,9 +190,10 @@ def test_goldens_of_a_dataset_are_tests(cli_project: Path) -> None:
         "no:warnings",
         "tests/eval",
     )
-    assert "1 failed, 1 passed, 1 skipped, 2 errors" in done.stdout, done.stdout[-6000:] + done.stderr
+    assert "1 failed, 2 passed, 1 skipped, 2 errors" in done.stdout, done.stdout[-6000:] + done.stderr
     for line in (
         "PASSED tests/eval/datasets/desk-dataset.json::one",
+        "PASSED tests/eval/datasets/trace-dataset.json::trace",
         "FAILED tests/eval/datasets/desk-dataset.json::three",
         "first divergence: turn 2, step 2",
         '  golden: note({"order":"Y"})',
