@@ -84,6 +84,7 @@ class _Process:
         self._words, self._folder = words, folder
         self._started: subprocess.Popen[str] | None = None
         self._endings: tuple[str, ...] = ()
+        self._is_asked = False
 
     def start(self) -> tuple[str, ...]:
         """Start it, if it has not begun yet; return how the names of files end that hold cases.
@@ -116,12 +117,14 @@ class _Process:
         process = self._started
         if process is None or process.stdin is None or process.stdout is None:
             raise GoldenError("the process that replays goldens has not started")
+        self._is_asked = True
         try:
             process.stdin.write(json.dumps([name, given]) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
         except OSError:
             line = ""
+        self._is_asked = False
         if not line:
             raise GoldenError(f"the process that replays goldens has ended with code {process.wait()}")
         reply = json.loads(line)
@@ -132,6 +135,8 @@ class _Process:
     def end(self) -> None:
         """End it, with the agents that it has started."""
         if self._started is not None:
+            if self._is_asked:  # an interrupt: nobody waits for the answer
+                self._started.kill()
             self._started.communicate()
 
 
