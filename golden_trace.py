@@ -3,11 +3,13 @@
 In a wheel this is the package `golden_trace`: `packages` in it holds `evalset` and `simulator`, which any project finds behind its own modules, and
 `app` is the page, which only the studio's own process imports.
 
-It is pytest's plugin as well, in every run of pytest beside it: without `--goldens` it adds its options and imports nothing.
+It is pytest's plugin as well, in every run of pytest beside it: without `--goldens` it adds its options and imports nothing. With it, nothing of ours is
+imported by a name that a project may have, too.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--goldens",
         action="store_true",
-        help="collect each case of each eval set as a test: it replays the case with its recorded responses, as `golden-trace verify` does",
+        help="collect each golden of each eval set and dataset as a test: it replays the golden with its recorded responses, as `golden-trace "
+        "verify` does",
     )
     group.addoption(
         "--goldens-update",
@@ -48,6 +51,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register what collects the cases, where it is asked for."""
     if config.getoption("--goldens"):
-        from evalset.cli.pytest_goldens import GoldensPlugin  # noqa: PLC0415 - a run without the option waits for nothing
-
-        config.pluginmanager.register(GoldensPlugin(config), "golden-trace-cases")
+        home = _PACKAGES if _PACKAGES.is_dir() else Path(__file__).parent
+        spec = importlib.util.spec_from_file_location(
+            "golden_trace_goldens", home / "evalset" / "cli" / "pytest_goldens.py"
+        )
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{home} does not contain the studio")
+        plugin = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(plugin)
+        config.pluginmanager.register(plugin.GoldensPlugin(config), "golden-trace-cases")

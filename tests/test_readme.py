@@ -329,6 +329,7 @@ def test_the_commands_pass_as_they_are_pasted(fresh: Path, capsys: pytest.Captur
     in_a_shell = (
         "golden-trace eval order_desk ~",
         "golden-trace export orders.evalset.json --form pytest",
+        "golden-trace export orders.evalset.json --form dataset",
         "python -m pytest --goldens",
     )
     for block in ran:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import evalset
 from app.export.case_names import proposed_eval_id
 from app.forms.safe_labels import literal
+from app.forms.typed_paths import typed_path
 from evalset.adk_runs.process_agents import agent_folder
 from evalset.cli.shell_lines import ShownCommands
+from evalset.datasets.agent_projects import project_of
+from evalset.datasets.dataset_fields import ENDING
+from evalset.files.eval_names import snake_case
+from evalset.recorded.recording_files import sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.atomic_files import write_whole
 from simulator.base.frozen_value import Value
 from simulator.facts import Fact
 from simulator.session import SimulationSession
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
     from google.genai.types import Content
 
+    from evalset import Exported
     from evalset.recorded.recording import RecordedCase
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
@@ -83,6 +91,7 @@ class Exportable:
         warnings: What plain `adk eval` cannot replay of it, in sentences.
         misread: Why ADK's own loader does not read it back equal; None where it does.
         archive: The eval set and what the world answered in the case, in a ZIP file; empty where that was not to be told.
+        known: What is recorded of the case, by its id; empty as above.
     """
 
     case: EvalCase
@@ -91,6 +100,7 @@ class Exportable:
     warnings: tuple[str, ...]
     misread: str | None
     archive: bytes = b""
+    known: Mapping[str, RecordedCase] = field(default_factory=dict)
 
 
 def exportable(
@@ -124,6 +134,7 @@ def exportable(
         warnings=evalset.warnings(session),
         misread=_misread(document, case),
         archive=_archive(case, known) if known else b"",
+        known=known,
     )
 
 
@@ -137,6 +148,45 @@ def _known(
 
 def _archive(case: EvalCase, known: dict[str, RecordedCase]) -> bytes:
     return evalset.export_cases([case], "evalset", environments=known, name=case.eval_id).content
+
+
+def as_dataset(result: Exportable, config: SimulatedAgentConfig) -> Exported:
+    """Return a case as an evaluation dataset of Agent Platform, with its recording beside it.
+
+    Raises:
+        ValueError: It holds a number that JSON has no word for.
+    """
+    called, agent = result.case.eval_id, config.root_agent
+    return evalset.export_cases(
+        [result.case], "dataset", environments=result.known, name=called, root_agent=agent
+    )
+
+
+def dataset_path(eval_id: str, eval_set: Path) -> Path:
+    """Return where a dataset is written by default: among those of the agents-cli project around an eval set, or next to the set."""
+    project = project_of(eval_set.parent)
+    return (project.datasets if project else eval_set.parent) / f"{snake_case(eval_id)}{ENDING}"
+
+
+def write_dataset(exported: Exported, typed: str) -> tuple[Path, ...]:
+    """Write a dataset, and its recording next to it; return the files.
+
+    Raises:
+        ValueError: No path was given, or another file stands there; nothing was written.
+        OSError: The disk or the folder refused.
+    """
+    if not typed.strip():
+        raise ValueError("No file given. Enter the path of a dataset file.")
+    path = typed_path(typed)
+    places = (path, sidecar_of(path))
+    contents = {place: file.text.encode() for place, file in zip(places, exported.files, strict=False)}
+    for place, content in contents.items():
+        if place.exists() and place.read_bytes() != content:
+            raise ValueError(f"{place} already exists. Enter another name")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for place, content in reversed(contents.items()):  # a dataset is never there without its recording
+        write_whole(place, [content])
+    return tuple(contents)
 
 
 def _built(session: SimulationSession, form: TraceForm, eval_id: str) -> EvalCase:

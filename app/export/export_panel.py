@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import streamlit as st
 
+from app.export.dataset_panel import DatasetView, WriteDataset, dataset_export
 from app.export.export_case import Exportable, ExportForm, ExportResult, TraceForm, outline
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
@@ -317,7 +318,8 @@ class ExportView:
 
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `divergence`
-    draws where it goes another way. `case_runs` draws what else is run on the case that was written.
+    draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
+    dataset; None where there is no case.
     """
 
     result: Exportable | None
@@ -330,6 +332,7 @@ class ExportView:
     is_over: bool = True
     replay: Job[ExportReplay] | None = None
     case_runs: Callable[[], None] = lambda: None
+    dataset: DatasetView | None = None
 
 
 class WriteTrace(Value):
@@ -342,7 +345,7 @@ class ReplayCase(Value):
     """Replay the case that was written, against its recording."""
 
 
-ExportCommand: TypeAlias = Show | WriteTrace | ReplayCase
+ExportCommand: TypeAlias = Show | WriteTrace | ReplayCase | WriteDataset
 """What is asked for in the export."""
 
 
@@ -459,8 +462,9 @@ def _ways(
                 "Eval sets of the demo agents are stored in your data folder. Any other path works too."
             )
     asked = _buttons(chosen, shown, may_write=may_write)
+    dataset = dataset_export(kept, shown.dataset, may_write=may_write) if shown.dataset is not None else None
     script_export(kept, chosen.eval_id, shown.script)
-    return asked
+    return asked or dataset
 
 
 def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:

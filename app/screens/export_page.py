@@ -8,10 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from pydantic import JsonValue
 
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import workspaces
-from app.export.export_case import Exportable, ExportForm, ExportResult, exportable, free_eval_id, write
+from app.export.dataset_panel import DatasetView, WriteDataset
+from app.export.export_case import (
+    Exportable,
+    ExportForm,
+    ExportResult,
+    as_dataset,
+    dataset_path,
+    exportable,
+    free_eval_id,
+    write,
+    write_dataset,
+)
 from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
 from app.export.export_replay import replayed
 from app.forms.widget_store import KeptInputs
@@ -61,6 +73,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         is_over,
         _replay_of(live, written),
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
+        _dataset(live, view.head, chosen, result) if result is not None else None,
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -72,6 +85,42 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         case ReplayCase() if not live.read_only and written is not None:
             _replay(live, written)
             st.rerun()
+        case WriteDataset(path=path) if not live.read_only and result is not None:
+            _write_dataset(live, view.head, result, path)
+
+
+def _dataset(live: LiveSession, head: int, chosen: ExportForm, result: Exportable) -> DatasetView:
+    known = page_state.get("dataset")
+    last = known if known and known["of"] == [live.simulation.session.session_id, head] else {}
+    path = "" if live.read_only else str(_dataset_path(live, chosen.eval_id))
+    made = partial(as_dataset, result, live.config)
+    return DatasetView(made, path, tuple(last.get("written", ())), last.get("failed", ""))
+
+
+def _dataset_path(live: LiveSession, eval_id: str) -> Path:
+    place = default_destination(live.owner, live.config)
+    path = dataset_path(eval_id, place)
+    try:
+        check_destination(str(path), live)
+    except ValueError:  # among several people each writes next to the agent's eval set
+        return place.with_name(path.name)
+    return path
+
+
+def _write_dataset(live: LiveSession, head: int, result: Exportable, path: str) -> None:
+    written: list[JsonValue] = []
+    failed = ""
+    try:
+        check_destination(path, live)
+        with st.spinner("Writing the dataset"):
+            written = [str(each) for each in write_dataset(as_dataset(result, live.config), path)]
+    except (ValueError, OSError) as error:
+        failed = str(error)
+    page_state.put(
+        "dataset",
+        {"of": [live.simulation.session.session_id, head], "written": written, "failed": failed},
+    )
+    st.rerun()
 
 
 def _divergence(found: Divergence) -> None:

@@ -44,6 +44,7 @@ Flag: TypeAlias = Literal[
     "changed",
     "context_fold",
     "continue_with",
+    "dataset",
     "deleted_rules",
     "deleted_session",
     "earlier",

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evalset.datasets.dataset_fields import ENDING
+
 DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
 CODES = (
     "Exit codes: 0 all files are as they should be; 1 a file exists with other content and was left alone, the output shows what to "
@@ -66,7 +68,7 @@ _HOOK_TEXT = """\
         name: examine changed goldens
         entry: {doctor}
         language: system
-        files: \\.(evalset|environment)\\.json$
+        files: (\\.(evalset|environment)|datasets/.*-dataset)\\.json$
         stages: [pre-commit]
       - id: goldens
         name: replay the goldens
@@ -182,7 +184,7 @@ def _goldens(root: Path) -> str:
     folders = {str(path.parent.relative_to(root)) for path in _eval_sets(root)}
     if not folders:
         raise _RefusedError(
-            f"no *.evalset.json in {root.absolute()}. Export a case first, or name a path with --goldens"
+            f"no *.evalset.json and no dataset in {root.absolute()}. Export a case first, or name a path with --goldens"
         )
     return os.path.commonpath(folders)
 
@@ -190,7 +192,13 @@ def _goldens(root: Path) -> str:
 def _eval_sets(root: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
-        yield from (Path(place, name) for name in files if name.endswith(".evalset.json"))
+        yield from (Path(place, name) for name in files if _holds_goldens(Path(place, name)))
+
+
+def _holds_goldens(path: Path) -> bool:
+    return path.name.endswith(".evalset.json") or (
+        path.name.endswith(ENDING) and b'"eval_cases"' in path.read_bytes()
+    )
 
 
 def _needed(root: Path) -> str:

@@ -1,34 +1,21 @@
-"""The cases of eval sets as tests of pytest, for `pytest --goldens`. Imports no ADK: the agents are replayed in processes of their projects.
+"""The cases of eval sets and datasets as tests of pytest, for `pytest --goldens`.
 
-Each case is verified as `golden-trace verify` does it. `FORMS` has the forms of files that hold cases, by how their names end.
+`golden_trace.py` loads this file by its place, and it imports nothing of ours: a project may have modules named `evalset`, `simulator` and `app`, which its
+own tests import in the same process. `goldens_process` reads and replays the cases, in a process in which the names are ours.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
+import json
 import re
 import shlex
+import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import pytest
-
-from evalset.cli.verify_command import criteria_from, renames_of, replay_parser
-from evalset.errors import EvalSetError
-from evalset.files.set_outline import ids_in_order
-from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
-from evalset.verify.errors import NO_GOLDEN, VerifyError
-from evalset.verify.report import reasons
-from evalset.verify.results import RunResult
-from evalset.verify.verify_request import VerifyRequest
-from evalset.verify.verify_workers import interpreter_for, kernels_with
-from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here
-from simulator.agents import absolute_agent
-from simulator.kernel.kernel import KernelError, RefusedError
-from simulator.kernel.kernel_executor import KernelExecutor
 
 MARKER = "golden"
 _UPDATED = "golden_updated"
@@ -37,118 +24,41 @@ _UNFIT = re.compile(r"[^\w.:+-]+")
 _OF_PYTEST = frozenset(
     {"skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "xdist_group"}
 )
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from evalset.cli.goldens_process import main
+main()
+"""
 
 
-class GoldenCases(NamedTuple):
-    """The cases of a file: the eval set in which they are verified, their ids in its order, and the tags of some."""
-
-    eval_set: Path
-    eval_ids: tuple[str, ...]
-    tags: Mapping[str, tuple[str, ...]]
-
-
-class GoldenAgents:
-    """The processes in which the agents of a run of pytest are replayed, and how that is done.
-
-    Args:
-        given: The options, as `replay_parser` gives them; the paths in them are absolute.
-    """
-
-    def __init__(self, given: argparse.Namespace) -> None:
-        self._given = given
-        self._executors: dict[Path, KernelExecutor] = {}
-
-    def executor(self, eval_set: Path) -> KernelExecutor:
-        """Return what runs functions where the agents of a set are at home: one process for each interpreter.
-
-        Raises:
-            VerifyError: There is no such interpreter.
-        """
-        given = self._given
-        found = interpreter_for(eval_set, given.agent, given.agents_dir, given.python or "")
-        python = found or Path(sys.executable)
-        if python not in self._executors:
-            self._executors[python] = kernels_with(python, 1)
-        return self._executors[python]
-
-    def case_by_case(self, eval_set: Path) -> CaseByCase:
-        """Return what verifies the cases of a set.
-
-        Raises:
-            VerifyError: An option cannot be used.
-        """
-        given, executor = self._given, self.executor(eval_set)
-        request = VerifyRequest(
-            eval_set=eval_set,
-            agent=given.agent or "",
-            agents_dir=given.agents_dir,
-            runs=given.runs,
-            models=given.models,
-            unrecorded=given.unrecorded,
-            criteria=criteria_from(given, executor),
-            timeout=given.timeout,
-            renamed=renames_of(given.rename_agent),
-            latencies=given.latencies,
-        )
-        return CaseByCase(executor, request)
-
-    def end(self) -> None:
-        """End the processes."""
-        for executor in self._executors.values():
-            executor.shutdown()
-        self._executors.clear()
-
-
-GoldenReader: TypeAlias = Callable[[Path, GoldenAgents], GoldenCases]
-"""Reads the cases of a file; raises a VerifyError that names the file and the place."""
-
-
-def read_golden_set(path: Path, agents: GoldenAgents) -> GoldenCases:
-    """Read the cases of an eval set.
-
-    Raises:
-        VerifyError: The set, or the recording beside it, cannot be read; the text says why and where.
-    """
-    try:
-        eval_ids = tuple(ids_in_order(path, path.read_bytes()))
-        recording = recording_of(path)
-        notes = read_environment(recording).notes if recording.exists() else {}
-    except EvalSetError as error:  # ADK's old form, or no eval set
-        with _told():
-            eval_ids = tuple(agents.executor(path).submit(eval_ids_here, path=str(path)).result())
-        if not eval_ids:
-            raise VerifyError(str(error)) from error
-        notes = {}
-    except RecordedEnvironmentError as error:
-        raise VerifyError(str(error)) from error
-    except OSError as error:
-        raise VerifyError(f"{error.filename or path}: cannot be read: {error.strerror or error}") from error
-    return GoldenCases(path, eval_ids, {eval_id: note.tags for eval_id, note in notes.items() if note.tags})
-
-
-FORMS: Mapping[str, GoldenReader] = {".evalset.json": read_golden_set}
-"""What reads a file that holds cases, by the ending of its name."""
+class GoldenError(AssertionError):
+    """A case did not pass, or could not be replayed; the text has the first divergence, or says why."""
 
 
 class GoldensPlugin:
-    """Collects the cases, and ends the processes.
+    """Collects the cases, and ends the process.
 
     Raises:
         pytest.UsageError: The options cannot be used.
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self.agents = GoldenAgents(_options(config))
-        config.addinivalue_line("markers", f"{MARKER}: a case of an eval set, collected by --goldens")
+        config.addinivalue_line("markers", f"{MARKER}: a golden of an eval set or a dataset, from --goldens")
+        typed = config.getoption(_OPTIONS)
+        words = typed if typed is not None else config.getini("goldens_options")
+        folder = config.invocation_params.dir if typed is not None else config.rootpath
+        self._process = _Process(words, folder)
+        if words and not hasattr(
+            config, "workerinput"
+        ):  # else the process that starts workers has looked at them
+            self._process.start()
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect a file that holds cases."""
-        reader = next((read for ending, read in FORMS.items() if file_path.name.endswith(ending)), None)
-        if reader is None:
+        """Collect a file that may hold cases."""
+        if file_path.suffix != ".json" or not file_path.name.endswith(self._process.start()):
             return None
-        collector: pytest.Collector = GoldenFile.from_parent(
-            parent, path=file_path, reader=reader, agents=self.agents
-        )
+        collector: pytest.Collector = GoldenFile.from_parent(parent, path=file_path, process=self._process)
         return collector
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -162,43 +72,100 @@ class GoldensPlugin:
             for nodeid in updated:
                 terminalreporter.line(nodeid)
 
-    def pytest_sessionfinish(self) -> None:
-        """End the processes."""
-        self.agents.end()
+    def pytest_unconfigure(self) -> None:
+        """End the process."""
+        self._process.end()
+
+
+class _Process:
+    """The process that reads and replays cases, started when it is needed first; it ends with this one."""
+
+    def __init__(self, words: str, folder: Path) -> None:
+        self._words, self._folder = words, folder
+        self._started: subprocess.Popen[str] | None = None
+        self._endings: tuple[str, ...] = ()
+        self._is_asked = False
+
+    def start(self) -> tuple[str, ...]:
+        """Start it, if it has not begun yet; return how the names of files end that hold cases.
+
+        Raises:
+            pytest.UsageError: It cannot start, or not with these options.
+        """
+        if self._started is None:
+            ours = Path(__file__).resolve().parents[2]
+            self._started = subprocess.Popen(  # noqa: S603 - this interpreter
+                [sys.executable, "-P", "-c", _PROGRAM, str(ours)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,  # an interrupt is pytest's
+            )
+            try:
+                self._endings = tuple(self.ask("begin", words=self._words, folder=str(self._folder)))
+            except GoldenError as error:
+                raise pytest.UsageError(f"{_OPTIONS}: {error}") from error
+        return self._endings
+
+    def ask(self, name: str, **given: Any) -> Any:
+        """Have something done, and return what comes of it.
+
+        Raises:
+            GoldenError: It cannot be done; the text says why.
+        """
+        process = self._started
+        if process is None or process.stdin is None or process.stdout is None:
+            raise GoldenError("the process that replays goldens has not started")
+        self._is_asked = True
+        try:
+            process.stdin.write(json.dumps([name, given]) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except OSError:
+            line = ""
+        self._is_asked = False
+        if not line:
+            raise GoldenError(f"the process that replays goldens has ended with code {process.wait()}")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise GoldenError(reply["error"])
+        return reply["result"]
+
+    def end(self) -> None:
+        """End it, with the agents that it has started."""
+        if self._started is not None:
+            if self._is_asked:  # an interrupt: nobody waits for the answer
+                self._started.kill()
+            self._started.communicate()
 
 
 class GoldenFile(pytest.File):
     """A file that holds cases."""
 
-    def __init__(self, *, reader: GoldenReader, agents: GoldenAgents, **given: Any) -> None:
+    def __init__(self, *, process: _Process, **given: Any) -> None:
         super().__init__(**given)
-        self._reader, self._agents = reader, agents
+        self._process = process
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return a test for each case.
+        """Return a test for each golden.
 
         Raises:
             CollectError: The file cannot be read; the text names it and the place.
         """
         try:
-            cases = self._reader(self.path, self._agents)
-            verifying = self._agents.case_by_case(cases.eval_set)
-        except VerifyError as error:
+            cases = self._process.ask("collect", path=str(self.path))
+        except GoldenError as error:
             advice = f"`golden-trace doctor {shlex.quote(str(self.path))}` shows the details"
             raise self.CollectError(f"{error}\n{advice}") from error
-        for place, eval_id in enumerate(cases.eval_ids):
+        for place, found in enumerate(cases):
             case: GoldenTest = GoldenTest.from_parent(
-                self,
-                name=eval_id,
-                place=place,
-                eval_set=cases.eval_set,
-                verifying=verifying,
-                agents=self._agents,
+                self, name=found["eval_id"], place=place, process=self._process
             )
-            self._mark(case, cases.tags.get(eval_id, ()))
+            self._mark(case, found["tags"])
             yield case
 
-    def _mark(self, case: pytest.Item, tags: tuple[str, ...]) -> None:
+    def _mark(self, case: pytest.Item, tags: Sequence[str]) -> None:
         for tag in (MARKER, *tags):
             if name := _UNFIT.sub("_", tag.strip()):
                 name = f"tag_{name}" if name in _OF_PYTEST else name
@@ -209,11 +176,9 @@ class GoldenFile(pytest.File):
 class GoldenTest(pytest.Item):
     """A case that is replayed and compared with its golden."""
 
-    def __init__(
-        self, *, place: int, eval_set: Path, verifying: CaseByCase, agents: GoldenAgents, **given: Any
-    ) -> None:
+    def __init__(self, *, place: int, process: _Process, **given: Any) -> None:
         super().__init__(**given)
-        self._place, self._eval_set, self._verifying, self._agents = place, eval_set, verifying, agents
+        self._place, self._process = place, process
 
     def runtest(self) -> None:
         """Replay the case.
@@ -221,64 +186,23 @@ class GoldenTest(pytest.Item):
         Raises:
             GoldenError: It did not pass; the text has the first divergence.
         """
-        with _told():
-            found = self._verifying.verified(self._place, self.name)
-        if found.error == NO_GOLDEN:
-            pytest.skip(NO_GOLDEN)
-        if found.status == "passed":
+        of_case = {"path": str(self.path), "eval_id": self.name}
+        found = self._process.ask("verify", place=self._place, **of_case)
+        if found["skipped"]:
+            pytest.skip(found["skipped"])
+        if found["passed"]:
             return
-        if found.runs and self.config.getoption("--goldens-update"):
-            self._accept(next(run for run in found.runs if not run.passed))
-        else:
-            raise GoldenError("\n".join(reasons(found)))
-
-    def _accept(self, run: RunResult) -> None:
-        given = {"path": str(self._eval_set), "eval_id": self.name, "run": run.model_dump(mode="json")}
-        with _told():
-            self._agents.executor(self._eval_set).submit(accept_here, **given).result()
+        if not (found["run"] and self.config.getoption("--goldens-update")):
+            raise GoldenError(found["text"])
+        self._process.ask("accept", run=found["run"], **of_case)
         self.user_properties.append((_UPDATED, True))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the divergence alone; a traceback of ours tells nobody anything."""
-        if isinstance(excinfo.value, (GoldenError, VerifyError)):
+        if isinstance(excinfo.value, GoldenError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return what the head of a failure says."""
         return self.path, None, f"golden {self.name}"
-
-
-class GoldenError(AssertionError):
-    """A case did not pass; the text has the first divergence."""
-
-
-def _options(config: pytest.Config) -> argparse.Namespace:
-    """Return the options for verify, with absolute paths.
-
-    Raises:
-        pytest.UsageError: There is no such option.
-    """
-    typed = config.getoption(_OPTIONS)
-    words = typed if typed is not None else config.getini("goldens_options")
-    try:
-        parser = replay_parser(_OPTIONS)
-        parser.set_defaults(models="recorded")
-        given = parser.parse_args(shlex.split(words))
-    except (SystemExit, ValueError) as error:
-        raise pytest.UsageError(f"{_OPTIONS}: {words!r} are not options of `golden-trace verify`") from error
-    with contextlib.chdir(config.invocation_params.dir if typed is not None else config.rootpath):
-        for name in ("agents_dir", "config"):
-            path: Path | None = getattr(given, name)
-            setattr(given, name, path.expanduser().absolute() if path is not None else None)
-        given.agent = absolute_agent(given.agent) if given.agent else None
-    return given
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Let what a process refuses be a `VerifyError`."""
-    try:
-        yield
-    except (KernelError, RefusedError) as error:
-        raise VerifyError(str(error)) from error

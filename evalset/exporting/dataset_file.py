@@ -23,11 +23,14 @@ from evalset.files.json_splice import Style
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.recording import RecordedCase, RecordedTurn
 from evalset.recorded.said_steps import answers_given, data_text, ended_data, final_parts, said_steps
-from simulator.base.json_values import copied
+from simulator.base.json_values import copied, same
+from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import USER_AUTHOR
 
 _AGENT = "agent"
 _NO_AGENT = "the agent is not loaded, so its instructions and tool declarations are left out; `agents-cli eval generate` adds them to the traces"
+_REFUSED = "the server of google-adk 2.13 refuses an initial state, so `agents-cli eval generate` cannot run the case there"
+_RESTORED = "the initial state is left out, as the server of google-adk 2.13 refuses it. A replay with the recorded environment, and an import, restore it"
 _STYLE = Style()
 Written: TypeAlias = dict[str, Any]
 """A value of the dataset: JSON, but for bytes, which are written as base64."""
@@ -75,10 +78,10 @@ def _named(ids: Sequence[str]) -> str:
 def _losses(case: EvalCase, recorded: RecordedCase | None) -> Iterator[str]:
     turns = case.conversation or ()
     if case.session_input and case.session_input.state:
-        yield "the server of google-adk 2.13 refuses an initial state, so `agents-cli eval generate` cannot run the case there"
+        yield _RESTORED if _restores(recorded, case) else _REFUSED
     before = recorded.turns[:-1] if recorded else ()
     if any(call.effects.state_delta for turn in before for call in turn.calls):
-        yield "state changes of earlier turns are left out of the history, as the server of google-adk 2.13 refuses them"
+        yield "the history has no state changes, as the server of google-adk 2.13 refuses them. A replay with the recorded environment restores those of tools"
     if case.conversation_scenario is not None:
         yield "`agents-cli eval generate` sends only the starting prompt of a scenario"
         if case.conversation_scenario.user_persona is not None:
@@ -89,6 +92,12 @@ def _losses(case: EvalCase, recorded: RecordedCase | None) -> Iterator[str]:
         yield "a case without turns is left out"
     if any(turn.final_response is None for turn in turns):
         yield "a turn without a final response has no reference"
+
+
+def _restores(recorded: RecordedCase | None, case: EvalCase) -> bool:
+    """Return whether a recording begins with the state of a case."""
+    given: Any = case.session_input.state if case.session_input else {}
+    return recorded is not None and same(recorded.state, jsonable(dict(given)))
 
 
 def _finished(case: Written) -> Written:
@@ -106,7 +115,8 @@ class _Writer:
         self._case, self._recorded, self._agents = case, recorded, agents
         self._root = recorded.agent if recorded else next(iter(agents), _AGENT)
         state = dict(case.session_input.state) if case.session_input else {}
-        self._seeds: list[Written] = [{"author": USER_AUTHOR, "state_delta": state}] if state else []
+        is_told = bool(state) and not _restores(recorded, case)
+        self._seeds: list[Written] = [{"author": USER_AUTHOR, "state_delta": state}] if is_told else []
 
     def cases(self) -> Iterator[Written]:
         if self._case.conversation_scenario is not None:

@@ -22,7 +22,7 @@ from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.eval_names import snake_case
 from evalset.golden_trace.scenarios import scenarios_text
 from evalset.recorded.adk_simulation_config import simulation_text
-from evalset.recorded.recorded_turns import is_of_graph
+from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.base.json_values import JsonObject
@@ -131,9 +131,9 @@ def export_cases(  # long: what each form holds is most of it
     eval_set = cases if isinstance(cases, EvalSet) else _set_of(tuple(cases), name)
     if not eval_set.eval_cases:
         raise ExportError("no cases to export")
-    given = environments.cases if isinstance(environments, RecordedEnvironment) else dict(environments or {})
-    ids = [case.eval_id for case in eval_set.eval_cases]
-    known = {eval_id: given[eval_id] for eval_id in ids if eval_id in given}
+    if not isinstance(environments, RecordedEnvironment):
+        environments = RecordedEnvironment(cases=dict(environments or {}))
+    known = _of_cases(environments, [case.eval_id for case in eval_set.eval_cases])
     called = snake_case(name or eval_set.eval_set_id)
     made = _exported(eval_set, form, known, called, _Agents(agents_dir, agent, root_agent))
     if metrics and form == "dataset":
@@ -144,6 +144,13 @@ def export_cases(  # long: what each form holds is most of it
     if form in {"evalset", "pytest"}:
         return made._replace(files=(*made.files, ExportedFile(f"{called}.review.json", reviews)))
     return made._replace(losses=(*made.losses, "this format has no reviews"))
+
+
+def _of_cases(environment: RecordedEnvironment, eval_ids: Sequence[str]) -> RecordedEnvironment:
+    """Return what is recorded and noted of these cases, in their order."""
+    cases = {eval_id: environment.cases[eval_id] for eval_id in eval_ids if eval_id in environment.cases}
+    notes = {eval_id: environment.notes[eval_id] for eval_id in eval_ids if eval_id in environment.notes}
+    return RecordedEnvironment(cases=cases, notes=notes)
 
 
 class _Agents(NamedTuple):
@@ -157,7 +164,7 @@ class _Agents(NamedTuple):
 def _exported(
     eval_set: EvalSet,
     form: ExportForm,
-    known: Mapping[str, RecordedCase],
+    known: RecordedEnvironment,
     called: str,
     agents: _Agents,
 ) -> Exported:
@@ -168,13 +175,13 @@ def _exported(
             cards = agent_cards(agents.root) if agents.root else None
             return _dataset(eval_set.eval_cases, known, called, cards)
         case "adk_test":
-            return _adk_tests(eval_set.eval_cases, known)
+            return _adk_tests(eval_set.eval_cases, known.cases)
         case "scenarios":
             return _scenarios(eval_set.eval_cases, called)
         case "pytest":
             return _pytest(eval_set, known, called, agents.folder, agents.name)
         case "simulation_json" | "simulation_yaml" | "simulation_python":
-            return _simulation(known, cast("TextForm", form.removeprefix("simulation_")))
+            return _simulation(known.cases, cast("TextForm", form.removeprefix("simulation_")))
 
 
 def _set_of(cases: Sequence[EvalCase], name: str) -> EvalSet:
@@ -183,22 +190,20 @@ def _set_of(cases: Sequence[EvalCase], name: str) -> EvalSet:
     return new_eval_set(name or app or "evals", *cases, at=at)
 
 
-def _set_files(eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str) -> Iterator[ExportedFile]:
+def _set_files(eval_set: EvalSet, known: RecordedEnvironment, name: str) -> Iterator[ExportedFile]:
     yield ExportedFile(f"{name}.evalset.json", set_json(eval_set.model_copy(update={"eval_set_id": name})))
-    if known:
-        text = environment_text(RecordedEnvironment(cases=dict(known)))
-        yield ExportedFile(f"{name}.environment.json", text)
+    if known.cases or known.notes:
+        yield ExportedFile(f"{name}.environment.json", environment_text(known))
 
 
 def _dataset(
-    cases: Sequence[EvalCase], known: Mapping[str, RecordedCase], name: str, agents: AgentCards | None
+    cases: Sequence[EvalCase], known: RecordedEnvironment, name: str, agents: AgentCards | None
 ) -> Exported:
-    written = dataset_file(cases, known, agents)
+    written = dataset_file(cases, known.cases, agents)
     path = f"{name}{ENDING}"
     files = [ExportedFile(path, written.text)]
-    if known:
-        text = environment_text(RecordedEnvironment(cases=dict(known)))
-        files.append(ExportedFile(str(sidecar_of(path)), text))
+    if known.cases or known.notes:
+        files.append(ExportedFile(str(sidecar_of(path)), environment_text(known)))
     return Exported(tuple(files), written.losses)
 
 
@@ -242,12 +247,12 @@ def _scenarios(cases: Sequence[EvalCase], name: str) -> Exported:
 
 
 def _pytest(
-    eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str, agents_dir: str, agent: str
+    eval_set: EvalSet, known: RecordedEnvironment, name: str, agents_dir: str, agent: str
 ) -> Exported:
     ids = [
         case.eval_id
         for case in eval_set.eval_cases
-        if case.conversation and case.eval_id in known and _needs_no_model(known[case.eval_id])
+        if case.conversation and case.eval_id in known.cases and needs_no_model(known.cases[case.eval_id])
     ]
     if not ids:
         raise ExportError("no case can be replayed: no case has recorded models and tools")
@@ -259,15 +264,6 @@ def _pytest(
     files = tuple(_set_files(eval_set, known, name))
     test = pytest_text(files[0].path, ids, agents_dir, agent)
     return Exported((ExportedFile(f"test_{name}.py", test), *files), tuple(losses))
-
-
-def _needs_no_model(recorded: RecordedCase) -> bool:
-    """Return whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
-    if any(turn.models for turn in recorded.turns):
-        return True
-    return bool(recorded.seed) and all(
-        is_of_graph(call, turn) for turn in recorded.turns for call in turn.calls
-    )
 
 
 def _simulation(known: Mapping[str, RecordedCase], form: TextForm) -> Exported:

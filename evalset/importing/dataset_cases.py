@@ -41,10 +41,12 @@ from evalset.recorded.recording import RecordedCase
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
 from simulator.session.adk_event_fields import USER_AUTHOR
+from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 
 _USER = "user"
 _AGENT = "agent"
 _READ = {"eval_case_id", OWN, *FIELDS}
+_ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
 _MOST_NAMED = 3
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -56,11 +58,13 @@ class DatasetCase(NamedTuple):
         case: The case.
         environment: What is recorded of it, where it is a trace.
         is_golden: Whether it is one that was exported, and says of itself what tools answered.
+        places: The places of its turns in `eval_cases`, from 0.
     """
 
     case: EvalCase
     environment: RecordedCase | None = None
     is_golden: bool = False
+    places: tuple[int, ...] = ()
 
 
 class _Entry(NamedTuple):
@@ -222,7 +226,8 @@ def _read(entries: Sequence[_Entry], missing: _Missing) -> Iterator[DatasetCase]
     wanted = own.get("turns", 1)
     is_whole = not entries[0].is_trace and isinstance(own.get("case"), dict) and own.get("turn", 0) == 0
     if is_whole and len(entries) == wanted:
-        yield DatasetCase(_restored(entries, missing), is_golden=True)
+        places = tuple(entry.number for entry in entries)
+        yield DatasetCase(_restored(entries, missing), is_golden=True, places=places)
         return
     groups = [entries] if not own else [[entry] for entry in entries]
     for group in groups:
@@ -333,9 +338,25 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
         missing.of(
             case_id, "the conversation is taken and the scenario is left out, as a case has one of them only"
         )
-    if last.is_trace:
+    if not last.is_trace:
+        return DatasetCase(_asked(entries, case_id, events, missing))
+    try:
         return _traced(last, case_id, events, missing)
-    return DatasetCase(_asked(entries, case_id, events, missing))
+    except ImportProblemError as error:
+        missing.of(
+            case_id, f"the events are not those of a whole session, so only its texts are taken: {error}"
+        )
+        return DatasetCase(_asked(entries, case_id, _with_answer(last, _texts(events)), missing))
+
+
+def _texts(events: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return the events in which there are only texts."""
+    contents: list[tuple[JsonObject, Any]] = [(event, event.get("content") or {}) for event in events]
+    return [
+        event
+        for event, content in contents
+        if content.get("parts") and all(part.get("text") for part in content["parts"])
+    ]
 
 
 def _with_prompt(entry: _Entry, missing: _Missing) -> list[JsonObject]:
@@ -375,8 +396,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     """Return a case of what an agent did, as of a session."""
     if entry.own:
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
-    if not any(is_of_agent(event) for event in events):
-        events = [*events, *_answered(entry)]
+    events = _with_answer(entry, events)
     state = _state_of(events)
     end: JsonObject = dict(state)
     for event in events:
@@ -384,10 +404,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         end |= delta
     made = [_event(event, number, entry) for number, event in enumerate(events) if event.get("content")]
     session = AdkSession(case_id, "", _USER, end, made, first=state)
-    try:
-        found = case_of_session(session, lambda words: missing.of(case_id, words))
-    except ImportProblemError as error:
-        raise ImportProblemError(f"{entry.place}: {error}") from error
+    found = case_of_session(session, lambda words: missing.of(case_id, words))
     case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
     reference = _reference(entry)
     if (
@@ -399,8 +416,14 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     return DatasetCase(case, found.environment)
 
 
+def _with_answer(entry: _Entry, events: Sequence[JsonObject]) -> list[JsonObject]:
+    """Return the events of a case, with its first response where there are none of agents."""
+    if any(is_of_agent(event) for event in events):
+        return list(events)
+    return [*events, *_answered(entry)]
+
+
 def _answered(entry: _Entry) -> Iterator[JsonObject]:
-    """Yield the first response of a case that has no events of agents."""
     responses: Any = entry.told.get("responses") or []
     if isinstance(responses, list) and responses and isinstance(responses[0], dict):
         content = _dumped(
@@ -411,9 +434,13 @@ def _answered(entry: _Entry) -> Iterator[JsonObject]:
 
 def _event(event: JsonObject, number: int, entry: _Entry) -> Event:
     author = str(event.get("author") or _AGENT)
+    content = _content(event["content"], f"{entry.place}: an event")
+    calls = [part.function_call for part in content.parts or () if part.function_call]
+    asked = {call.id for call in calls if call.id and call.name in _ASK_USER}
     return Event(
         author=_root(entry) if author == "model" else author,
-        content=_content(event["content"], f"{entry.place}: an event"),
+        content=content,
+        long_running_tool_ids=asked or None,  # a trace does not keep them
         timestamp=_time(event.get("event_time"), number),
         actions=EventActions(state_delta=event.get("state_delta") or {}),
         invocation_id=entry.case_id,

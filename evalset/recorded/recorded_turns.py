@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalset.recorded.recording import RecordedCall, RecordedInput, RecordedTurn
+from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn
 from simulator.base.json_values import JsonObject, copied
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.session.adk_event_fields import content_text, parts_of
@@ -21,6 +21,15 @@ def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
     if not call.id or call.within or call.agent != _UNKNOWN:
         return False
     return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
+
+
+def needs_no_model(recorded: RecordedCase) -> bool:
+    """Return whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
+    if any(turn.models for turn in recorded.turns):
+        return True
+    return bool(recorded.seed) and all(
+        is_of_graph(call, turn) for turn in recorded.turns for call in turn.calls
+    )
 
 
 def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:

@@ -18,6 +18,7 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.base.state_scopes import lasting
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.session.adk_event_fields import content_text, parts_of
@@ -128,6 +129,15 @@ class CaseFollowed:
                 self._used.add((self.turn, place))
                 return call
         return None
+
+    @property
+    def state(self) -> JsonObject:
+        """The state before this turn, as far as the recording has it: what the case began with, and what tools changed since."""
+        state = dict(self.case.state)
+        for turn in self.case.turns[: max(0, self.turn)]:
+            for call in turn.calls:
+                state |= call.effects.state_delta
+        return lasting(state)
 
     @property
     def now(self) -> RecordedTurn | None:
@@ -385,6 +395,17 @@ class SessionFollowed:
         """The case that it is, or the first of those that it may be; where none fits any more, the last that did."""
         found = self._fitting or self._last
         return found[0] if found else None
+
+    @property
+    def state(self) -> JsonObject:
+        """The state that the recording had before this turn: what all cases that it may be began with, and what their tools changed since."""
+        found = [case.state for case in self._fitting]
+        first = found[0] if found else {}
+        return {
+            key: value
+            for key, value in first.items()
+            if all(key in each and same(each[key], value) for each in found)
+        }
 
     def hear(self, message: JsonObject) -> None:
         """Take in what the user says."""

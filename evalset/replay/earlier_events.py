@@ -31,7 +31,8 @@ def follow(
     """Follow a session up to a user message, along the cases that it may be.
 
     Events are taken as the earlier turns of a case where one has such turns. Where none has, the case may begin at a later user
-    message, at the last with this one: what was said before is then the background of the recording.
+    message, at the last with this one: what was said before is then the background of the recording. Cases that began with the state of the session
+    come before those of which it lacks some.
 
     Args:
         cases: What is recorded, by eval ids.
@@ -42,28 +43,29 @@ def follow(
     begins = [place for place, event in enumerate(events) if _is_query(event)]
     first: SessionFollowed | None = None
     for begin in [*begins, len(events)]:
-        alike = cases if state is None else _of_state(cases, state, events, begin)
-        followed = SessionFollowed(alike)
-        _Past(followed).take(events[begin:])
-        followed.hear(message)
-        if followed.eval_ids:
-            return followed
-        first = first or followed
+        for alike in [cases] if state is None else _of_state(cases, state, events, begin):
+            followed = SessionFollowed(alike)
+            _Past(followed).take(events[begin:])
+            followed.hear(message)
+            if followed.eval_ids:
+                return followed
+            first = first or followed
     return first or SessionFollowed(cases)
 
 
 def _of_state(
     cases: Mapping[str, RecordedCase], state: JsonObject, events: Sequence[JsonObject], begin: int
-) -> Mapping[str, RecordedCase]:
-    """Return the cases that began with the state that a session had at an event; all where none did."""
+) -> list[Mapping[str, RecordedCase]]:
+    """Return the cases that began with the state that a session had at an event, those of which it has only a part, and all."""
     before, since = _delta(events[:begin]), _delta(events[begin:])
-    alike = {
-        name: case
-        for name, case in cases.items()
-        if same({**case.state, **since}, state)
-        and all(key in case.state and same(case.state[key], value) for key, value in before.items())
-    }
-    return alike or cases
+    began = {name: case for name, case in cases.items() if _within(before, case.state)}
+    equal = {name: case for name, case in began.items() if same({**case.state, **since}, state)}
+    lacking = {name: case for name, case in began.items() if _within(state, {**case.state, **since})}
+    return [each for each in (equal, lacking, cases) if each]
+
+
+def _within(state: JsonObject, whole: JsonObject) -> bool:
+    return all(key in whole and same(whole[key], value) for key, value in state.items())
 
 
 def _delta(events: Iterable[JsonObject]) -> JsonObject:

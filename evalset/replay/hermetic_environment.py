@@ -24,6 +24,7 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
@@ -61,6 +62,7 @@ from simulator.runtime.plugin.session_play import EnvironmentCall
 from simulator.runtime.plugin.watched_run import failed_unseen, watched
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.runtime.turns.tool_effects import repeated
+from simulator.session.adk_event_fields import USER_AUTHOR
 
 MOST_SESSIONS = 10_000
 """Of how many sessions of one service it is kept how far they are."""
@@ -166,6 +168,9 @@ class HermeticEnvironment(BasePlugin):
     the user says, and by `case` where that is not enough. A session may begin with events of earlier turns: they are found in the
     recording, and the replay goes on from there.
 
+    A session that lacks some of the state that its case began with, or that tools changed in earlier turns, gets it from the recording before its first
+    turn here; what it has is kept. Under `adk eval` the state is that of the eval set.
+
     Args:
         path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
             taken from the folder of the module that makes the plugin.
@@ -186,7 +191,10 @@ class HermeticEnvironment(BasePlugin):
     Attributes:
         missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
         made: The calls that were answered though they were not recorded, each with its author.
+        restores_state: Whether sessions get the state that they lack.
     """
+
+    restores_state = True
 
     def __init__(
         self,
@@ -249,10 +257,13 @@ class HermeticEnvironment(BasePlugin):
         replayed = self._answers.sessions.of(_Context(invocation_context))
         message = user_message.model_dump(mode="json", exclude_none=True)
         with replayed.lock:
-            if replayed.followed is None:
-                replayed.followed = self._followed(invocation_context.session, message)
-            else:
+            if replayed.followed is not None:
                 replayed.followed.hear(message)
+                return
+            replayed.followed = self._followed(invocation_context.session, message)
+            recorded = replayed.followed.state
+        if self.restores_state and running_eval_id() is None:
+            await _restore_state(invocation_context, recorded)
 
     def _followed(self, session: Session, message: JsonObject) -> SessionFollowed:
         """Return a session that is new to the plugin, followed up to a message; it may have begun before."""
@@ -407,6 +418,16 @@ class HermeticEnvironment(BasePlugin):
         if ran.error is not None:
             raise made_error(ran.error)
         return dict(copied(ran.result or {}))
+
+
+async def _restore_state(invocation: InvocationContext, recorded: JsonObject) -> None:
+    """Put state that a session lacks into it, as an event without content."""
+    state = invocation.session.state
+    lacking = {key: value for key, value in recorded.items() if key not in state}
+    if lacking:
+        actions = EventActions(state_delta=copied(lacking))
+        event = Event(author=USER_AUTHOR, invocation_id=invocation.invocation_id, actions=actions)
+        await invocation.session_service.append_event(invocation.session, event)
 
 
 async def _run_and_told(call: ToolBoundaryCall, told: RecordedCall | None) -> Any:

@@ -213,6 +213,7 @@ def _error_told(events: list[Event]) -> str:
 class _Listening(HermeticEnvironment):
     """Replays what was recorded, and keeps what the agents' models answer, as a recording holds it."""
 
+    restores_state = False  # the state is the golden's, which may have been edited
     _heard: tuple[RecordedModelTurn, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

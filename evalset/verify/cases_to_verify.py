@@ -11,18 +11,23 @@ from typing import NamedTuple
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
+from evalset.datasets.agent_projects import project_of
 from evalset.errors import EvalSetError
 from evalset.files.case_text import loaded
 from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
+from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.known_agents import fitting_agent, known_agent
+from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
-from evalset.verify.errors import NO_GOLDEN, UnreadableSetError, VerifyError
+from evalset.verify.errors import NO_GOLDEN, NO_MODEL_TURNS, NOT_RECORDED, UnreadableSetError, VerifyError
 from evalset.verify.verdicts import edits_since, golden_of
+from evalset.verify.verify_request import Models
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
     DEMOS,
@@ -61,6 +66,7 @@ class CasesToVerify:
         chosen: The ids of the cases that are wanted; all where it is empty.
         agents: Where the agents are.
         renamed: The new name of each agent that was renamed, by its old one.
+        models: Who answers for the agents' models.
 
     Raises:
         VerifyError: A file cannot be read, or holds something else, or has no case of a chosen id.
@@ -72,10 +78,14 @@ class CasesToVerify:
         environment: Path,
         chosen: Collection[str],
         agents: AgentFinder,
+        *,
         renamed: Mapping[str, str] = MappingProxyType({}),
+        models: Models = "auto",
     ) -> None:
-        self._held = chosen_cases(eval_set, chosen)
-        self._recorded = read_recorded(environment)
+        self._held, dataset = _chosen(eval_set, chosen)
+        beside = read_recorded(environment)
+        self._recorded = beside if dataset is None else dataset.environment(beside)
+        self._of_dataset, self._models = dataset is not None, models
         self._environment, self._agents, self._renamed = environment, agents, renamed
         self._prepared: dict[int, ReadyCase | Unready] = {}
 
@@ -89,26 +99,33 @@ class CasesToVerify:
             IndexError: There are not so many.
         """
         if place not in self._prepared:
-            self._prepared[place] = _prepared(
+            self._prepared[place] = self._unchecked(self._held[place]) or _prepared(
                 self._held[place], self._environment, self._recorded, self._agents, self._renamed
             )
         return self._prepared[place]
+
+    def _unchecked(self, case: EvalCase) -> Unready | None:
+        """Return a case of a dataset that has nothing to be checked against; None for any other case."""
+        if not self._of_dataset or not case.conversation:
+            return None
+        recorded = self._recorded.cases.get(case.eval_id)
+        if recorded is None:
+            return Unready(case, NOT_RECORDED)
+        if self._models == "recorded" and not needs_no_model(recorded):
+            return Unready(case, NO_MODEL_TURNS)
+        return None
 
     def __iter__(self) -> Iterator[ReadyCase | Unready]:
         return map(self.__getitem__, range(len(self)))
 
 
-def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
-    """Read the cases of these ids, all where there are none, in the order of the file.
-
-    Raises:
-        VerifyError: The file cannot be read, or holds something else, or has no case of a chosen id.
-    """
-    cases = read_eval_set(eval_set)
+def _chosen(eval_set: Path, chosen: Collection[str]) -> tuple[list[EvalCase], DatasetGoldens | None]:
+    """Read the cases of these ids, all where there are none, in the order of the file; of a dataset, also what else it says of them."""
+    cases, dataset = _read(eval_set)
     if missing := set(chosen) - {case.eval_id for case in cases}:
         known = ", ".join(repr(case.eval_id) for case in cases) or "none"
         raise VerifyError(f"{eval_set}: no case {min(missing)!r}; it has {known}")
-    return [case for case in cases if not chosen or case.eval_id in chosen]
+    return [case for case in cases if not chosen or case.eval_id in chosen], dataset
 
 
 def config_of_each(cases: Sequence[ReadyCase | Unready]) -> list[SimulatedAgentConfig]:
@@ -117,23 +134,31 @@ def config_of_each(cases: Sequence[ReadyCase | Unready]) -> list[SimulatedAgentC
 
 
 def read_eval_set(path: Path) -> list[EvalCase]:
-    """Read the cases of an eval set with ADK's own loader; those in the old form that it stumbles over, with ADK's converter.
+    """Read the cases of an eval set with ADK's own loader; those in the old form that it stumbles over, with ADK's converter; goldens of a dataset.
 
     Raises:
         UnreadableSetError: ADK cannot read it; the text says why.
         VerifyError: The file cannot be opened.
     """
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[list[EvalCase], DatasetGoldens | None]:
     try:
-        return loaded(path).eval_cases
+        return loaded(path).eval_cases, None
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
         try:
+            if (dataset := read_dataset(path)) is not None:
+                return dataset.cases, dataset
             converted = convert_old_form(path, path.read_bytes())
+        except ImportProblemError as flaw:
+            raise UnreadableSetError(path, f"{path}: {flaw}") from error
         except (EvalSetError, OSError) as flaw:
             raise UnreadableSetError(path, str(flaw)) from error
         if converted is not None:
-            return converted.eval_cases
+            return converted.eval_cases, None
         reason = _reason(path) or f"{path}: ADK's loader cannot read it: {error!r}"
         raise UnreadableSetError(path, reason) from error
 
@@ -312,7 +337,8 @@ class AgentFinder:
     def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
         """Return the agents around the eval set: its own folder's, those of the folder it lies in, or the demo agents."""
         folder = self._eval_set.absolute().parent
-        for place in (folder, folder.parent):
+        project = project_of(folder)
+        for place in (folder, folder.parent, *([project.agent] if project else ())):
             settings = AgentSettings(agents_dir=place, demos=False)
             if any(_holds_agent(place, name) for name in app_names) or _is_agent(place):
                 return catalogue_for(settings)

@@ -7,6 +7,21 @@ from pathlib import Path
 NO_GOLDEN = "a scenario case has no golden conversation to compare with"
 """Why a case cannot be verified that a simulated user plays: nothing is wrong with it."""
 
+NOT_RECORDED = (
+    "the dataset does not have the model turns and tool responses of the last turn, so this case cannot be checked without real tools and models. To check it, "
+    "run it with `agents-cli eval generate` and save the traces as a `-dataset.json` file, or play it in the studio and export it as a dataset"
+)
+"""Why a case of a dataset cannot be verified that only asks."""
+
+NO_MODEL_TURNS = (
+    "no model turns are recorded for this case, so it cannot be replayed with recorded models. To check it, use `--models real`, or play it in the studio and "
+    "export it as a dataset"
+)
+"""Why a case of a dataset cannot be verified with recorded models."""
+
+UNCHECKED = frozenset({NO_GOLDEN, NOT_RECORDED, NO_MODEL_TURNS})
+"""The errors of cases that have nothing to be checked against, though nothing is wrong with them."""
+
 
 class VerifyError(ValueError):
     """Something cannot be done with an eval set or one of its cases; the text names it, and nothing was changed."""

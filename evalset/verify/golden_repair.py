@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from google.adk.evaluation.eval_case import EvalCase, Invocation, SessionInput, get_all_tool_calls
 from google.genai import types
 from pydantic import ValidationError
 
+from evalset.datasets.dataset_fields import FIELDS, OWN
 from evalset.editing.case_edits import ReplaceCase
 from evalset.editing.case_parts import Case, EditError, field, put
 from evalset.editing.opened_set import open_set
@@ -17,7 +20,13 @@ from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import ChangedOnDiskError, Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
 from evalset.errors import EvalSetError
+from evalset.exporting.agent_cards import AgentCards
+from evalset.exporting.dataset_file import dataset_file
+from evalset.files.case_text import case_json
+from evalset.files.json_splice import Style, find_layout
 from evalset.golden_trace.golden_steps import arguments_of
+from evalset.importing.dataset_cases import DatasetCase
+from evalset.importing.dataset_goldens import DatasetGoldens, dataset_goldens, read_dataset, recorded_in
 from evalset.recorded.golden_digests import state_digest, with_golden
 from evalset.recorded.recording import (
     RecordedCase,
@@ -26,19 +35,26 @@ from evalset.recorded.recording import (
     without_edits,
     without_golden,
 )
+from evalset.recorded.recording_files import RecordedEnvironmentError, put_cases, sidecar_of
 from evalset.recorded.tolerances import tolerated
 from evalset.verify.case_replay import ReplayOptions, replayed
-from evalset.verify.cases_to_verify import agent_of
+from evalset.verify.cases_to_verify import agent_of, read_recorded
 from evalset.verify.coroutines import run
 from evalset.verify.divergence import aligned, matched
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import ActualTurn, RunResult
 from evalset.verify.verdict_evidence import gone_tools
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
+from simulator.base.json_places import JsonPlaces
 from simulator.base.json_values import JsonObject, canonical, copied, same
+from simulator.base.name_casing import snake
 from simulator.session.adk_event_fields import parts_of
 
 _EVENTS, _DATA, _FINAL = "invocation_events", "intermediate_data", "final_response"
+_LOCK_SECONDS = 60.0
+_Change: TypeAlias = Callable[[EvalCase, RecordedCase | None], tuple[EvalCase, RecordedCase | None]]
+"""Returns what a golden of a dataset and its recording become."""
 _ATTEMPTS = 20
 """How often a case is accepted again where the set was written at the same time, by others that accept its cases for one."""
 
@@ -46,16 +62,18 @@ _ATTEMPTS = 20
 def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
     """Let what the agent did in a run be the golden of its case: in the eval set, and where the recording has to follow, there too.
 
-    The case keeps its queries, rubrics, notes and whatever else it holds.
+    The case keeps its queries, rubrics, notes and whatever else it holds. In a dataset all cases that hold turns of the golden change together.
 
     Args:
-        path: The eval set.
+        path: The eval set, or the dataset.
         eval_id: The case.
         result: The run, which came to its end.
 
     Raises:
         VerifyError: The run did not come to its end, or a file cannot be used or written; nothing was changed.
     """
+    if (dataset := _accepted_in_dataset(Path(path), eval_id, result)) is not None:
+        return dataset
     for _ in range(_ATTEMPTS):
         work = _opened(path)
         _apply(work, accepting(_held(work, eval_id), eval_id, result))
@@ -64,6 +82,19 @@ def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
         except ChangedOnDiskError:  # another case of the set was accepted meanwhile
             continue
     raise VerifyError(f"{path}: another program keeps changing this file")
+
+
+def _accepted_in_dataset(path: Path, eval_id: str, result: RunResult) -> Saved | None:
+    """Accept a run in a dataset; return None where the file is none."""
+
+    def change(case: EvalCase, recorded: RecordedCase | None) -> tuple[EvalCase, RecordedCase | None]:
+        edit = accepting(EditedCase(json.loads(case_json(case)), recorded), eval_id, result)
+        return EvalCase.model_validate(edit.value), edit.recorded
+
+    if path.name.endswith(".evalset.json") or not path.is_file() or read_dataset(path) is None:
+        return None
+    _change_golden(path, eval_id, change)
+    return Saved(path=path, cases=1, beside=sidecar_of(path))
 
 
 def accepting(held: EditedCase, key: str, result: RunResult) -> ReplaceCase:
@@ -403,3 +434,77 @@ def _essence(part: JsonObject) -> Any:
     if isinstance(call, dict):
         return [call.get("name"), call.get("args") or {}]
     return {key: value for key, value in part.items() if key not in {"thoughtSignature", "thought_signature"}}
+
+
+# ---------------------------------------------------------------- a dataset
+
+
+def _change_golden(path: Path, eval_id: str, change: _Change) -> None:
+    """Change a golden of a dataset, in all cases that hold its turns, and its recording next to the file.
+
+    What else the file and these cases hold is kept, byte for byte outside of them. One writer at a time.
+
+    Raises:
+        VerifyError: There is no such golden, or a file cannot be read or written; the text says why.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        with system_lock(lock_path(target), _LOCK_SECONDS):
+            recorded = _change(path, target, eval_id, change)
+        if recorded is not None:
+            put_cases(sidecar_of(path), {eval_id: recorded})
+    except LockTimeoutError as error:
+        raise VerifyError(f"{path}: another program keeps writing this file") from error
+    except RecordedEnvironmentError as error:
+        raise VerifyError(
+            f"the dataset was written, but its recorded environment was not: {error}"
+        ) from error
+    except OSError as error:
+        raise VerifyError(
+            f"{error.filename or path}: cannot be written: {error.strerror or error}"
+        ) from error
+
+
+def _change(path: Path, target: Path, eval_id: str, change: _Change) -> RecordedCase | None:
+    content = target.read_bytes()
+    found = dataset_goldens(content)
+    golden = found.goldens.get(eval_id) if found is not None else None
+    if found is None or golden is None:
+        raise VerifyError(f"{path}: no case {eval_id!r}")
+    if not golden.is_golden:
+        raise VerifyError(
+            f"{path}: the case {eval_id!r} is a trace of a run and not a golden of the studio, so it is not updated. Run `agents-cli eval generate` again, or "
+            "import it into an eval set with `golden-trace import`"
+        )
+    before = read_recorded(sidecar_of(path)).cases.get(eval_id) or recorded_in(golden)
+    case, recorded = change(golden.case, before)
+    write_whole(target, _with_entries(content, found, golden.places, _entries(case, recorded, found, golden)))
+    return recorded
+
+
+def _entries(
+    case: EvalCase, recorded: RecordedCase | None, found: DatasetGoldens, golden: DatasetCase
+) -> Iterator[dict[str, Any]]:
+    """Yield the cases of a golden as they are now, each with what else it held before."""
+    before = [found.entries[place] for place in golden.places]
+    told = [entry.get("agent_data") or entry.get("agentData") or {} for entry in before]
+    cards: dict[str, Any] = next((each["agents"] for each in told if each.get("agents")), {})
+    known = {case.eval_id: recorded} if recorded is not None else {}
+    written = json.loads(dataset_file([case], known, AgentCards(cards)).text)["eval_cases"]
+    for old, new in zip(before, written, strict=True):
+        kept = {name: held for name, held in old.items() if snake(name) not in {*FIELDS, OWN}}
+        yield {**kept, **{name: held for name, held in new.items() if name in {*FIELDS, OWN}}}
+
+
+def _with_entries(
+    content: bytes, found: DatasetGoldens, places: Sequence[int], entries: Iterator[dict[str, Any]]
+) -> Iterator[bytes]:
+    name = next(name for name in found.names if snake(name) == "eval_cases")
+    spans, start = JsonPlaces(content), 0
+    style: Style = find_layout(content, len(found.names) - 1 - found.names.index(name)).style
+    for place, entry in zip(places, entries, strict=True):
+        begin, end = spans.value((name, place))
+        yield content[start:begin]
+        yield style.write(entry)
+        start = end
+    yield content[start:]

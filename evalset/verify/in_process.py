@@ -79,7 +79,10 @@ def _read(request: VerifyRequest, agent: SimulatedAgentConfig | None) -> _Read:
     agents = agents_for(eval_set, agent or request.agent or None, request.agents_dir)
     # Of a recording inside of the set, the file that a first change of it makes is looked at.
     files = measured_files(eval_set, recording if recording != eval_set else sidecar_of(eval_set))
-    return _Read(files, CasesToVerify(eval_set, recording, request.cases, agents, request.renamed))
+    cases = CasesToVerify(
+        eval_set, recording, request.cases, agents, renamed=request.renamed, models=request.models
+    )
+    return _Read(files, cases)
 
 
 def _verified(

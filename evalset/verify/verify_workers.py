@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from evalset.datasets.agent_projects import project_of
 from evalset.verify.errors import VerifyError
 from simulator.agents import AgentLoadError, AgentSettingsError, settings_from
 from simulator.agents.agent_folder import AgentFolder
@@ -36,7 +37,9 @@ def interpreter_for(
         raise VerifyError(str(error)) from error
     if chosen is not None:
         return chosen
-    place = Path(agent.rpartition("#")[0] or agent) if agent else agents_dir or eval_set.absolute().parent
+    project = project_of(eval_set.absolute().parent)
+    around = project.agent if project is not None else eval_set.absolute().parent
+    place = Path(agent.rpartition("#")[0] or agent) if agent else agents_dir or around
     folder = AgentFolder(place)
     try:
         agents = [folder.where(name) for name in folder.names()]

@@ -9,6 +9,8 @@ from pathlib import Path
 from simulator.base.secret_masking import without_secrets
 
 MAX_LENGTH = 500
+_OURS = frozenset({"evalset", "simulator"})
+_HERE = Path(__file__).resolve()
 
 # AgentLoader puts this in front of an error's own words, once for each way that it tried.
 _LOADERS_WORDS = re.compile(r"^(?:Fail to load '[^']*' (?:module|config)\. )+")
@@ -34,7 +36,18 @@ def failure_words(error: BaseException, home: Path) -> str:
     message = _LINK.sub("", _LOADERS_WORDS.sub("", _message(error))).strip().split("\n\n")[0]
     # Everybody on a server sees them.
     words = _shortened(without_secrets(" ".join(message.split())))
-    return f"{type(error).__name__}: {words or 'no message'}{_place(error, home.resolve())}"
+    place = _place(error, home.resolve())
+    return f"{type(error).__name__}: {words or 'no message'}{place}{_hidden(error, home.resolve())}"
+
+
+def _hidden(error: BaseException, home: Path) -> str:
+    """Say which module of the agent's project cannot be imported, as a package of ours has its name; empty where that is not why."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if name not in _OURS:
+        return ""
+    places = (folder / each for folder in (home, home.parent) for each in (name, f"{name}.py"))
+    theirs = next((each for each in places if each.exists() and each not in _HERE.parents), None)
+    return f". {theirs} is hidden by the studio's package {name!r}; rename it" if theirs else ""
 
 
 def _own_error(error: BaseException) -> BaseException:

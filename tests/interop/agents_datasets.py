@@ -1,6 +1,7 @@
 """Our datasets are run by the real `agents-cli eval generate`, against agents whose tools and models must not run: it does what the goldens say.
 
-Goldens with an initial state are not among them: google-adk 2.13's server answers 400 to sessions that begin with events that change the state.
+Goldens with an initial state are among them: google-adk 2.13's server answers 400 to sessions that begin with events that change the state, so the
+dataset has no such event, and the replay restores the state.
 
 Runs in the studio's own environment; `agents-cli` has one of its own, made by `make test-interop`. No credentials are needed.
 """
@@ -55,6 +56,8 @@ class Served:
         sidecar = keep(
             played(of, ["wipe A", "check A"], {"confirmed": False, "check": {"n": 2}}), eval_set, "no"
         )
+        simulation = played(of, ["note C", "check D"], ANSWERS, state={"tier": "gold"})
+        sidecar = keep(simulation, eval_set, "gold")
         write_desk(self.folder, f'{str(sidecar)!r}, models="recorded"')
         self._write("desk", of.root_agent, eval_set)
 

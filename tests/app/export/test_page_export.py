@@ -300,6 +300,32 @@ def test_the_case_leaves_with_its_world(tab: Tab, tmp_path: Path) -> None:
     assert imported.environments["a.case"].tools["find_order"].schema_digest
 
 
+def test_the_case_leaves_as_a_dataset(tab: Tab, target: Path) -> None:
+    """Into the project's folder of datasets, with what is lost said before; an import gives the case back; another file is left alone."""
+    (target.parent / "agents-cli-manifest.yaml").write_text("agent_directory: app\n")
+    assert not tab.has("dataset_write")
+    tab.unfold("export_dataset")
+    assert tab.has("dataset_download")
+    path = Path(str(tab.app.text_input(key="dataset_path_export").value))
+    assert path.parent == target.parent / "tests" / "eval" / "datasets"
+    tab.click("dataset_write")
+    assert "The dataset was written." in tab.words
+    sidecar = path.with_name(path.name.replace(".json", ".environment.json"))
+    assert str(sidecar) in tab.literal
+    live = registry().get(str(tab.session_id))
+    assert live is not None
+    assert live.built is not None
+    imported = import_cases(path)
+    assert list(imported.cases) == [live.built[1].case]
+    assert imported.environments == live.built[1].known
+    assert tab.live_marks() == []
+    path.write_text("mine")
+    tab.click("dataset_write")
+    assert "The dataset was not written." in tab.words
+    assert f"{path} already exists" in tab.literal
+    assert path.read_text() == "mine"
+
+
 def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
     """Before the first query there is nothing to export; before the final response the script of the session so far."""
     config = demo_agent("order_desk")

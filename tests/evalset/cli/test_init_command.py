@@ -122,7 +122,7 @@ def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.
 def test_a_project_without_goldens_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written that would fail, nor where nothing is."""
     assert main(["init", "ci", "--folder", str(tmp_path)]) == 2
-    assert f"no *.evalset.json in {tmp_path}" in capsys.readouterr().err
+    assert f"no *.evalset.json and no dataset in {tmp_path}" in capsys.readouterr().err
     assert main(["init", "ci", "--folder", str(tmp_path), "--goldens", "none"]) == 2
     assert main(["init", "ci", "--folder", str(tmp_path / "none")]) == 2
     assert list(tmp_path.iterdir()) == []

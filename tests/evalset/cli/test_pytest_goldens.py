@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from evalset import export_cases, read_cases
+from evalset.__main__ import main
 from evalset.recorded.recording import CaseNote
-from evalset.recorded.recording_files import put_all, sidecar_of
+from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
 from evalset.verify import verify
+from tests.evalset.replay.desk_agent import write_desk
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.harness.processes import REPOSITORY, quiet_environment
 
@@ -126,3 +130,119 @@ def test_without_the_option_nothing_is_imported(project: Path) -> None:
     wrong = ran(project, "--goldens", "--goldens-options=--nothing", "tests")
     assert wrong.returncode == 4
     assert "--goldens-options: '--nothing' are not options of `golden-trace verify`" in wrong.stderr
+
+
+# ---------------------------------------------------------------- datasets
+
+ASKED = {"eval_case_id": "asked", "prompt": {"role": "user", "parts": [{"text": "check A"}]}, "note": 1}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of two goldens, one of three turns with a tag."""
+    folder = tmp_path_factory.mktemp("exported")
+    eval_set = recorded_set(folder, {"one": ["check A"], "three": ["check B", "note C", "check D"]})
+    put_all(sidecar_of(eval_set), {}, {"three": CaseNote(tags=("long",))})
+    cases = list(read_cases(eval_set.read_text()).values())
+    known = read_environment(sidecar_of(eval_set))
+    for file in export_cases(cases, "dataset", environments=known, name="desk").files:
+        (folder / file.path).write_text(file.text)
+    return folder / "desk-dataset.json"
+
+
+@pytest.fixture
+def cli_project(exported: Path, tmp_path: Path) -> Path:
+    """A project of agents-cli with that dataset, whose golden of three turns was edited in the turn in the middle."""
+    write_desk(tmp_path)
+    (tmp_path / "agents-cli-manifest.yaml").write_text("agent_directory: desk\n")
+    datasets = tmp_path / "tests" / "eval" / "datasets"
+    datasets.mkdir(parents=True)
+    shutil.copy(sidecar_of(exported), datasets)
+    document = json.loads(exported.read_text())
+    (middle,) = [case for case in document["eval_cases"] if case["eval_case_id"] == "three_turn1"]
+    (call,) = middle["golden_trace"]["invocation"]["intermediate_data"]["tool_uses"]
+    call["args"] = {"order": "Y"}
+    middle["owner"] = "desk"
+    (datasets / exported.name).write_text(json.dumps(document, indent=4))
+    return tmp_path
+
+
+@pytest.mark.process
+def test_goldens_of_a_dataset_are_tests(cli_project: Path) -> None:
+    """Each golden with all its turns, and each trace, where agents-cli has its agent; what only asks is skipped, what is no dataset left alone."""
+    datasets = cli_project / "tests" / "eval" / "datasets"
+    (datasets / "foreign-dataset.json").write_text(json.dumps({"eval_cases": [ASKED]}))
+    *_, last = json.loads((datasets / "desk-dataset.json").read_text())["eval_cases"]
+    agents_and_turns = {**last["agent_data"], "turns": last["agent_data"]["turns"][:-1]}
+    trace = {"eval_case_id": "trace", "agent_data": agents_and_turns}
+    (datasets / "trace-dataset.json").write_text(json.dumps({"eval_cases": [trace]}))
+    (datasets / "other-dataset.json").write_text("[1, 2")
+    (datasets / "broken-dataset.json").write_text('{"eval_cases": [')
+    (datasets / "wrong-dataset.json").write_text(json.dumps({"eval_cases": [{**ASKED, "prompt": "hi"}]}))
+    done = ran(
+        cli_project,
+        "--goldens",
+        "-n",
+        "2",
+        "-rA",
+        "--continue-on-collection-errors",
+        "-p",
+        "no:warnings",
+        "tests/eval",
+    )
+    assert "1 failed, 2 passed, 1 skipped, 2 errors" in done.stdout, done.stdout[-6000:] + done.stderr
+    for line in (
+        "PASSED tests/eval/datasets/desk-dataset.json::one",
+        "PASSED tests/eval/datasets/trace-dataset.json::trace",
+        "FAILED tests/eval/datasets/desk-dataset.json::three",
+        "first divergence: turn 2, step 2",
+        '  golden: note({"order":"Y"})',
+        "the dataset does not have the model turns and tool responses of the last turn",
+        "agents-cli eval generate",
+        "wrong-dataset.json: eval_cases[0].prompt is not an object",
+    ):
+        assert line in done.stdout, done.stdout
+
+
+@pytest.mark.process
+def test_a_golden_of_a_dataset_is_updated_in_all_its_cases(
+    cli_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The three cases change together, the file stays a dataset with what others have put there, and `verify` passes."""
+    dataset = cli_project / "tests" / "eval" / "datasets" / "desk-dataset.json"
+    before = dataset.read_text()
+    done = ran(cli_project, "--goldens", "--goldens-update", "-m", "long", "tests/eval")
+    assert "1 passed, 1 deselected" in done.stdout, done.stdout[-4000:] + done.stderr
+    now = dataset.read_text()
+    assert (
+        now.partition('"eval_case_id": "three_turn0"')[0]
+        == before.partition('"eval_case_id": "three_turn0"')[0]
+    )
+    cases = {case["eval_case_id"]: case for case in json.loads(now)["eval_cases"]}
+    assert list(cases) == [case["eval_case_id"] for case in json.loads(before)["eval_cases"]]
+    assert cases["three_turn1"]["owner"] == "desk"
+    assert '"Y"' not in now
+    told = cases["three_turn2"]["agent_data"]["turns"][1]["events"]
+    assert told[1]["content"]["parts"][0]["function_call"]["args"] == {"order": "C"}
+    assert main(["verify", str(dataset), "--models", "recorded", "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("PASS one\nPASS three\n")
+
+
+# ---------------------------------------------------------------- a project's own modules
+
+THEIRS = """
+import app, evalset, simulator
+
+def test_theirs():
+    assert (app.OWN, evalset.OWN, simulator.OWN) == (1, 1, 1)
+"""
+
+
+@pytest.mark.process
+def test_a_project_may_have_modules_of_our_names(project: Path) -> None:
+    """Its tests import its own, and its goldens are replayed next to them."""
+    for name in ("app", "evalset", "simulator"):
+        (project / f"{name}.py").write_text("OWN = 1\n")
+    (project / "tests" / "eval" / "test_own.py").write_text(THEIRS)
+    done = ran(project, "--goldens", "tests/eval")
+    assert "2 failed, 2 passed" in done.stdout, done.stdout[-4000:] + done.stderr

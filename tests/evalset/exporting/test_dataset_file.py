@@ -109,7 +109,10 @@ def test_agent_platforms_own_classes_read_it(desk: Desk) -> None:
     assert (events[0].author, parallel) == ("user", ["check", "check"])
     assert [event.state_delta for event in events if event.state_delta] == []
     assert events[-1].author == "refunds"
-    seeds = by_id["state_turn1"].agent_data.turns[0].events[0]
+    assert by_id["state_turn0"].prompt.parts[0].text == "check A"
+    (state,) = (case for case in desk.cases if case.eval_id == "state")
+    alone = dataset_types.EvaluationDataset.model_validate_json(dataset_file([state], {}, None).text)
+    seeds = alone.eval_cases[1].agent_data.turns[0].events[0]
     assert (seeds.author, seeds.content, seeds.state_delta) == ("user", None, {"tier": "gold"})
 
 
@@ -126,18 +129,20 @@ def test_an_import_gives_the_goldens_back_with_their_recordings(desk: Desk, tmp_
     assert found.environments == desk.environments.cases
     assert found.problems == ()
     without = export_cases(desk.cases, "dataset", environments=desk.environments, name="desk")
-    refused, left_out = sorted(desk.exported.losses, reverse=True)
-    assert refused.startswith("the server of google-adk 2.13 refuses an initial state")
-    assert refused.endswith("('state')")
-    assert left_out.startswith("state changes of earlier turns are left out of the history")
+    restored, left_out = sorted(desk.exported.losses, reverse=True)
+    assert restored.startswith("the initial state is left out")
+    assert restored.endswith("('state')")
+    assert left_out.startswith("the history has no state changes")
     assert left_out.endswith("('three')")
     assert any("the agent is not loaded" in loss for loss in without.losses)
+    alone = export_cases(desk.cases, "dataset", name="desk")
+    assert any(loss.startswith("the server of google-adk 2.13 refuses") for loss in alone.losses)
     assert read(document(without)["eval_cases"])[0] == desk.cases
 
 
 def test_edits_of_the_dataset_are_taken(desk: Desk) -> None:
     """What was edited comes from the dataset and is named; calls and all else come from the golden. A copy under another id is its own case."""
-    cases = document(desk.exported)["eval_cases"]
+    cases = document(export_cases(desk.cases, "dataset", name="desk"))["eval_cases"]
     one = next(case for case in cases if case["eval_case_id"] == "one")
     copy = json.loads(json.dumps(one)) | {"eval_case_id": "copy"}
     copy["prompt"]["parts"][0]["text"] = "check Z"

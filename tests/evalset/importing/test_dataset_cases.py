@@ -160,6 +160,54 @@ def test_a_trace_of_eval_generate_is_a_session(path: Path) -> None:
     )
 
 
+def test_a_trace_that_is_no_whole_session_keeps_no_other_from_being_taken(path: Path) -> None:
+    """As traces of graphs are whose question was lost: the user answers a call that is not there. The texts are taken, and it is named."""
+    answer = types.Part.from_function_response(name="approve", response={"ok": True})
+    given = {"role": "user", "parts": [answer.model_dump(exclude_none=True)]}
+    cut = {
+        "eval_case_id": "cut",
+        "responses": [{"response": said("Approved.", "model")}],
+        "agent_data": {"turns": [{"events": [event("user", said("Hi.")), event("user", given)]}]},
+    }
+    found = import_cases(written(path, cut, a_trace()))
+    first, second = found.cases
+    assert (first.eval_id, second.eval_id) == ("cut", "traced")
+    assert found.environments.keys() == {"traced"}
+    assert first.conversation is not None
+    assert [turn.user_content.parts for turn in first.conversation] == [[types.Part(text="Hi.")]]
+    final = first.conversation[0].final_response
+    assert final is not None
+    assert final.parts == [types.Part(text="Approved.")]
+    assert any("not those of a whole session" in each and "'cut'" in each for each in found.problems)
+
+
+def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path) -> None:
+    """The turn goes on with what the user answers; a trace does not say which calls wait for that, but their name does."""
+    asks = types.Part.from_function_call(
+        name="adk_request_input", args={"interruptId": "ok", "message": "Approve?"}
+    )
+    answer = types.Part.from_function_response(name="adk_request_input", response={"result": "yes"})
+    for made in (asks.function_call, answer.function_response):
+        assert made is not None
+        made.id = "ok"
+    asked, answered = (
+        {"role": role, "parts": [part.model_dump(exclude_none=True)]}
+        for role, part in (("model", asks), ("user", answer))
+    )
+    turns = [
+        {"turn_index": 0, "events": [event("user", said("Hi.")), event("desk", asked)]},
+        {"turn_index": 1, "events": [event("user", answered), event("desk", said("Done.", "model"))]},
+    ]
+    found = import_cases(written(path, {"eval_case_id": "graph", "agent_data": {"turns": turns}}))
+    (case,) = found.cases
+    assert case.conversation is not None
+    (turn,) = case.conversation
+    assert turn.final_response is not None
+    assert turn.final_response.parts == [types.Part(text="Done.")]
+    (recorded,) = found.environments["graph"].turns
+    assert [reply.id for reply in recorded.inputs] == ["ok"]
+
+
 def test_a_synthesized_conversation_and_a_scenario_are_taken(path: Path) -> None:
     """`eval dataset synthesize` writes both into a case, of which a golden can hold one; alone it stays a scenario."""
     scenario = {"starting_prompt": "Hi.", "conversation_plan": "Ask."}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.apps import App
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
@@ -122,6 +123,47 @@ def test_a_leading_state_delta_is_the_state_that_the_case_began_with(
     for begun, state in (([seeds, *earlier], None), (earlier, {"tier": "gold"})):
         assert answers(asyncio.run(replay.goes_on("check B", begun, state))) == [("check", {"tier": "gold"})]
     assert replay.plugin.missed == []
+
+
+def test_a_session_gets_the_state_that_it_lacks(
+    desk: SimulatedAgentConfig, agent: LlmAgent, tmp_path: Path
+) -> None:
+    """What the case began with, and what its tools changed in turns before; once, and nothing that the session has, or the eval set says."""
+    eval_set = tmp_path / "desk.evalset.json"
+    keep(played(desk, ["check C"], {"check": [{"n": 0}]}), eval_set, "plain")
+    given = {
+        "check": [{"n": 1}, {"n": 2}],
+        "note": returned({}, state_delta={"noted": "A", "tier": "silver"}),
+    }
+    golden = played(desk, ["check A; note A", "check B"], given, state={"tier": "gold", "user:name": "Ada"})
+    sidecar = keep(golden, eval_set, "gold")
+    earlier = [
+        event.model_copy(update={"actions": EventActions()})
+        for event in first_turn(agent, sidecar, "gold", "check A; note A")
+    ]
+    seen: list[dict[str, Any]] = []
+
+    def see(callback_context: CallbackContext) -> None:
+        seen.append(callback_context.state.to_dict())
+
+    agent.before_agent_callback = see
+    replay = Replay(agent, sidecar)
+    first = asyncio.run(replay.goes_on("check A; note A"))
+    assert answers(first) == [("check", {"n": 1}), ("note", {})]
+    assert [event.actions.state_delta for event in first if event.actions.state_delta] == [
+        {"noted": "A", "tier": "silver"}
+    ]
+    assert answers(asyncio.run(replay.goes_on("check B", earlier))) == [("check", {"n": 2})]
+    asyncio.run(replay.goes_on("check C"))
+    asyncio.run(Replay(agent, sidecar, "gold").goes_on("check A; note A", state={"tier": "own"}))
+    assert replay.plugin.missed == []
+    name = {"user:name": "Ada"}
+    assert seen == [
+        {"tier": "gold", **name},
+        {"tier": "silver", "noted": "A", **name},
+        name,
+        {"tier": "own", **name},
+    ]
 
 
 def test_a_confirmation_that_is_open_is_answered_by_the_message(

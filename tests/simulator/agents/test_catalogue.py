@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -177,3 +178,16 @@ def test_a_folder_that_cannot_be_listed_is_no_agent_that_failed(tmp_path: Path) 
     catalogue = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "missing", demos=False))
     with pytest.raises(AgentLoadError, match=r"^the agents folder .*missing does not exist$"):
         catalogue.config("missing")
+
+
+def test_a_module_that_ours_hides_is_named(tmp_path: Path) -> None:
+    """An agent that imports its project's own `evalset` gets ours; the list says which file to rename."""
+    importlib.import_module("evalset")  # as in the process of an agent
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "agent.py").write_text("from evalset import made_here\n", encoding="utf-8")
+    (tmp_path / "evalset.py").write_text("made_here = 1\n", encoding="utf-8")
+    (entry,) = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "bot", demos=False)).load_all()
+    assert entry.error is not None
+    assert entry.error.endswith(
+        f". {(tmp_path / 'evalset.py').resolve()} is hidden by the studio's package 'evalset'; rename it"
+    )
