@@ -114,7 +114,9 @@ def test_eval_generate_does_what_the_goldens_say(name: str, served: Served) -> N
     assert {score for found in scores.values() for score in found} <= {1.0, None}
     assert set(scores["golden_trajectory"]) == {1.0}
     assert 1.0 in scores["golden_tool_responses"]
-    assert 1.0 in scores["golden_final_state"]
+    assert (1.0 in scores["golden_final_state"]) == any(
+        case.final_session_state for case in served.cases[name]
+    )
 
 
 def test_eval_grade_asks_for_credentials_first(served: Served) -> None:
