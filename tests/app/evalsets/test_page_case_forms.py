@@ -39,7 +39,9 @@ def test_a_call_and_rubrics_are_corrected_without_json(path: Path) -> None:
     tab = on_case(path).unfold("case_step_one_0_3").click("edit_one_0_3")
     assert not tab.app.text_area
     tab.app.text_input(key=tab.key("form0:json:0.order_id_")).input("A-2")
-    tab.click("part_accept").unfold("case_value_rubrics").click("edit_value_rubrics")
+    tab.click("part_accept")
+    assert tab.has("edit_one_0_3")  # its label has changed, and it is still open
+    tab.unfold("case_value_rubrics").click("edit_value_rubrics")
     tab.app.text_area(key=tab.key("rubric_0:json:0_")).input("It is brief.")
     tab.click(tab.key("rubric_add_")).click("part_accept")
     assert "The change was not applied. Fix what is marked below." in tab.words
