@@ -85,15 +85,8 @@ def test_a_developer_fails_a_call_undoes_and_redoes_it_and_exports(studio: Studi
     studio.wait_for_pause("refund_order")
     studio.page.keyboard.press("Control+Enter")
     studio.wait_for_status("Completed")
-
-    press(studio, studio.button("open_export"), "Enter")
-    write(studio, studio.like("export_path_").get_by_role("textbox"), str(tmp_path / "keys.evalset.json"))
-    press(studio, studio.button("export_write"), "Enter")
-    assert called_in(Path(first_code(studio.keyed("export_done")))) == [
-        "find_order",
-        "cancel_order",
-        "refund_order",
-    ]
+    path = exported(studio, tmp_path / "keys.evalset.json")
+    assert called_in(path) == ["find_order", "cancel_order", "refund_order"]
 
 
 def test_a_tester_verifies_a_set_and_an_expert_corrects_its_case(studio: Studio, tmp_path: Path) -> None:
@@ -126,6 +119,14 @@ def test_a_tester_verifies_a_set_and_an_expert_corrects_its_case(studio: Studio,
     expect(studio.page.get_by_text("The eval set was saved.")).to_be_visible()
     final = json.loads(path.read_text())["eval_cases"][0]["conversation"][0]["final_response"]
     assert final["parts"][0]["text"] == "It was cancelled today."
+
+
+def exported(studio: Studio, path: Path) -> Path:
+    """Write the session to a set; return the file."""
+    press(studio, studio.button("open_export"), "Enter")
+    write(studio, studio.like("export_path_").get_by_role("textbox"), str(path))
+    press(studio, studio.button("export_write"), "Enter")
+    return Path(first_code(studio.keyed("export_done")))
 
 
 def called_in(path: Path) -> list[str]:
