@@ -101,16 +101,19 @@ def _form(inputs: ToolInputs, *, tried: bool) -> None:
     with place():
         if not inputs.form.shows_text:
             st.caption("Invalid JSON. The form shows the last valid version.")
-    names = inputs.field_names
-    inputs.form.draw(
-        tried=tried or inputs.form.is_last or bool(inputs.kept.value("fields_tried")),
-        misfits=inputs.misfits(),
-        live=True,
-        on_remove=inputs.remove_field if names and len(names) > 1 else None,
-    )
+    objects = inputs.objects
+    if objects == {(): ()}:
+        st.caption("No fields yet.")
+    else:
+        inputs.form.draw(
+            tried=tried or inputs.form.is_last or bool(inputs.kept.value("fields_tried")),
+            misfits=inputs.misfits(),
+            live=True,
+            on_remove=inputs.remove_field if objects else None,
+        )
     with place():
-        if names is not None:
-            add_field(inputs.kept, inputs.form.input_name, names, inputs.add_field)
+        if objects:
+            add_field(inputs.kept, inputs.form.input_name, objects, inputs.add_field)
 
 
 def error_inputs(inputs: ToolInputs) -> None:

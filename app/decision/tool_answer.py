@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from app.decision.described_fields import described, without_null
 from app.forms.schema_form_widgets import SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
-from app.forms.value_shapes import Way, without_field
+from app.forms.value_shapes import Way, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.drafts.blanks import is_guess
@@ -48,10 +48,13 @@ class ToolInputs:
     def __init__(self, kept: KeptInputs, request: ToolRequest) -> None:
         self.kept = kept
         self.request = request
-        text = None if request.draft is None else write_json(request.draft)
-        shaped_by = kept.value("shaped_by")
-        self._shape = _shape_of(request, request.draft if shaped_by is None else shaped_by)
-        self.form = SchemaForm(kept, "response", self._shape or {}, request.draft, text)
+        self._make_form()
+
+    def _make_form(self) -> None:
+        draft, shaped_by = self.request.draft, self.kept.value("shaped_by")
+        text = None if draft is None and self.request.response_schema else write_json(draft)
+        self._shape = _shape_of(self.request, draft if shaped_by is None else shaped_by)
+        self.form = SchemaForm(self.kept, "response", self._shape or {}, draft, text)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -65,18 +68,21 @@ class ToolInputs:
         return self._shape is not None
 
     @property
-    def field_names(self) -> tuple[str, ...] | None:
-        """The fields of the response, where some can be added and removed; None where a schema decides, or it is no object."""
+    def objects(self) -> dict[Way, tuple[str, ...]]:
+        """The objects of the response whose fields can be added and removed, as `objects_in` returns them; none where a schema decides."""
         if self.request.response_schema or not (self.has_form and self.form.shows_text):
-            return None
-        value = parse_json(self.text)
-        return tuple(value) if isinstance(value, dict) else None
+            return {}
+        return objects_in(self._fields())
 
-    def add_field(self, name: str, first: JsonValue) -> None:
-        """Add a field to the response, in a callback; an input that says nothing usable is marked first."""
+    def _fields(self) -> JsonValue:
+        """Return what the text says; nothing at all is an object without fields."""
+        value = parse_json(self.text)
+        return {} if value is None else value
+
+    def add_field(self, way: Way, name: str, first: JsonValue) -> None:
+        """Add a field to an object of the response, in a callback; an input that says nothing usable is marked first."""
         if self._can_reshape(None):
-            value = parse_json(self.text)
-            self._reshape({**value, name: first} if isinstance(value, dict) else value)
+            self._reshape(with_field(self._fields(), way, name, first))
 
     def remove_field(self, way: Way) -> None:
         """Remove a field from the response, in a callback; an input elsewhere that says nothing usable is marked first."""
@@ -150,7 +156,17 @@ class ToolInputs:
                 self.kept.put("offered", now)
             if held not in {None, now}:
                 self.kept.put("response", now)
+        self._grow()
         return self.form.sync() if self.has_form and self.mode == "Response" else None
+
+    def _grow(self) -> None:
+        """Make a form for the first value that is typed where there was none, or no field."""
+        known = self.kept.value("shaped_by", self.request.draft)
+        if known or self.request.response_schema or not (self.has_form and _is_object(self.text)):
+            return
+        self.kept.put("shaped_by", parse_json(self.text))
+        self._make_form()
+        self.form.begin(self.text)
 
     # ------------------------------------------------------------ the answer
 
@@ -299,12 +315,23 @@ def _shape_of(request: ToolRequest, value: JsonValue) -> JsonObject | None:
     """Return the schema for a form: the tool's own, else that of a value; None where neither has a field."""
     if request.response_schema:
         return described(request.response_schema, request.description, "response")
+    if value in (None, {}):
+        return {"type": "object", "properties": {}}
     if not isinstance(value, (dict, list)) or not value:
         return None
     found = without_null(inferred_schema([value], request.tool_name, closed=False))
     if is_guess(request.draft_blanks) and found.get("type") == "object":
         found["additionalProperties"] = True  # a guess may lack fields
     return described(found, request.description, "response")
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a text is a JSON object that has a field."""
+    try:
+        value = parse_json(text)
+    except TypedJsonError:
+        return False
+    return isinstance(value, dict) and bool(value)
 
 
 def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:

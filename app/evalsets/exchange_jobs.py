@@ -16,7 +16,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
-from evalset.editing.reviews_beside import ReviewFileError, brought_reviews, reviews_text
+from evalset.editing.reviews_beside import brought_reviews, reviews_text
 from evalset.files.eval_names import unique_eval_id
 from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.frozen_value import Value
@@ -84,10 +84,9 @@ def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Jo
 
 
 def _with_reviews(imported: Imported, path: Path) -> Looked:
-    try:
-        return Looked(imported, brought_reviews(path))
-    except ReviewFileError as error:
-        return Looked(imported._replace(problems=(*imported.problems, str(error))), {})
+    brought, origins = brought_reviews(path), imported.origins
+    told = imported._replace(problems=(*imported.problems, *brought.problems))
+    return Looked(told, brought.of(origins, origins.values()))
 
 
 def _written(uploads: Sequence[Upload], folder: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.evalsets.set_discovery import ENDING
-from evalset.editing.reviews_beside import brought_reviews, reviews_path, reviews_text
+from evalset.editing.reviews_beside import ReviewFileError, add_reviews, brought_reviews
 from evalset.files.file_kinds import importable_kind
 
 _HEAD = 8_000_000
@@ -52,20 +52,26 @@ def imported_beside(path: Path) -> Path:
     from evalset.importing.import_files import take_path  # noqa: PLC0415 - as above
 
     try:
-        reviews = brought_reviews(path)
+        brought = brought_reviews(path)
+        if brought.problems:
+            raise ValueError("\n".join(brought.problems))
         with Gathered() as gathered:
             harvest = Harvest(gathered)
             take_path(path, harvest)
             if not gathered:
                 raise ValueError("\n".join(harvest.problems) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)
+            reviews = brought.of(added.eval_ids, harvest.origins)
     except OSError as error:
         raise ValueError(f"{path.name} cannot be imported: {error.strerror or error}") from error
     except SpoolError as error:
         raise ValueError(f"{path.name} cannot be imported: {error}") from error
-    kept = {eval_id: reviews[eval_id] for eval_id in added.eval_ids if eval_id in reviews}
-    if kept and not reviews_path(added.path).exists():
-        reviews_path(added.path).write_bytes(reviews_text(kept))
+    try:
+        add_reviews(added.path, reviews)
+    except (ReviewFileError, OSError) as error:
+        raise ValueError(
+            f"The cases were written to {added.path}. Their reviews were not: {error}"
+        ) from error
     if added.trouble:
         raise ValueError(
             f"The cases were written to {added.path}. Their recorded responses were not: {added.trouble}"

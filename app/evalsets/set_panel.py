@@ -143,6 +143,7 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
             icon=":material/download:",
             type="tertiary",
             on_click="ignore",
+            help="The eval set alone. **Import & export** also writes its recording and reviews.",
         )
         if st.button("All eval sets", key="set_back", icon=":material/arrow_back:", type="tertiary"):
             asked = CloseSet()

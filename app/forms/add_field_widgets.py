@@ -2,49 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
-from app.forms.value_shapes import FIRST_VALUES, name_problem
+from app.forms.safe_labels import literal
+from app.forms.value_shapes import FIRST_VALUES, Way, name_problem
 from app.forms.widget_store import KeptInputs
 
 
 def add_field(
-    kept: KeptInputs, form: str, taken: Collection[str], on_add: Callable[[str, JsonValue], None]
+    kept: KeptInputs,
+    form: str,
+    objects: Mapping[Way, Sequence[str]],
+    on_add: Callable[[Way, str, JsonValue], None],
 ) -> None:
     """Draw it.
 
     Args:
         kept: Keeps the inputs.
         form: The name of the form, which becomes another with each field that is added.
-        taken: The names of the fields that the object has.
-        on_add: Is called with the name and the first value of a field.
+        objects: The names of the fields of each object that can get one, by the way to it; at least one.
+        on_add: Is called with the way to an object, and the name and the first value of its new field.
     """
-    kinds = list(FIRST_VALUES)
+    kinds, ways = list(FIRST_VALUES), list(objects)
     with st.popover("Add field", icon=":material/add:", type="tertiary", key=kept.key(f"{form}:add_menu")):
         name = st.text_input("Field name", key=kept.widget(f"{form}:add_name", ""), on_change="ignore") or ""
         with place():
-            if kept.value(f"{form}:add_tried") and (wrong := name_problem(name, taken)):
+            if kept.value(f"{form}:add_tried") and (
+                wrong := name_problem(name, objects[_to(kept, form, ways)])
+            ):
                 problem_line(wrong)
         st.selectbox("Kind", kinds, key=kept.widget(f"{form}:add_kind", kinds[0]))
+        if len(ways) > 1:
+            key = kept.widget(f"{form}:add_where", 0)
+            st.selectbox("Add to", range(len(ways)), key=key, format_func=lambda number: _words(ways[number]))
         st.button(
             "Add",
             key=kept.key(f"{form}:add_now"),
             icon=":material/add:",
             on_click=_add,
-            args=(kept, form, tuple(taken), on_add),
+            args=(kept, form, objects, on_add),
         )
 
 
+def _words(way: Way) -> str:
+    names = (str(name + 1) if isinstance(name, int) else name for name in way)
+    return literal(" \u203a ".join(names)) if way else "Top level"
+
+
+def _to(kept: KeptInputs, form: str, ways: Sequence[Way]) -> Way:
+    """Return the way to the object that was chosen."""
+    return ways[min(int(kept.value(f"{form}:add_where") or 0), len(ways) - 1)]
+
+
 def _add(
-    kept: KeptInputs, form: str, taken: Collection[str], on_add: Callable[[str, JsonValue], None]
+    kept: KeptInputs,
+    form: str,
+    objects: Mapping[Way, Sequence[str]],
+    on_add: Callable[[Way, str, JsonValue], None],
 ) -> None:
-    name = str(kept.value(f"{form}:add_name") or "").strip()
-    if name_problem(name, taken):
+    name, way = str(kept.value(f"{form}:add_name") or "").strip(), _to(kept, form, list(objects))
+    if name_problem(name, objects[way]):
         kept.put(f"{form}:add_tried", value=True)
     else:
-        on_add(name, FIRST_VALUES[str(kept.value(f"{form}:add_kind") or next(iter(FIRST_VALUES)))])
+        on_add(way, name, FIRST_VALUES[str(kept.value(f"{form}:add_kind") or next(iter(FIRST_VALUES)))])

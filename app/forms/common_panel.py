@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from app.forms.safe_labels import Badge, DetailBlock, literal
 
@@ -86,6 +87,13 @@ def place(gap: Gap = "xsmall") -> DeltaGenerator:
     page: a button that is replaced between press and release gets no click.
     """
     return st.container(gap=gap)
+
+
+def unfolding(label: str, key: str, icon: str) -> ExpanderContainer:
+    """Return a step that can be unfolded, and stays so when its label changes: to Streamlit it is another one then."""
+    if st.session_state.get(key):
+        st.session_state[key] = True
+    return st.expander(label, type="step", icon=icon, key=key, on_change="rerun")
 
 
 def badge(shown: Badge) -> None:

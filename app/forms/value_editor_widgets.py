@@ -16,7 +16,15 @@ from app.forms.record_tables import Place, schema_without, table_places, value_a
 from app.forms.safe_labels import safe_label
 from app.forms.schema_form_widgets import FormResult, SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.value_shapes import Way, as_before, shape_of, why_only_json, without_field
+from app.forms.value_shapes import (
+    Way,
+    as_before,
+    objects_in,
+    shape_of,
+    why_only_json,
+    with_field,
+    without_field,
+)
 from app.forms.widget_store import KeptInputs, slug
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.schema.schema_checks import check
@@ -182,17 +190,15 @@ class ValueEditor:
                     key = self._kept.key(f"{self._form_name()}:drop.{slug('.'.join(where))}")
                     remove_button(key, words, on_remove, where)
             table.draw(words)
-        base = self._base()
-        if is_free and isinstance(base, dict):
-            if not base:
+        if is_free and (objects := objects_in(self._base(), self._places())):
+            if not self._base():
                 st.caption("No fields yet.")
-            add_field(self._kept, self._form_name(), tuple(base), self._add_field)
+            add_field(self._kept, self._form_name(), objects, self._add_field)
 
-    def _add_field(self, name: str, first: JsonValue) -> None:
-        """Add a field to the object; where an input says nothing usable, that is marked first."""
+    def _add_field(self, way: Way, name: str, first: JsonValue) -> None:
+        """Add a field to an object; where an input says nothing usable, that is marked first."""
         if self._is_filled(None):
-            now = self._reading().value
-            self._begin({**now, name: first} if isinstance(now, dict) else now)
+            self._begin(with_field(self._reading().value, way, name, first))
 
     def _remove_field(self, way: Way) -> None:
         """Remove a field, or a table; an input elsewhere that says nothing usable is marked first."""

@@ -15,7 +15,14 @@ Way: TypeAlias = tuple[str | int, ...]
 """The way to a value inside of another one."""
 
 FIRST_VALUES: Mapping[str, JsonValue] = MappingProxyType(
-    {"Text": "", "Whole number": 0, "Number": 0.0, "Yes or no": False}
+    {
+        "Text": "",
+        "Whole number": 0,
+        "Number": 0.0,
+        "Yes or no": False,
+        "List": [""],
+        "Group of fields": {},
+    }
 )
 """The kinds of a field that can be added, in words, and what each holds at first."""
 
@@ -146,6 +153,33 @@ def name_problem(name: str, taken: Collection[str]) -> str:
     if name in taken:
         return "another field has this name"
     return "a name in a form cannot start with $ or hold control characters" if _is_odd(name) else ""
+
+
+def objects_in(value: JsonValue, but: Collection[Way] = ()) -> dict[Way, tuple[str, ...]]:
+    """Return the ways to all objects in a value, each with the names of its fields; what is at or below the ways `but` aside."""
+    return dict(_objects(value, (), but))
+
+
+def _objects(value: JsonValue, so_far: Way, but: Collection[Way]) -> Iterator[tuple[Way, tuple[str, ...]]]:
+    if so_far in but or not isinstance(value, (dict, list)):
+        return
+    if isinstance(value, dict):
+        yield so_far, tuple(value)
+    for name, held in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _objects(held, (*so_far, name), but)
+
+
+def with_field(value: JsonValue, way: Way, name: str, first: JsonValue) -> JsonValue:
+    """Return a value with one more field in the object that a way leads to; as it is where there is no such object."""
+    if isinstance(value, list):
+        return [
+            with_field(one, way[1:], name, first) if way[:1] == (at,) else one for at, one in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if not way:
+        return {**value, name: first}
+    return {at: with_field(one, way[1:], name, first) if at == way[0] else one for at, one in value.items()}
 
 
 def without_field(value: JsonValue, way: Way) -> JsonValue:

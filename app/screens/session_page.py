@@ -34,6 +34,7 @@ from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.rules.rules_tab import close_rule_here
+from app.screens.color_scheme_panel import color_scheme
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.eval_sets_page import sets_page
@@ -85,6 +86,7 @@ def page() -> None:
         initial_sidebar_state=232,
     )
     st.html(_STYLES)
+    color_scheme()
     try:
         visitor()
     except NobodyError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.forms.common_panel import block, pane, views
+from app.forms.common_panel import block, pane, unfolding, views
 from app.forms.safe_labels import safe_label
 from app.session import page_state
 from app.session.conversation_panel import ConversationLine, conversation_entries, conversation_line
@@ -138,7 +138,7 @@ def _steps(
     """Draw the newest steps; opening one reruns only this part of the page."""
     for step in shown.steps:
         label = f"{step.label}{_UNSTORED}" if history[step.index].fact >= unstored_from else step.label
-        body = st.expander(label, type="step", icon=step.icon, key=f"step_{step.index}", on_change="rerun")
+        body = unfolding(label, f"step_{step.index}", step.icon)
         with body:
             if body.open:
                 _body(history[step.index])

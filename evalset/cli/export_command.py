@@ -136,6 +136,8 @@ def _carried_out(given: argparse.Namespace) -> int:
     if to_stdout and given.json:
         raise _RefusedError("--json and --out - both write to standard output; use only one of them")
     exported = _exported(given)
+    if to_stdout:
+        exported = _without_reviews(exported)
     for loss in exported.losses:
         sys.stderr.write(f"{'error' if given.strict else 'warning'}: {loss}\n")
     if given.strict and exported.losses:
@@ -186,14 +188,14 @@ def _exported(given: argparse.Namespace) -> Exported:
 
 
 def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:
-    """Return the file of reviews for cases where the form has one beside the set; empty where they have none."""
+    """Return the file of reviews for cases; empty where they have none."""
     from evalset.editing.case_reviews import NO_REVIEW, review_of_copy  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.editing.opened_set import open_set  # noqa: PLC0415 - as above
     from evalset.editing.reviews_beside import open_reviews, reviews_text  # noqa: PLC0415 - as above
     from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
 
     beside = open_reviews(given.set)
-    if given.form not in {"evalset", "pytest"} or str(given.out) == "-" or beside.text is None:
+    if beside.text is None:
         return ""
     if beside.trouble:
         raise _RefusedError(beside.trouble)
@@ -205,6 +207,15 @@ def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:
         if (review := beside.reviews.get(case.eval_id, NO_REVIEW)) != NO_REVIEW
     }
     return reviews_text(found).decode() if found else ""
+
+
+def _without_reviews(exported: Exported) -> Exported:
+    """Leave the reviews out of what goes to standard output, and say so."""
+    files = tuple(file for file in exported.files if not file.path.endswith(".review.json"))
+    if len(files) == len(exported.files):
+        return exported
+    words = "standard output takes one file, so the reviews are left out; name a folder with --out"
+    return exported._replace(files=files, losses=(*exported.losses, words))
 
 
 def _in_place(exported: Exported, given: argparse.Namespace) -> Exported:

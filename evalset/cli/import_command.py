@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from evalset.errors import EvalSetError
 
 if TYPE_CHECKING:
     from evalset.cli.progress_line import ProgressLine
+    from evalset.editing.case_reviews import CaseReview
     from evalset.importing.gathered import Added, Gathered, Harvest
 
 DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -99,6 +100,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
+    from evalset.editing.reviews_beside import brought_reviews  # noqa: PLC0415 - as above
     from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
     from evalset.importing.import_files import take_path  # noqa: PLC0415 - it imports ADK
 
@@ -109,12 +111,23 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
 
     with Gathered(given.case, given.rename_agent) as gathered:
         harvest = Harvest(gathered, goes_on)
+        reviews: dict[str, CaseReview] = {}
         for path in given.paths:
+            before = len(harvest.eval_ids)
             take_path(path, harvest)
-        return _added(given, progress, gathered, harvest)
+            brought = brought_reviews(path)
+            harvest.problems += brought.problems
+            reviews |= brought.of(harvest.eval_ids[before:], harvest.origins[before:])
+        return _added(given, progress, gathered, harvest, reviews)
 
 
-def _added(given: argparse.Namespace, progress: ProgressLine, gathered: Gathered, harvest: Harvest) -> int:
+def _added(
+    given: argparse.Namespace,
+    progress: ProgressLine,
+    gathered: Gathered,
+    harvest: Harvest,
+    reviews: Mapping[str, CaseReview],
+) -> int:
     from evalset.importing.gathered import add_to_set  # noqa: PLC0415 - it imports ADK
 
     unknown = sorted(set(given.case).difference(harvest.eval_ids))
@@ -132,20 +145,44 @@ def _added(given: argparse.Namespace, progress: ProgressLine, gathered: Gathered
         )
         return LEFT_OUT
     added = add_to_set(given.out, gathered, dry_run=given.dry_run)
-    _tell(given, gathered, harvest.problems, added)
+    places = zip(gathered.cases(), added.eval_ids, strict=True)
+    kept = {eval_id: reviews[case.eval_id] for case, eval_id in places if case.eval_id in reviews}
+    _tell(given, gathered, harvest.problems, added, kept)
+    if kept and not given.dry_run and (trouble := _review_trouble(added.path, kept)):
+        progress.say(f"error: the cases were written, but their reviews were not: {trouble}")
+        return BAD_INPUT
     if added.trouble:
         progress.say(f"error: the cases were written, but their recorded responses were not: {added.trouble}")
         return BAD_INPUT
     return DONE
 
 
-def _tell(given: argparse.Namespace, gathered: Gathered, problems: Sequence[str], added: Added) -> None:
+def _review_trouble(eval_set: Path, reviews: Mapping[str, CaseReview]) -> str:
+    """Add the reviews of new cases; return why that failed, empty where it did not."""
+    from evalset.editing.reviews_beside import ReviewFileError, add_reviews  # noqa: PLC0415 - as above
+
+    try:
+        add_reviews(eval_set, reviews)
+    except (ReviewFileError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def _tell(
+    given: argparse.Namespace,
+    gathered: Gathered,
+    problems: Sequence[str],
+    added: Added,
+    reviews: Mapping[str, CaseReview],
+) -> None:
     from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.editing.reviews_beside import reviews_path  # noqa: PLC0415 - as above
 
     if given.json:
         result = {
             "path": str(added.path),
             "environment": str(added.environment) if added.environment else None,
+            "reviews": str(reviews_path(added.path)) if reviews else None,
             "eval_ids": list(added.eval_ids),
             "problems": list(problems),
             "written": not given.dry_run,
@@ -156,7 +193,7 @@ def _tell(given: argparse.Namespace, gathered: Gathered, problems: Sequence[str]
     count = len(added.eval_ids)
     sys.stdout.write(plain(f"{added.path}: {count} case{'' if count == 1 else 's'} {verb}") + "\n")
     for case, eval_id in zip(gathered.cases(), added.eval_ids, strict=True):
-        known = ", recorded" if case.recorded else ""
+        known = f"{', recorded' if case.recorded else ''}{', reviewed' if eval_id in reviews else ''}"
         renamed = f" (was {case.eval_id})" if case.eval_id != eval_id else ""
         turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"
         sys.stdout.write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -18,11 +18,11 @@ from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import identity_at
 from evalset.errors import first_flaw
 from evalset.files.outline_cache import Identity
-from evalset.files.own_formats import own_document
+from evalset.files.own_formats import REVIEW, own_document
 from evalset.recorded.recording import lean
+from simulator.base.atomic_files import write_whole
 from simulator.base.frozen_value import Value
 
-FORMAT = "golden-trace-studio/review"
 VERSION = 1
 MOST_BYTES = 16 << 20
 """A larger file in an archive is not read."""
@@ -90,7 +90,7 @@ def parsed_reviews(path: Path, text: bytes) -> dict[str, CaseReview]:
         ReviewFileError: It holds none, is newer than this, or is damaged; the text says where.
     """
     try:
-        found = own_document(text, FORMAT, VERSION, "a file of reviews")
+        found = own_document(text, REVIEW, VERSION, "a file of reviews")
     except ValueError as error:
         raise ReviewFileError(path, str(error)) from error
     try:
@@ -99,38 +99,84 @@ def parsed_reviews(path: Path, text: bytes) -> dict[str, CaseReview]:
         raise ReviewFileError(path, first_flaw(error)) from error
 
 
-def brought_reviews(path: Path) -> Mapping[str, CaseReview]:
-    """Return the reviews that come with the one eval set of a file, a folder or a ZIP archive; none where there are none, or several sets.
+class BroughtReviews(NamedTuple):
+    """The reviews that come with eval sets, by the place of the set, as an import names it, and the eval id there.
 
-    Raises:
-        ReviewFileError: The file of reviews cannot be used.
+    Attributes:
+        found: The reviews.
+        problems: Which files of reviews cannot be used, and why.
     """
-    sets = [*path.rglob(f"*{_EVAL_SET}")] if path.is_dir() else [path] * path.name.endswith(_EVAL_SET)
-    if not path.is_dir() and not sets:
-        return _archived(path)
-    found = open_reviews(sets[0]) if len(sets) == 1 else None
-    if found is not None and found.trouble:
-        raise ReviewFileError(found.path, found.trouble.removeprefix(f"{found.path}: "))
-    return found.reviews if found is not None else {}
+
+    found: Mapping[tuple[str, str], CaseReview]
+    problems: tuple[str, ...] = ()
+
+    def of(self, eval_ids: Iterable[str], origins: Iterable[tuple[str, str]]) -> dict[str, CaseReview]:
+        """Return the reviews of imported cases by their ids; `origins` says where each was found."""
+        pairs = zip(eval_ids, origins, strict=True)
+        return {eval_id: self.found[origin] for eval_id, origin in pairs if origin in self.found}
 
 
-def _archived(archive: Path) -> Mapping[str, CaseReview]:
+def brought_reviews(path: Path) -> BroughtReviews:
+    """Read the reviews that come with the eval sets of a file, a folder or a ZIP archive."""
+    found: dict[tuple[str, str], CaseReview] = {}
+    problems: list[str] = []
+    for place, text in _brought_files(path):
+        try:
+            if len(text) > MOST_BYTES:
+                raise ReviewFileError(Path(place), f"more than {MOST_BYTES >> 20} MB")  # noqa: TRY301 - told like the others
+            reviews = parsed_reviews(Path(place), text)
+        except ReviewFileError as error:
+            problems.append(str(error))
+            continue
+        for ending in (_EVAL_SET, ".json"):
+            eval_set = f"{place.removesuffix(_SIDECAR)}{ending}"
+            found |= {(eval_set, eval_id): review for eval_id, review in reviews.items()}
+    return BroughtReviews(found, tuple(problems))
+
+
+def _brought_files(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the place and the content of each file of reviews."""
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            place = file.relative_to(path).as_posix()
+            if file.suffix == ".zip":
+                yield from _archived(file, f"{place}/")
+            elif file.name.endswith(_SIDECAR) and file.is_file():
+                yield place, file.read_bytes()
+    elif zipfile.is_zipfile(path):
+        yield from _archived(path, f"{path.name}/")
+    elif (beside := reviews_path(path)).is_file():
+        yield beside.name, beside.read_bytes()
+
+
+def _archived(archive: Path, within: str) -> Iterator[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(archive) as packed:
-            sets = [name for name in packed.namelist() if name.endswith(_EVAL_SET)]
-            if len(sets) != 1 or (beside := reviews_path(sets[0]).as_posix()) not in packed.namelist():
-                return {}
-            with packed.open(beside) as source:
-                text = source.read(MOST_BYTES + 1)
+            for name in sorted(packed.namelist()):
+                if name.endswith(_SIDECAR):
+                    with packed.open(name) as source:
+                        yield f"{within}{name}", source.read(MOST_BYTES + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
-        return {}  # what is wrong with the archive itself is said where its cases are read
-    if len(text) > MOST_BYTES:
-        raise ReviewFileError(Path(beside), f"more than {MOST_BYTES >> 20} MB")
-    return parsed_reviews(Path(beside), text)
+        return  # what is wrong with the archive itself is said where its cases are read
+
+
+def add_reviews(eval_set: Path, reviews: Mapping[str, CaseReview]) -> Path | None:
+    """Add the reviews of new cases to the file beside their eval set; return it, None where there are none to add.
+
+    Raises:
+        ReviewFileError: The file that is there cannot be used; it is as it was.
+        OSError: It cannot be read or written.
+    """
+    path = reviews_path(eval_set)
+    if not reviews:
+        return None
+    held = parsed_reviews(path, path.read_bytes()) if path.exists() else {}
+    write_whole(path, [reviews_text({**held, **reviews})])
+    return path
 
 
 def reviews_text(reviews: Mapping[str, CaseReview]) -> bytes:
     """Write reviews as their file holds them; a case without any is left out."""
     cases = {eval_id: lean(review) for eval_id, review in sorted(reviews.items()) if review != NO_REVIEW}
-    whole = {"format": FORMAT, "version": VERSION, "cases": cases}
+    whole = {"format": REVIEW, "version": VERSION, "cases": cases}
     return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()

@@ -7,6 +7,9 @@ from typing import Any
 
 from simulator.base.json_text import JsonTextError, read_json
 
+REVIEW = "golden-trace-studio/review"
+"""The format of a file of reviews."""
+
 
 def own_document(content: bytes, form: str, newest: int, what: str) -> dict[str, Any]:
     """Return the object in a file.

@@ -223,11 +223,13 @@ class Imported(NamedTuple):
         cases: The cases, each with an id of its own.
         environments: What their environments answered, by the ids; of a case of which nothing is known, there is none.
         problems: In sentences with the place: what was left out or changed, and which answers nobody knows.
+        origins: Where each case was found, by the ids: the place, and its id there.
     """
 
     cases: tuple[EvalCase, ...] = ()
     environments: dict[str, RecordedCase] = {}  # noqa: RUF012 - nobody changes it
     problems: tuple[str, ...] = ()
+    origins: dict[str, tuple[str, str]] = {}  # noqa: RUF012 - as above
 
 
 class ImportProblemError(ValueError):
@@ -277,6 +279,7 @@ class Harvest:
 
     Attributes:
         eval_ids: The ids of all cases, in the order of the import.
+        origins: Where each of them was found: the place, and its id there.
         problems: What could not be taken, in sentences with the place.
     """
 
@@ -284,6 +287,7 @@ class Harvest:
         self._keeper, self._goes_on = keeper, goes_on
         self._free = FreeIds()
         self.eval_ids: list[str] = []
+        self.origins: list[tuple[str, str]] = []
         self.problems: list[str] = []
 
     def take(self, place: str, found: Iterable[FoundCase]) -> None:
@@ -302,6 +306,7 @@ class Harvest:
                 self.tell(place, f"the case {wanted!r} was renamed to {free!r}: {why}")
                 case = case.model_copy(update={"eval_id": free})
             self.eval_ids.append(free)
+            self.origins.append((place, wanted))
             self._keeper.keep(each._replace(case=case))
 
     def tell(self, place: str, *problems: str) -> None:
@@ -319,5 +324,5 @@ class Harvest:
         except BaseException:
             self._keeper.keep_first(cases)
             self._free.give_back(self.eval_ids[cases:])
-            del self.eval_ids[cases:], self.problems[problems:]
+            del self.eval_ids[cases:], self.origins[cases:], self.problems[problems:]
             raise

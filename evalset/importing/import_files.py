@@ -22,6 +22,7 @@ from evalset.files.eval_names import base_name
 from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
 from evalset.files.json_streams import JsonStream, NotUtf8Error, contains
 from evalset.files.legacy_format import convert_old_cases
+from evalset.files.own_formats import REVIEW
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import (
@@ -74,7 +75,8 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
     held = FoundCases()
     harvest = Harvest(held, goes_on)
     take_path(Path(path), harvest)
-    return held.imported(harvest.problems)
+    origins = dict(zip(harvest.eval_ids, harvest.origins, strict=True))
+    return held.imported(harvest.problems)._replace(origins=origins)
 
 
 def take_path(path: Path, harvest: Harvest) -> None:
@@ -175,9 +177,9 @@ def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_su
 
 
 def _take_ours(kind: str, source: _Source, harvest: Harvest) -> None:
-    """Take in a file of the studio's; a recorded environment comes with its eval set."""
+    """Take in a file of the studio's; a recorded environment comes with its eval set, and reviews do."""
     if kind not in {JOURNAL_FORMAT, _SESSION_FORMAT}:
-        if kind != SIDECAR:
+        if kind not in {SIDECAR, REVIEW}:
             raise ImportProblemError(f"a file of the studio, but not a session: its format is {kind!r}")
         return
     try:

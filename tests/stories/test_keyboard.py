@@ -1,12 +1,16 @@
-"""A person without a mouse starts a session, answers, fails and undoes a call, and ends the turn: by keys alone."""
+"""A person without a mouse plays, fails, undoes and exports a session, verifies a set and corrects a case in it: by keys alone."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.harness.browser import ALL_LOADED_MS, Studio
-from tests.stories.pictures import CANCEL
+from tests.harness.browser import ALL_LOADED_MS, Studio, first_code
+from tests.stories.pictures import CANCEL, edited_set
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -48,7 +52,7 @@ def test_a_turn_is_played_by_the_keyboard_alone(studio: Studio) -> None:
     expect(answered).to_contain_text('"parcel": "P-1"')
 
 
-def test_the_focus_follows_an_answer_a_fault_and_an_undo(studio: Studio) -> None:
+def test_a_developer_fails_a_call_undoes_and_redoes_it_and_exports(studio: Studio, tmp_path: Path) -> None:
     """The focus goes into the menu that opens, and to what is left where something was answered."""
     expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
     press(studio, studio.keyed("choose_order_desk").get_by_role("button"), "Enter")
@@ -72,6 +76,63 @@ def test_the_focus_follows_an_answer_a_fault_and_an_undo(studio: Studio) -> None
     press(studio, studio.button("undo_step"), "Enter")
     expect(studio.keyed("pane_timeline")).not_to_contain_text("cancel_order failed")
     expect(studio.button("undo_step")).to_be_focused()
+    press(studio, studio.button("redo_step"), "Enter")
+    expect(studio.keyed("pane_timeline")).to_contain_text("cancel_order failed")
+    press(studio, studio.button("undo_step"), "Enter")
+    studio.wait_for_pause("cancel_order")
+    expect(send_button(studio)).to_be_visible()
+    studio.page.keyboard.press("Control+Enter")
+    studio.wait_for_pause("refund_order")
+    studio.page.keyboard.press("Control+Enter")
+    studio.wait_for_status("Completed")
+    path = exported(studio, tmp_path / "keys.evalset.json")
+    assert called_in(path) == ["find_order", "cancel_order", "refund_order"]
+
+
+def test_a_tester_verifies_a_set_and_an_expert_corrects_its_case(studio: Studio, tmp_path: Path) -> None:
+    """An editor has the focus when it opens, and its step has it after "Apply", still open."""
+    path = edited_set(tmp_path / "keys.evalset.json")
+    studio.open(f"{studio.url}/?page=sets&set={quote(str(path))}")
+    tabs = studio.keyed("set_tab").get_by_role("radiogroup")
+    press(studio, tabs, "ArrowRight")
+    press(studio, tabs, "Space")
+    press(studio, studio.button("verify_go"), "Enter")
+    expect(studio.keyed("divergence")).to_contain_text("The golden was edited")
+    studio.rest()
+    press(studio, tabs, "ArrowLeft")
+    press(studio, tabs, "Space")
+    reach(studio, studio.like("cases_table_").get_by_test_id("data-grid-canvas"))
+    studio.page.keyboard.press("Shift+Space")
+    expect(studio.keyed("case_title")).to_have_text("cancel_and_refund")
+    studio.rest()
+    step = studio.keyed("case_step_cancel_and_refund_0_7")
+    press(studio, step.locator("summary"), "Enter")
+    press(studio, step.get_by_role("button", name="Edit", exact=True), "Enter")
+    expect(studio.like("text_part-").get_by_role("textbox")).to_be_focused()
+    write(studio, studio.like("text_part-").get_by_role("textbox"), "It was cancelled today.")
+    studio.page.keyboard.press("Control+Enter")
+    expect(studio.keyed("part_accept")).to_have_count(0)
+    expect(step.get_by_role("button", name="Edit", exact=True)).to_be_visible()
+    expect_focus_within(studio, "case_step_cancel_and_refund_0_7")
+    press(studio, studio.button("set_save"), "Enter")
+    press(studio, studio.button("save_set"), "Enter")
+    expect(studio.page.get_by_text("The eval set was saved.")).to_be_visible()
+    final = json.loads(path.read_text())["eval_cases"][0]["conversation"][0]["final_response"]
+    assert final["parts"][0]["text"] == "It was cancelled today."
+
+
+def exported(studio: Studio, path: Path) -> Path:
+    """Write the session to a set; return the file."""
+    press(studio, studio.button("open_export"), "Enter")
+    write(studio, studio.like("export_path_").get_by_role("textbox"), str(path))
+    press(studio, studio.button("export_write"), "Enter")
+    return Path(first_code(studio.keyed("export_done")))
+
+
+def called_in(path: Path) -> list[str]:
+    """Read which tools the first turn of the first case calls."""
+    case = json.loads(path.read_text())["eval_cases"][0]
+    return [call["name"] for call in case["conversation"][0]["intermediate_data"]["tool_uses"]]
 
 
 def expect_focus_within(studio: Studio, key: str) -> None:

@@ -80,6 +80,7 @@ def test_nothing_is_cut_off(browser: Browser, server: Served) -> None:
     studio.start("What is the weather like in Rome, Lisbon and Athens?")
     studio.wait_for_pause("get_weather")
     assert _background(studio) == "rgb(14, 17, 23)"
+    _check_menu(studio)
     for now in _in_each_width(studio):
         expect(studio.button("accept_0")).to_be_in_viewport(ratio=1)
         if now < _WIDTHS[0]:  # the context is folded away where three panes have no room
@@ -103,6 +104,16 @@ def test_nothing_is_cut_off(browser: Browser, server: Served) -> None:
     assert _outside(studio) == []
     assert studio.troubles == []
     context.close()
+
+
+def _check_menu(studio: Studio) -> None:
+    """A menu has the colours of the dark scheme, though it is next to the app and not in it."""
+    studio.click("fail_menu_")
+    fault = studio.like("fail_with_http_503_").get_by_role("button")
+    fault.hover()
+    expect(fault).to_have_css("color", "rgb(169, 184, 255)")
+    studio.page.keyboard.press("Escape")
+    expect(fault).to_have_count(0)
 
 
 _EDITOR = """() => {

@@ -28,7 +28,7 @@ from app.evalsets.set_context import (
     SetContext,
     step_value,
 )
-from app.forms.common_panel import pane
+from app.forms.common_panel import pane, unfolding
 from app.forms.safe_labels import literal, safe_label
 from app.forms.shown_value_widgets import value_or_json
 from app.forms.shown_values import values_line
@@ -288,13 +288,8 @@ class _ShownStep(NamedTuple):
 
 def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
     words, comments = _label(shown.step), shown.comments
-    body = st.expander(
-        f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words,
-        type="step",
-        icon=STEP_ICONS[shown.step.kind],
-        key=f"case_step_{shown.name}",
-        on_change="rerun",
-    )
+    label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
+    body = unfolding(label, f"case_step_{shown.name}", STEP_ICONS[shown.step.kind])
     with body:
         if not body.open:
             st.empty()
@@ -310,9 +305,7 @@ def _value(name: str, value: Any, where: Where) -> SetCommand | None:
     told = " ".join(sentences) or values_line(value)
     words = f"{name} \u00b7 {safe_label(told, _SHORT)}" if value else f"{name} \u00b7 none"
     key = slug("_".join(map(str, where)))
-    body = st.expander(
-        words, type="step", icon=":material/database:", key=f"case_value_{key}", on_change="rerun"
-    )
+    body = unfolding(words, f"case_value_{key}", ":material/database:")
     with body:
         if not body.open:
             st.empty()

@@ -122,9 +122,13 @@ def _plot(workspace: Workspace, runs: list[KeptRun]) -> None:
 
 
 def _compared(workspace: Workspace, shown: list[ShownRun]) -> None:
-    """Draw two runs compared: the newest one, and the one before it of the same engine."""
-    by_name = {str(each.path): each for each in reversed(shown)}
+    """Draw two runs compared: the newest one, and the one before it of the same engine, where there are two."""
     newest = shown[-1]
+    if len(shown) == 1:
+        st.caption("To compare, keep a second run: verify the set again and choose **Keep run**.")
+        _results_of(workspace, newest, "this run")
+        return
+    by_name = {str(each.path): each for each in reversed(shown)}
     earlier = [each for each in shown[:-1] if each.run.engine == newest.run.engine] or shown
     left, right = st.columns(2, gap="small")
     with left:
@@ -133,9 +137,14 @@ def _compared(workspace: Workspace, shown: list[ShownRun]) -> None:
         after = _choice(workspace, "Later run", "runs_after", by_name, str(newest.path))
     if before.path != after.path:
         _difference(before.run, after.run)
-    if after.results is not None:
-        with st.expander("Results of the later run", key=key_of(workspace, "runs_adk"), type="compact"):
-            adk_results(workspace, after.results, "earlier")
+    _results_of(workspace, after, "the later run")
+
+
+def _results_of(workspace: Workspace, shown: ShownRun, which: str) -> None:
+    """Draw what ADK itself says of a run of `adk eval`."""
+    if shown.results is not None:
+        with st.expander(f"Results of {which}", key=key_of(workspace, "runs_adk"), type="compact"):
+            adk_results(workspace, shown.results, "earlier")
 
 
 def _choice(

@@ -115,6 +115,37 @@ def test_fields_of_a_response_without_a_schema_are_added_and_removed() -> None:
         assert not any(":add_" in name or ":drop" in name for name in page.names())
 
 
+def touch(word: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - no schema is declared
+    """Touch it."""
+    return {} if word else None
+
+
+@pytest.mark.parametrize("first", ["{}", "null"])
+def test_a_response_that_begins_empty_gets_fields_lists_and_groups(first: str) -> None:
+    """It has a form from the start, and so has what is typed over it; a field can be added inside of another."""
+    with asked_for(call("touch", word="x" if first == "{}" else ""), tools=[touch]) as simulation:
+        page = Deciding(simulation)
+        assert page.text("response_") == first
+        assert "No fields yet" in page.shown()
+        add(page, "left", "Whole number")
+        page.type("response_", '{"left": 4, "at": {"x": 1}}').run()
+        add(page, "tags", "List", where=1)
+        page.type("form:response.at.tags:0_", "new")
+        add(page, "sizes", "Group of fields")
+        add(page, "big", "Yes or no", where=2)
+        page.press("accept_")
+        value = {"left": 4, "at": {"x": 1, "tags": ["new"]}, "sizes": {"big": False}}
+        assert answers(simulation)[0].outcome == Returned(value=value)
+
+
+def add(page: Deciding, name: str, kind: str, where: int = 0) -> None:
+    """Add a field to the object with this number."""
+    page.type("form:response:add_name", name).choose("form:response:add_kind", kind)
+    if where:
+        page.choose("form:response:add_where", where)
+    page.press("form:response:add_now")
+
+
 def test_a_text_that_is_no_json_is_not_lost_on_the_way_to_the_form() -> None:
     """The form cannot show it, so the editor stays, with its text and the mistake."""
     with asked_for(call("find_order", order_id="A")) as simulation:

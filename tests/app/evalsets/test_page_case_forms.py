@@ -39,7 +39,9 @@ def test_a_call_and_rubrics_are_corrected_without_json(path: Path) -> None:
     tab = on_case(path).unfold("case_step_one_0_3").click("edit_one_0_3")
     assert not tab.app.text_area
     tab.app.text_input(key=tab.key("form0:json:0.order_id_")).input("A-2")
-    tab.click("part_accept").unfold("case_value_rubrics").click("edit_value_rubrics")
+    tab.click("part_accept")
+    assert tab.has("edit_one_0_3")  # its label has changed, and it is still open
+    tab.unfold("case_value_rubrics").click("edit_value_rubrics")
     tab.app.text_area(key=tab.key("rubric_0:json:0_")).input("It is brief.")
     tab.click(tab.key("rubric_add_")).click("part_accept")
     assert "The change was not applied. Fix what is marked below." in tab.words
@@ -93,9 +95,12 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(7)
     tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
     add(tab, "json:0", "order_id", "Yes or no")
+    add(tab, "json:1", "stay", "Group of fields")
+    add(tab, "json:2", "nights", "List", where=1)
+    tab.app.text_input(key=tab.key("form0:json:3.stay.nights:0_")).input("Friday")
     tab.click("part_accept").click("set_save").click("save_set")
     given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "at": 7, "left": ""}
-    data["tool_uses"][0]["args"] = {"order_id": False}
+    data["tool_uses"][0]["args"] = {"order_id": False, "stay": {"nights": ["Friday"]}}
     data["tool_responses"][0]["response"] = given
     case = json.loads(before)["eval_cases"][0]
     case["conversation"][0]["intermediate_data"] = data
@@ -103,10 +108,12 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     assert '"big": 1e+22' in path.read_text()
 
 
-def add(tab: Tab, form: str, name: str, kind: str) -> None:
-    """Add a field in the form whose inputs begin like this."""
+def add(tab: Tab, form: str, name: str, kind: str, where: int = 0) -> None:
+    """Add a field in the form whose inputs begin like this, to the object with this number."""
     tab.app.text_input(key=tab.key(f"{form}:add_name")).input(name)
     tab.app.selectbox(key=tab.key(f"{form}:add_kind")).set_value(kind)
+    if where:
+        tab.app.selectbox(key=tab.key(f"{form}:add_where")).set_value(where)
     tab.click(tab.key(f"{form}:add_now"))
 
 

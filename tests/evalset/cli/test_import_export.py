@@ -156,10 +156,43 @@ def test_reviews_are_written_next_to_the_set(here: Path, capsys: pytest.CaptureF
     reviews_path(path).write_bytes(reviews_text({ids_in(path)[0]: review, "gone": review}))
     assert main(["export", str(path), "--form", "evalset", "--out", "out"]) == 0
     assert open_reviews(here / "out" / path.name).reviews == {ids_in(path)[0]: review}
+    capsys.readouterr()
+    assert main(["export", str(path), "--form", "evalset", "--out", "-"]) == 0
+    told = capsys.readouterr()
+    assert ids_in(path)[0] in told.out
+    assert "so the reviews are left out" in told.err
+    assert main(["export", str(path), "--form", "adk_test", "--out", "tests"]) == 0
+    assert "this format has no reviews" in capsys.readouterr().err
     reviews_path(path).write_text("[]")
     assert main(["export", str(path), "--form", "evalset", "--out", "other"]) == 2
     assert "not a file of reviews" in capsys.readouterr().err
     assert not Path("other").exists()
+
+
+def test_reviews_come_along_with_each_set_of_an_archive(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under the ids that their cases get; what is there stays, and a damaged file is named."""
+    first, second = (CaseReview(status="approved", reviewer=who) for who in ("Ann", "Bea"))
+    case = ids_in(DESK)[0]
+    with zipfile.ZipFile("sets.zip", "w") as packed:
+        for folder, review in (("a", first), ("b", second)):
+            packed.write(DESK, f"{folder}/desk.evalset.json")
+            packed.writestr(f"{folder}/desk.review.json", reviews_text({case: review}))
+        packed.writestr("c/desk.review.json", "[]")
+    out = here / "out.evalset.json"
+    reviews_path(out).write_bytes(reviews_text({"other": first}))
+    assert (
+        main(["import", "sets.zip", "--out", str(out), "--case", case, "--case", f"{case}_2", "--json"]) == 0
+    )
+    told = capsys.readouterr()
+    assert json.loads(told.out)["reviews"] == str(reviews_path(out))
+    assert open_reviews(out).reviews == {"other": first, case: first, f"{case}_2": second}
+    assert "sets.zip/c/desk.review.json: not a file of reviews" in told.err
+    assert told.err.count("warning") == 2  # and one for the id
+    reviews_path(out).write_text("[]")
+    assert main(["import", "sets.zip", "--out", str(out), "--case", case]) == 2
+    assert "the cases were written, but their reviews were not" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,14 @@ def test_an_empty_tab_says_how_runs_get_there(eval_set: Path) -> None:
     assert "**Keep run**, or use `golden-trace verify --save`" in SetTab(TAB, eval_set).words
 
 
+def test_one_run_is_not_compared_with_itself(eval_set: Path) -> None:
+    """The tab says how a second one gets there."""
+    keep_run(eval_set, run_of(1, adds=True))
+    tab = SetTab(TAB, eval_set)
+    assert "To compare, keep a second run: verify the set again" in tab.words
+    assert not tab.app.selectbox
+
+
 def test_runs_over_time_and_two_of_them(eval_set: Path) -> None:
     """The newest is compared with the one before it; others can be chosen; another run that is kept comes to the front."""
     for run in (
