@@ -165,19 +165,19 @@ def _exported(given: argparse.Namespace) -> Exported:
     from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.files.eval_names import base_name  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
-    from evalset.verify.cases_to_verify import read_eval_set, read_recorded  # noqa: PLC0415 - as above
+    from evalset.verify.cases_to_verify import read_recorded_set  # noqa: PLC0415 - as above
 
-    cases = read_eval_set(given.set)
+    environment = given.environment or recording_of(given.set)
+    cases, recorded = read_recorded_set(given.set, environment)
     if unknown := sorted(set(given.case) - {case.eval_id for case in cases}):
         raise _RefusedError(f"--case: {given.set} has no case {unknown[0]!r}")
-    environment = given.environment or recording_of(given.set)
     if given.environment is not None and not given.environment.is_file():
         raise _RefusedError(f"--environment: no such file: {given.environment}")
     chosen = [case for case in cases if not given.case or case.eval_id in given.case]
     return export_cases(
         chosen,
         given.form,
-        environments=read_recorded(environment),
+        environments=recorded,
         name=given.name or base_name(given.set),
         agents_dir=_agents_dir(given),
         agent=_agent(given.agent),

@@ -45,14 +45,18 @@ def _events(case: JsonNode) -> list[JsonNode]:
 def _note_messages(case: JsonNode, case_id: str, notes: Notes) -> None:
     said = [event.members for event in _events(case)]
     prompt = case.field("prompt")
-    if prompt is not None and any(map(is_user_query, said)):
-        words = "The case has a `prompt` and turns with user messages. `agents-cli eval generate` refuses it as ambiguous."
+    is_answered = case.field("responses") is not None or any(map(is_of_agent, said[-1:]))
+    if (
+        prompt is not None
+        and any(True for _ in _turns(case))
+        and not (is_answered and not any(map(is_user_query, said)))
+    ):
+        words = "The case has a `prompt` and turns. `agents-cli eval generate` refuses it as ambiguous."
         notes.add("dataset-two-messages", prompt.path, words, "Remove one of them.", eval_id=case_id)
     if prompt is None and not said:
         words = "The case has neither a `prompt` nor turns, and `agents-cli eval generate` refuses the whole file."
         remedy = "Add a `prompt`. The starting prompt of a scenario can be it."
         notes.add("dataset-no-message", case.path, words, remedy, eval_id=case_id)
-    is_answered = case.field("responses") is not None or any(map(is_of_agent, said[-1:]))
     if prompt is None and said and not is_answered and not _ends_with_user(said[-1]):
         _note_end(case, case_id, notes)
     elif prompt is None and said and is_of_agent(said[-1]) and case.field("responses") is None:

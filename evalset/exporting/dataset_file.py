@@ -66,6 +66,11 @@ def dataset_file(
         written += map(_finished, _Writer(case, recorded, agents.agents if agents else {}).cases())
         for loss in _losses(case, recorded):
             losses.setdefault(loss, []).append(case.eval_id)
+    ids = [str(each["eval_case_id"]) for each in written]
+    for name in sorted({name for name in ids if ids.count(name) > 1}) if len(set(ids)) < len(ids) else ():
+        losses.setdefault("several cases of the dataset have this id; rename one of the goldens", []).append(
+            name
+        )
     text = json.dumps({"eval_cases": written}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     told = [f"{loss} ({_named(ids)})" for loss, ids in losses.items()]
     return DatasetFile(text, (*told, *(agents.losses if agents else (_NO_AGENT,))))

@@ -47,6 +47,11 @@ _USER = "user"
 _AGENT = "agent"
 _READ = {"eval_case_id", OWN, *FIELDS}
 _ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
+_OF_SCENARIO = {"user_scenario.starting_prompt", "user_scenario.conversation_plan"}
+_OF_EVENT = {f"events[*].{name}" for name in ("author", "content", "event_time", "state_delta")}
+_OF_RUBRIC = {f"rubric_groups[*].rubrics[*].{name}" for name in ("rubric_id", "content", "type")}
+_OWN_GROUPS = {"turn", "case"}
+"""The groups of rubrics that an export makes: those of one turn, and of the whole case."""
 _MOST_NAMED = 3
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -185,9 +190,23 @@ def _entry(number: int, value: Any) -> _Entry:
                 event["content"] = _dumped(
                     _content(event["content"], f"{place}.agent_data: the content of an event")
                 )
+    _refuse_newer(told.get(OWN), f"{place}.{OWN}")
     named = told.get("eval_case_id")
     case_id = named if isinstance(named, str) else f"case_{number + 1}"
     return _Entry(number, case_id, {**told, "agent_data": data}, found)
+
+
+def _refuse_newer(own: Any, place: str) -> None:
+    """Refuse what a newer version of the studio added: without it a golden would lose its calls.
+
+    Raises:
+        ImportProblemError: It is newer.
+    """
+    version = own.get("version") if isinstance(own, dict) else None
+    if isinstance(version, int) and version > OWN_VERSION:
+        raise ImportProblemError(
+            f"{place} has version {version}; this version of the studio reads versions up to {OWN_VERSION}. Update the studio"
+        )
 
 
 def _read_turn(turn: Any, place: str) -> dict[str, Any]:
@@ -247,7 +266,11 @@ def _restored(entries: Sequence[_Entry], missing: _Missing) -> EvalCase:
     own = entries[0].own
     frame: Any = own["case"]
     eval_id = entries[0].now_called
-    turns = [entry.own["invocation"] for entry in entries if "invocation" in entry.own]
+    is_talk = frame.get("conversation_scenario") is None
+    for entry in entries if is_talk else ():
+        if not isinstance(entry.own.get("invocation"), dict):
+            raise ImportProblemError(f"{entry.place}.{OWN}.invocation is missing or no object")
+    turns = [entry.own["invocation"] for entry in entries] if is_talk else []
     case = _valid(
         EvalCase, frame | ({"conversation": turns} if turns else {}), f"{entries[0].place}.{OWN}.case"
     )
@@ -320,8 +343,11 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
     last = entries[-1]
     golden = last.golden if len(entries) > 1 else None
     case_id = usable_eval_id(golden[0] if golden else last.case_id)
-    for name in sorted(last.told.keys() - _READ):
+    for name in _left_out(last):
         missing.of(case_id, f"the field `{name}` is left out")
+    groups: Any = last.told.get("rubric_groups", {})
+    if groups.keys() - _OWN_GROUPS:
+        missing.of(case_id, "the names of the rubric groups are left out")
     if OWN in last.told and not last.own:
         missing.of(
             case_id,
@@ -347,6 +373,24 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
             case_id, f"the events are not those of a whole session, so only its texts are taken: {error}"
         )
         return DatasetCase(_asked(entries, case_id, _with_answer(last, _texts(events)), missing))
+
+
+def _left_out(entry: _Entry) -> list[str]:
+    """Return the fields of a case that an eval case has no place for."""
+    told: Any = entry.told
+    found = set(told.keys() - _READ)
+    found |= {f"agent_data.{name}" for name in told["agent_data"].keys() - {"turns"}}
+    found |= {f"user_scenario.{snake(name)}" for name in told.get("user_scenario", {})} - _OF_SCENARIO
+    found |= {f"events[*].{name}" for event in entry.events for name in event} - _OF_EVENT
+    responses = told.get("responses")
+    if isinstance(responses, list) and len(responses) > 1:
+        found.add("responses[1:]")
+    for group in told.get("rubric_groups", {}).values():
+        rubrics: Any = group.get("rubrics") if isinstance(group, dict) else None
+        for rubric in rubrics if isinstance(rubrics, list) else ():
+            named = map(snake, rubric) if isinstance(rubric, dict) else ()
+            found |= {f"rubric_groups[*].rubrics[*].{key}" for key in named} - _OF_RUBRIC
+    return sorted(found)
 
 
 def _texts(events: Iterable[JsonObject]) -> list[JsonObject]:

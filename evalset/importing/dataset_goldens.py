@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_case import EvalCase, InvocationEvents
 
 from evalset.files.eval_names import FreeIds, usable_eval_id
 from evalset.files.file_kinds import is_dataset
@@ -37,8 +37,15 @@ class DatasetGoldens(NamedTuple):
 
 
 def recorded_in(golden: DatasetCase) -> RecordedCase | None:
-    """Return what a dataset itself tells of the environment of a golden; None where that is nothing."""
-    return known_answers(golden.case).environment if golden.is_golden else golden.environment
+    """Return what a dataset itself tells of the environment of a golden; None where that is nothing.
+
+    Of a golden without events nobody knows which agent made a call: a replay would blame the agent for what is not known.
+    """
+    if not golden.is_golden:
+        return golden.environment
+    told = [turn.intermediate_data for turn in golden.case.conversation or ()]
+    is_whole = all(isinstance(data, InvocationEvents) and data.invocation_events for data in told)
+    return known_answers(golden.case).environment if is_whole else None
 
 
 def read_dataset(path: Path) -> DatasetGoldens | None:

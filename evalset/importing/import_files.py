@@ -39,6 +39,7 @@ from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
 from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.name_casing import snake
 from simulator.base.state_scopes import OF_APP, OF_USER
 from simulator.environment.recordings.recorded_calls import (
     JOURNAL_FORMAT,
@@ -225,6 +226,8 @@ def _take_set(
 
 def _of_dataset(source: _Source, outline: JsonOutline, harvest: Harvest) -> Iterator[CaseWithSource]:
     values = values_of_set(source.file, outline)
+    more = sorted(name for name in outline.document if snake(name) != _CASES)
+    harvest.tell(source.place, *(f"the field `{name}` of the dataset is left out" for name in more))
     for each in dataset_cases(values, lambda words: harvest.tell(source.place, words)):
         yield each.case, None if each.is_golden else each
 

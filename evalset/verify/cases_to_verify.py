@@ -83,8 +83,7 @@ class CasesToVerify:
         models: Models = "auto",
     ) -> None:
         self._held, dataset = _chosen(eval_set, chosen)
-        beside = read_recorded(environment)
-        self._recorded = beside if dataset is None else dataset.environment(beside)
+        self._recorded = _all_recorded(environment, dataset)
         self._of_dataset, self._models = dataset is not None, models
         self._environment, self._agents, self._renamed = environment, agents, renamed
         self._prepared: dict[int, ReadyCase | Unready] = {}
@@ -141,6 +140,22 @@ def read_eval_set(path: Path) -> list[EvalCase]:
         VerifyError: The file cannot be opened.
     """
     return _read(path)[0]
+
+
+def read_recorded_set(path: Path, environment: Path) -> tuple[list[EvalCase], RecordedEnvironment]:
+    """As `read_eval_set`, with what is recorded of the cases: beside them, or in a dataset itself.
+
+    Raises:
+        UnreadableSetError: As `read_eval_set`.
+        VerifyError: A file cannot be read.
+    """
+    cases, dataset = _read(path)
+    return cases, _all_recorded(environment, dataset)
+
+
+def _all_recorded(environment: Path, dataset: DatasetGoldens | None) -> RecordedEnvironment:
+    beside = read_recorded(environment)
+    return beside if dataset is None else dataset.environment(beside)
 
 
 def _read(path: Path) -> tuple[list[EvalCase], DatasetGoldens | None]:

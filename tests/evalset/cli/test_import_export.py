@@ -20,6 +20,7 @@ from evalset.cli.main import main
 from evalset.editing.case_reviews import CaseReview
 from evalset.editing.reviews_beside import open_reviews, reviews_path, reviews_text
 from evalset.recorded.recording_files import read_environment
+from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
 
 KEPT = REPOSITORY / "tests" / "conformance" / "files"
@@ -56,6 +57,15 @@ def test_sessions_become_cases_of_a_new_set(here: Path, capsys: pytest.CaptureFi
     assert ids_in("new/desk.evalset.json") == ["one", "two"]
     assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in said.out
     assert "bad.session.json: not valid JSON" in said.err
+
+
+def test_a_trace_is_exported_with_what_it_records(here: Path) -> None:
+    """A dataset of traces holds its recording itself."""
+    Path("runs-dataset.json").write_text(json.dumps({"eval_cases": [a_trace()]}))
+    assert main(["export", "runs-dataset.json", "--form", "evalset", "--out", "out", "--strict"]) == 0
+    (written,) = Path("out").glob("*.environment.json")
+    assert list(read_environment(written).cases) == ["traced"]
+    assert here.is_dir()
 
 
 def test_a_case_is_added_with_what_is_recorded_and_a_free_id(

@@ -29,6 +29,17 @@ def turns(*said: tuple[str, Any], **more: Any) -> dict[str, Any]:
 
 _MISTAKES: list[tuple[dict[str, Any], str, str, bool]] = [
     ({"prompt": HI, **turns(("user", HI))}, "dataset-two-messages", "eval_cases[0].prompt", False),
+    (
+        {
+            "prompt": HI,
+            "agent_data": {
+                "turns": [{"turn_index": 0, "events": [{"author": "user", "state_delta": {"a": 1}}]}]
+            },
+        },
+        "dataset-two-messages",
+        "eval_cases[0].prompt",
+        False,
+    ),
     ({"user_scenario": {}}, "dataset-no-message", "eval_cases[0]", False),
     (
         turns(("user", HI), ("desk", HELLO)),

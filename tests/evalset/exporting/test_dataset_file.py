@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 from evalset import Exported, export_cases, import_cases, read_cases
 from evalset.exporting.dataset_file import dataset_file
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
+from evalset.importing.dataset_goldens import read_dataset
+from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from tests.evalset.files.formatting import TEXTS, VALUES
@@ -169,7 +171,7 @@ def test_edits_of_the_dataset_are_taken(desk: Desk) -> None:
 
 
 def test_a_part_of_a_golden_is_read_as_what_it_says(desk: Desk) -> None:
-    """Of three turns the first is missing; a newer version of our field is passed over; both are named."""
+    """Of three turns the first is missing; that is named. A newer version of our field is refused."""
     cases = document(desk.exported)["eval_cases"]
     found, told = read(cases[1:3])
     assert [len(case.conversation or ()) for case in found] == [2, 3]
@@ -177,9 +179,8 @@ def test_a_part_of_a_golden_is_read_as_what_it_says(desk: Desk) -> None:
     assert "other turns of the golden are not in the file" in told[0]
     for case in cases[:3]:
         case["golden_trace"]["version"] = 2
-    (newer,), told = read(cases[:3])
-    assert (newer.eval_id, len(newer.conversation or ())) == ("three", 3)
-    assert any("`golden_trace` cannot be read by this version" in words for words in told)
+    with pytest.raises(ImportProblemError, match="golden_trace has version 2"):
+        read(cases[:3])
 
 
 def test_a_scenario_is_a_prompt_with_its_plan() -> None:
@@ -190,6 +191,8 @@ def test_a_scenario_is_a_prompt_with_its_plan() -> None:
     exported = export_cases([case], "dataset", name="desk")
     (written,) = document(exported)["eval_cases"]
     assert written["agent_data"]["turns"][0]["events"][1]["content"]["parts"] == [{"text": "Hello."}]
+    dataset_types = pytest.importorskip("vertexai._genai.types")
+    assert dataset_types.EvaluationDataset.model_validate_json(exported.files[0].text).eval_cases
     assert read([written]) == ([case], [])
     written["user_scenario"]["conversation_plan"] = "Insist."
     (edited,), _ = read([written])
@@ -273,3 +276,27 @@ def test_any_golden_comes_back_equal(cases: list[EvalCase]) -> None:
     found, told = read(json.loads(text)["eval_cases"])
     assert found == cases
     assert told == []
+    dataset_types = pytest.importorskip("vertexai._genai.types")
+    assert dataset_types.EvaluationDataset.model_validate_json(text).eval_cases
+
+
+def test_a_golden_that_is_called_like_a_turn_of_another_is_named() -> None:
+    """Both have a case of the same id then, which other programs cannot tell apart."""
+    says = types.Content(role="user", parts=[types.Part(text="Hi.")])
+    turn = Invocation(user_content=says, creation_timestamp=1.0)
+    cases = [
+        EvalCase(eval_id="x", conversation=[turn, turn]),
+        EvalCase(eval_id="x_turn1", conversation=[turn]),
+    ]
+    losses = dataset_file(cases, {}, None).losses
+    assert "several cases of the dataset have this id; rename one of the goldens ('x_turn1')" in losses
+
+
+def test_a_dataset_without_its_recording_makes_none_up(desk: Desk, tmp_path: Path) -> None:
+    """Which agent made a call is told only where a golden holds events: of the others there is no recording."""
+    path = tmp_path / "desk-dataset.json"
+    path.write_text(desk.exported.files[0].text)
+    found = read_dataset(path)
+    assert found is not None
+    assert len(found.cases) == len(desk.cases)
+    assert set(found.environment(RecordedEnvironment()).cases) == {"events"}

@@ -86,6 +86,7 @@ def test_a_prompt_with_a_reference_is_a_turn(path: Path) -> None:
     assert second.rubrics is None
     assert found.environments == {}
     assert found.problems == (
+        "basic-dataset.json: the names of the rubric groups are left out: 'a'",
         "basic-dataset.json: the tool calls of the last turn are not known: 'a', 'b'",
         "basic-dataset.json: there is no `session_input`: the app, the user and the state are not known: 'a', 'b'",
         "basic-dataset.json: the field `mood` is left out: 'b'",
@@ -156,6 +157,7 @@ def test_a_trace_of_eval_generate_is_a_session(path: Path) -> None:
     assert [(call.tool, call.effects.state_delta) for call in turn.calls] == [("find", {"found": True})]
     assert (recorded.agent, len(turn.models)) == ("desk", 2)
     assert found.problems == (
+        "basic-dataset.json: the field `agent_data.agents` is left out: 'traced'",
         "basic-dataset.json: the reference differs from what the agent said in the trace, and is left out: 'traced'",
     )
 
@@ -222,7 +224,31 @@ def test_a_synthesized_conversation_and_a_scenario_are_taken(path: Path) -> None
     assert any("the scenario is left out" in problem for problem in found.problems)
 
 
+def test_each_field_that_an_eval_case_has_no_place_for_is_named(path: Path) -> None:
+    """Of the dataset, of a case, and of what is in it."""
+    rubric = {"rubric_id": "r", "content": {"property": {"description": "Be kind."}}, "importance": "HIGH"}
+    scenario = {"starting_prompt": "Hi.", "conversation_plan": "Ask.", "test_case_title": "T"}
+    case = a_trace(rubric_groups={"g": {"rubrics": [rubric]}}, user_scenario=scenario)
+    case["responses"] *= 2
+    case["agent_data"]["turns"][0]["events"][0]["active_tools"] = ["find"]
+    path.write_text(json.dumps({"name": "mine", "eval_cases": [case]}))
+    found = import_cases(path)
+    named = {
+        words for problem in found.problems for words in re.findall("`([^`]+)`[^`]* is left out", problem)
+    }
+    assert named == {
+        "name",
+        "agent_data.agents",
+        "events[*].active_tools",
+        "responses[1:]",
+        "rubric_groups[*].rubrics[*].importance",
+        "user_scenario.test_case_title",
+    }
+    assert any("the names of the rubric groups" in problem for problem in found.problems)
+
+
 FINE = {"eval_case_id": "fine", "prompt": said("Hi.")}
+OURS = {"version": 1, "eval_id": "x", "turn": 0, "turns": 1, "case": {"eval_id": "x", "conversation": []}}
 
 
 @pytest.mark.parametrize(
@@ -251,6 +277,14 @@ FINE = {"eval_case_id": "fine", "prompt": said("Hi.")}
             "rubric_groups.g.rubrics[0] has no content.property",
         ),
         ([], "eval_cases[1] is not an object"),
+        (
+            {**FINE, "golden_trace": {**OURS, "version": 2}},
+            "eval_cases[1].golden_trace has version 2; this version of the studio reads versions up to 1",
+        ),
+        (
+            {**FINE, "eval_case_id": "x", "golden_trace": OURS},
+            "eval_cases[1].golden_trace.invocation is missing or no object",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named_and_nothing_is_taken(path: Path, case: Any, words: str) -> None:
