@@ -52,7 +52,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Compare two runs that `golden-trace verify --save` has kept: which cases got better, worse or flaky, and which "
         "are new or gone. A case is flaky if only some of its runs passed, or if its result changed although the set, the recording, "
-        "the agent and google-adk are the same.",
+        "the agent, google-adk and golden-trace-studio are the same. A case that was stopped in one of them is left out.",
         epilog=CODES,
         allow_abbrev=False,
     )

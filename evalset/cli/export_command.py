@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalset.exporting.pytest_file import OPENING
+from simulator.base.atomic_files import write_whole
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -273,7 +274,7 @@ def _write(exported: Exported, out: Path, *, force: bool) -> list[Path]:
     taken = [path for path, content in contents.items() if _is_taken(path, content)]
     if taken and not force:
         raise _RefusedError(f"{taken[0]} already exists; overwrite it with --force. Nothing was written")
-    for path, content in contents.items():
+    for path, content in reversed(contents.items()):  # a set is never there without its recording
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_whole(path.resolve(), [content])
     return list(contents)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,10 +25,11 @@ _ATTRIBUTES = Path(".gitattributes")
 _PASSED_OVER = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
 _ATTRIBUTE_LINES = (
     "*.evalset.json text eol=lf diff=golden-trace",
+    f"*{ENDING} text eol=lf diff=golden-trace",
     "*.environment.json text eol=lf diff=golden-trace linguist-generated",
     "*.review.json text eol=lf",
 )
-NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_id": .*|    "[^"]*": [{])$'"""
+NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_(case_)?id": .*|    "[^"]*": [{])$'"""
 """Lets a diff name the case above each change; git takes no such setting from a file of the repository."""
 
 _WORKFLOW_TEXT = """\
@@ -51,7 +54,7 @@ jobs:
       - uses: actions/setup-python@v6
         with:
           python-version: "3.12"
-      - run: {install}
+{comment}      - run: {install}
       - run: {doctor} {goldens}
       - run: {pytest} {goldens}
 """
@@ -68,8 +71,8 @@ _HOOK_TEXT = """\
         name: examine changed goldens
         entry: {doctor}
         language: system
-        files: (\\.(evalset|environment)|datasets/.*-dataset)\\.json$
-        stages: [pre-commit]
+        files: (\\.(evalset|environment)|-dataset)\\.json$
+{exclude}        stages: [pre-commit]
       - id: goldens
         name: replay the goldens
         entry: {pytest} {goldens}
@@ -78,6 +81,10 @@ _HOOK_TEXT = """\
         pass_filenames: false
         stages: [pre-push]
 """
+
+
+_PACKAGE = "golden-trace-studio"
+_NOT_THERE = f"{_PACKAGE} is not on PyPI yet: name an address that pip installs it from with --package"
 
 
 class CiFile(NamedTuple):
@@ -108,6 +115,8 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace init") -> int:
         told = f"{error.filename or given.folder}: {error.strerror or error}"
     else:
         _tell(files)
+        if given.package == _PACKAGE:
+            sys.stdout.write(f"{_NOT_THERE} (and --force if {_WORKFLOW} exists).\n")
         return LEFT_ALONE if any(file.to_add for file in files) else DONE
     sys.stderr.write(f"error: {told}\n")
     return BAD_INPUT
@@ -142,9 +151,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--package",
-        default="golden-trace-studio",
+        default=_PACKAGE,
         metavar="NAME",
-        help="what pip installs in the workflow: a name with a version, or an address (default: golden-trace-studio)",
+        help=f"what pip installs in the workflow: a name with a version, or an address (default: {_PACKAGE}, which is not on PyPI yet)",
     )
     parser.add_argument("--force", action="store_true", help=f"overwrite {_WORKFLOW}, and no other file")
     return parser
@@ -166,6 +175,8 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
         "doctor": f"golden-trace doctor {agents}".rstrip(),
         "pytest": f"python -m pytest --goldens{options} -m golden",
         "goldens": where,
+        "comment": f"      # {_NOT_THERE}.\n" if given.package == _PACKAGE else "",
+        "exclude": _exclude(root),
     }
     hook = _HOOK_TEXT.format(**commands)
     return [
@@ -181,7 +192,7 @@ def _goldens(root: Path) -> str:
     Raises:
         _RefusedError: There are none.
     """
-    folders = {str(path.parent.relative_to(root)) for path in _eval_sets(root)}
+    folders = {str(path.parent.relative_to(root)) for path in _files(root) if _holds_goldens(path)}
     if not folders:
         raise _RefusedError(
             f"no *.evalset.json and no dataset in {root.absolute()}. Export a case first, or name a path with --goldens"
@@ -189,16 +200,28 @@ def _goldens(root: Path) -> str:
     return os.path.commonpath(folders)
 
 
-def _eval_sets(root: Path) -> Iterator[Path]:
+def _exclude(root: Path) -> str:
+    """Return the line of the hook that leaves out what is named like a dataset and is none; empty where all are."""
+    others = sorted(
+        path.relative_to(root).as_posix()
+        for path in _files(root)
+        if path.name.endswith(ENDING) and not _holds_goldens(path)
+    )
+    pattern = f"^({'|'.join(map(re.escape, others))})$"
+    return f"        exclude: {json.dumps(pattern)}\n" if others else ""
+
+
+def _files(root: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
-        yield from (Path(place, name) for name in files if _holds_goldens(Path(place, name)))
+        yield from (Path(place, name) for name in files)
 
 
 def _holds_goldens(path: Path) -> bool:
-    return path.name.endswith(".evalset.json") or (
-        path.name.endswith(ENDING) and b'"eval_cases"' in path.read_bytes()
-    )
+    if not path.name.endswith(ENDING):
+        return path.name.endswith(".evalset.json")
+    content = path.read_bytes()
+    return b'"eval_cases"' in content or b'"evalCases"' in content
 
 
 def _needed(root: Path) -> str:

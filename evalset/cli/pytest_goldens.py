@@ -20,9 +20,12 @@ import pytest
 MARKER = "golden"
 _UPDATED = "golden_updated"
 _OPTIONS = "--goldens-options"
-_UNFIT = re.compile(r"[^\w.:+-]+")
-_OF_PYTEST = frozenset(
+_UNFIT = re.compile(r"[^\w.+-]+")
+_TAKEN = frozenset(
     {"skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "xdist_group"}
+    | {"timeout", "flaky"}  # of plugins that many have
+    | {"parameterize", "parametrise", "parameterise"}  # refused as misspelt
+    | {"and", "or", "not"}  # read as something else behind -m
 )
 _PROGRAM = """
 import sys
@@ -166,11 +169,15 @@ class GoldenFile(pytest.File):
             yield case
 
     def _mark(self, case: pytest.Item, tags: Sequence[str]) -> None:
-        for tag in (MARKER, *tags):
-            if name := _UNFIT.sub("_", tag.strip()):
-                name = f"tag_{name}" if name in _OF_PYTEST else name
-                self.config.addinivalue_line("markers", f"{name}: a tag of golden traces")
-                case.add_marker(name)
+        for name in (MARKER, *map(_marker_name, tags)):
+            self.config.addinivalue_line("markers", f"{name}: a tag of golden traces")
+            case.add_marker(name)
+
+
+def _marker_name(tag: str) -> str:
+    """Return a name that pytest takes for a marker, also with `--strict-markers`, and reads behind `-m`."""
+    name = _UNFIT.sub("_", tag).lstrip("_-").rstrip("_")
+    return f"tag_{name}" if name in _TAKEN else name or "tag"
 
 
 class GoldenTest(pytest.Item):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from evalset.kept_runs.kept_run import KeptCase, KeptRun, KeptVerdict
@@ -67,9 +67,7 @@ def compare_runs(before: KeptRun, after: KeptRun) -> RunComparison:
     """Compare two runs. A case that was not chosen in one of them, or was stopped, is compared with nothing and left out."""
     changed = tuple(_changed(before, after))
     is_same = not changed and bool(after.set_sha256 and after.agents)  # else nobody knows
-    old, new = (
-        {case.eval_id: case for case in run.cases if case.runs or case.error} for run in (before, after)
-    )
+    old, new = _comparable(before, after)
     found = [
         ComparedCase(
             eval_id=eval_id,
@@ -88,6 +86,20 @@ def compare_runs(before: KeptRun, after: KeptRun) -> RunComparison:
     return RunComparison(
         changed=changed, cases=tuple(sorted(counted, key=lambda case: CHANGES.index(case.change)))
     )
+
+
+def _comparable(before: KeptRun, after: KeptRun) -> tuple[dict[str, KeptCase], dict[str, KeptCase]]:
+    """Return the cases of both runs by their IDs, without those that were stopped in one of them."""
+    stopped = {case.eval_id for run in (before, after) for case in run.cases if case.status == "stopped"}
+    old, new = (
+        {
+            case.eval_id: case
+            for case in run.cases
+            if (case.runs or case.error) and case.eval_id not in stopped
+        }
+        for run in (before, after)
+    )
+    return old, new
 
 
 def _change(before: KeptCase | None, after: KeptCase | None, *, is_same: bool) -> RunChange:
@@ -115,14 +127,18 @@ def _changed(before: KeptRun, after: KeptRun) -> Iterator[str]:
             yield f"the agent {name}"
     if before.adk != after.adk:
         yield f"google-adk {before.adk or 'unknown'} to {after.adk or 'unknown'}"
+    if before.studio != after.studio:
+        yield f"golden-trace-studio {before.studio or 'unknown'} to {after.studio or 'unknown'}"
     if before.criteria != after.criteria:
         yield "what is compared"
-    if _players(before) != _players(after):
+    was, now = _comparable(before, after)
+    both = was.keys() & now.keys()
+    if _players(was[eval_id] for eval_id in both) != _players(now[eval_id] for eval_id in both):
         yield "who answers for the models"
 
 
-def _players(run: KeptRun) -> set[str]:
-    return {case.models for case in run.cases if case.models}
+def _players(cases: Iterable[KeptCase]) -> set[str]:
+    return {case.models for case in cases if case.models}
 
 
 def _verdict_words(case: KeptCase) -> str:

@@ -129,13 +129,19 @@ def _compared(workspace: Workspace, shown: list[ShownRun]) -> None:
         _results_of(workspace, newest, "this run")
         return
     by_name = {str(each.path): each for each in reversed(shown)}
-    earlier = [each for each in shown[:-1] if each.run.engine == newest.run.engine] or shown
+    earlier = [str(each.path) for each in shown[:-1] if each.run.engine == newest.run.engine]
     left, right = st.columns(2, gap="small")
     with left:
-        before = _choice(workspace, "Earlier run", "runs_before", by_name, str(earlier[-1].path))
+        before = _choice(workspace, "Earlier run", "runs_before", by_name, earlier[-1] if earlier else None)
     with right:
         after = _choice(workspace, "Later run", "runs_after", by_name, str(newest.path))
-    if before.path != after.path:
+    if after is None:
+        return
+    if before is None:
+        st.caption(f"To compare, keep another run of `{after.run.engine}`, or choose an earlier run.")
+    elif before.path == after.path:
+        st.caption("To compare, choose two different runs.")
+    else:
         _difference(before.run, after.run)
     _results_of(workspace, after, "the later run")
 
@@ -148,21 +154,23 @@ def _results_of(workspace: Workspace, shown: ShownRun, which: str) -> None:
 
 
 def _choice(
-    workspace: Workspace, label: str, name: str, by_name: dict[str, ShownRun], usual: str
-) -> ShownRun:
-    """Draw the choice of a run; one that nobody has chosen follows what is kept next."""
+    workspace: Workspace, label: str, name: str, by_name: dict[str, ShownRun], usual: str | None
+) -> ShownRun | None:
+    """Draw the choice of a run; one that nobody has chosen follows what is kept next, and None where there is nothing to choose by itself."""
     if workspace.options.get(name) not in by_name:
         workspace.options.pop(name, None)
     chosen = st.selectbox(
         label,
         list(by_name),
+        index=0 if usual else None,
+        placeholder="Choose a run",
         key=option_key(workspace, name, usual),
         format_func=lambda each: f"{run_label(by_name[each].run)}: {by_name[each].run.counts}",
     )
     keep_option(workspace, name, chosen)
     if chosen == usual:
         workspace.options.pop(name, None)
-    return by_name[chosen]
+    return by_name[chosen] if chosen else None
 
 
 def _difference(before: KeptRun, after: KeptRun) -> None:
@@ -174,7 +182,7 @@ def _difference(before: KeptRun, after: KeptRun) -> None:
         if found.changed:
             st.text(literal(f"Changed: {', '.join(found.changed)}"))
         else:
-            st.text("Set, recording, agent and google-adk: no change known")
+            st.text("Set, recording, agent, google-adk and golden-trace-studio: no change known")
     rows = compared_rows(found)
     if rows:
         st.dataframe(

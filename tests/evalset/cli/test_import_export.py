@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import shutil
@@ -306,3 +307,32 @@ def test_a_chosen_case_is_taken_with_its_renamed_agent(here: Path) -> None:
     recorded = read_environment("set.environment.json").cases
     assert {case.agent for case in recorded.values()} == {"office"}
     assert set(recorded) == {"t", "s_2"}
+
+
+def test_a_dataset_is_written_whole_and_behind_its_recording(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A disk that refuses the second file leaves the recording alone there; one that refuses the first leaves what was there."""
+    refused_at, written = 2, 0
+
+    def fsync(_: int) -> None:
+        nonlocal written
+        written += 1
+        if written == refused_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fsync)
+    words = ["export", str(DESK), "--form", "dataset", "--out", "made", "--name", "desk", "--force"]
+    assert main(words) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    (recording,) = (here / "made").iterdir()
+    assert recording.name.endswith(".environment.json")
+    dataset = here / "made" / "desk-dataset.json"
+    for path in (recording, dataset):
+        path.write_text("before")
+    refused_at, written = 1, 0
+    assert main(words) == 2
+    assert {path.name: path.read_text() for path in (here / "made").iterdir()} == {
+        recording.name: "before",
+        dataset.name: "before",
+    }

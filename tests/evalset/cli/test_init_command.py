@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +78,9 @@ def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Pat
     assert main(["init", "ci"]) == 0
     eval_set = project / "tests" / "eval" / "desk.evalset.json"
     text = eval_set.read_text()
+    dataset = project / "desk-dataset.json"
+    case = {"eval_case_id": "two", "agent_data": {"turns": [{"turn_index": each} for each in range(9)]}}
+    dataset.write_text(json.dumps({"eval_cases": [case]}, indent=2))
     assert (
         shell(
             f"git init -q && {NAMED_HUNKS} && git add . && git -c user.name=n -c user.email=e commit -qm m"
@@ -83,7 +88,11 @@ def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Pat
         == 0
     )
     eval_set.write_bytes(text.replace('"order": "A"', '"order": "Z"', 1).replace("\n", "\r\n").encode())
-    lines = shell("git diff").stdout.splitlines()
+    dataset.write_bytes(dataset.read_text().replace(": 8", ": 9").replace("\n", "\r\n").encode())
+    of_dataset = shell(f"git diff {dataset.name}").stdout.splitlines()
+    assert len([line for line in of_dataset if line.startswith(("+ ", "- "))]) == 2, of_dataset
+    assert any(line.startswith("@@") and '"eval_case_id": "two"' in line for line in of_dataset), of_dataset
+    lines = shell("git diff -- tests").stdout.splitlines()
     changed = [line for line in lines if line.startswith(("+ ", "- "))]
     assert len(changed) == 2, changed
     assert any(line.startswith("@@") and '"eval_id": "one"' in line for line in lines), lines
@@ -93,7 +102,13 @@ def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Pat
 
 
 def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A second run changes nothing; other files are left alone, with what to add; only our own workflow can be forced."""
+    """A second run changes nothing; other files are left alone, with what to add; only our own workflow can be forced.
+
+    The hook takes a dataset anywhere, and nothing else that is named like one. What pip is to install is told until it is named.
+    """
+    (project / "data").mkdir()
+    (project / "data" / "a: b-dataset.json").write_text('{"images": []}')
+    (project / "tests" / "eval" / "camel-dataset.json").write_text('{"evalCases": []}')
     HOOKS.write_text("repos: []\n")
     ATTRIBUTES.write_text("*.png binary\n*.review.json -diff")
     assert main(["init", "ci", "--goldens", "tests/eval"]) == 1
@@ -107,7 +122,18 @@ def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.
     ATTRIBUTES.unlink()
     assert main(["init", "ci"]) == 0
     before = {path: path.read_text() for path in (WORKFLOW, HOOKS, ATTRIBUTES)}
-    capsys.readouterr()
+    hook: Any = yaml.safe_load(before[HOOKS])["repos"][0]["hooks"][0]
+    for name, is_taken in {
+        "desk-dataset.json": True,
+        "e/new-dataset.json": True,
+        "tests/eval/camel-dataset.json": True,
+        "data/a: b-dataset.json": False,
+    }.items():
+        found = re.search(hook["files"], name) and not re.search(hook["exclude"], name)
+        assert bool(found) == is_taken, name
+    told = "golden-trace-studio is not on PyPI yet: name an address that pip installs it from with --package"
+    assert told in before[WORKFLOW]
+    assert told in capsys.readouterr().out
     assert main(["init", "ci"]) == 0
     assert capsys.readouterr().out.count(": unchanged") == 3
     WORKFLOW.write_text("name: mine\n")
@@ -116,6 +142,8 @@ def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.
     assert WORKFLOW.read_text() == "name: mine\n"
     assert main(["init", "ci", "--force"]) == 1
     assert WORKFLOW.read_text() == before[WORKFLOW]
+    assert main(["init", "ci", "--force", "--package", "git+https://example.com/studio"]) == 1
+    assert "is not on PyPI" not in WORKFLOW.read_text() + capsys.readouterr().out.rpartition(str(WORKFLOW))[2]
     assert HOOKS.read_text() == "repos: []\n"
 
 

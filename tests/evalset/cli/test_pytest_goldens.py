@@ -28,6 +28,7 @@ def test_own():
     assert not {"google.adk", "desk.agent"} & set(sys.modules)
 """
 SCENARIO = {"starting_prompt": "Hello.", "conversation_plan": "Ask."}
+TAGS = ("on call", "skip", "(wip)", "#12", "area:refund", "-x", "not", "parametrise", "timeout", "?!")
 EDITED = (('"order": "A"', '"order": "Y"'), ('"order": "B"', '"order": "Z"'))
 
 
@@ -36,7 +37,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A set of three cases, one of them with tags."""
     cases: dict[str, Sequence[str]] = {"one": ["check A"], "two": ["check B"], "three": ["check C"]}
     eval_set = recorded_set(tmp_path_factory.mktemp("kept"), cases)
-    put_all(sidecar_of(eval_set), {}, {"three": CaseNote(tags=("on call", "skip"))})
+    put_all(sidecar_of(eval_set), {}, {"three": CaseNote(tags=TAGS)})
     return eval_set
 
 
@@ -115,7 +116,8 @@ def test_what_happened_becomes_the_golden(project: Path) -> None:
     assert "::two" in updated
     assert "::three" not in updated
     assert verify(eval_set, agents_dir=project / "agents", models="recorded").status == "passed"
-    chosen = ran(project, "--goldens", "-m", "on_call and tag_skip", "eval", inside=["tests"])
+    names = "on_call tag_skip wip 12 area_refund x tag_not tag_parametrise tag_timeout tag"
+    chosen = ran(project, "--goldens", "-m", " and ".join(names.split()), "eval", inside=["tests"])
     assert "1 passed, 3 deselected" in chosen.stdout, chosen.stdout
 
 

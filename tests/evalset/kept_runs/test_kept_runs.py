@@ -107,6 +107,11 @@ def test_each_way_in_which_a_case_changes() -> None:
     expected = {"a": "worse", "b": "better", "c": "gone", "d": "flaky", "e": "same", "f": "same", "g": "new"}
     assert found == expected
     assert compare_runs(before, changed).changed == ("the set",)
+    newer = compare_runs(
+        before.model_copy(update={"studio": "1.0"}), after.model_copy(update={"studio": "1.1"})
+    )
+    assert newer.changed == ("golden-trace-studio 1.0 to 1.1",)
+    assert {case.eval_id: case.change for case in newer.cases} == expected
     by_itself = {case.eval_id: case.change for case in compare_runs(before, after).cases}
     assert by_itself == {**expected, "a": "flaky", "b": "flaky"}
     some = compare_runs(before, changed.model_copy(update={"is_partial": True}))
@@ -114,6 +119,31 @@ def test_each_way_in_which_a_case_changes() -> None:
     assert [case.words for case in some.cases][:2] == ["passed, now failed", "passed, now 2 of 3 runs passed"]
     assert not compare_runs(after, run_of(2, a="failed", b="passed", new="passed")).is_worse
     assert compare_runs(run_of(a="passed"), run_of(1, a="passed", g="failed")).is_worse
+
+
+def test_a_case_that_was_stopped_is_compared_with_nothing() -> None:
+    """Some of its runs passed, or it had none: it is neither flaky nor worse nor gone, before or after, and tells nothing of the models."""
+    whole = run_of(a="3", b="passed", c="3", d="passed")
+    players = {"a": "real", "b": "recorded", "c": "recorded", "d": "recorded"}
+    whole = whole.model_copy(
+        update={"cases": tuple(c.model_copy(update={"models": players[c.eval_id]}) for c in whole.cases)}
+    )
+    a, b, c, d = whole.cases
+    after = (
+        a.model_copy(update={"status": "stopped", "passed": 1, "runs": 1, "models": "recorded"}),
+        b.model_copy(update={"status": "stopped", "passed": 0, "runs": 0, "models": ""}),
+        c,
+        d.model_copy(update={"status": "failed", "passed": 0}),
+    )
+    stopped = whole.model_copy(update={"cases": after})
+    for before, later in ((whole, stopped), (stopped, whole)):
+        found = compare_runs(before, later)
+        assert {case.eval_id: case.change for case in found.cases} == {"c": "same", "d": "flaky"}
+        assert found.changed == ()
+    others = tuple(each.model_copy(update={"models": "real"}) for each in whole.cases)
+    assert compare_runs(whole, whole.model_copy(update={"cases": others})).changed == (
+        "who answers for the models",
+    )
 
 
 def test_adk_results_come_beside_and_are_never_called_flaky() -> None:

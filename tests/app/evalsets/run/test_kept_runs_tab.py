@@ -118,6 +118,8 @@ def test_what_adk_has_kept_is_there_too(eval_set: Path) -> None:
     keep_run(eval_set, run_of(1, adds=True))
     tab = SetTab(TAB, eval_set)
     assert list(tab.app.dataframe[0].value["engine"]) == ["verify", "adk eval", "adk eval"]
+    assert tab.app.selectbox(key=tab.key("runs_before")).value is None
+    assert "To compare, keep another run of `verify`, or choose an earlier run." in tab.words
     later = tab.app.selectbox(key=tab.key("runs_after"))
     later.set_value(str(history / "r1.evalset_result.json"))
     tab.app.selectbox(key=tab.key("runs_before")).set_value(str(history / "r0.evalset_result.json"))
