@@ -155,8 +155,8 @@ def prepared(
         keys: The keys of the cases.
         form: The form.
         name: What the files are called.
-        agents_dir: For pytest: where the agents lie, from the folder of the test file.
-        metrics: For a dataset: whether metrics for `agents-cli eval grade` go along.
+        agents_dir: For pytest: as of `export_cases`.
+        metrics: For a dataset: whether to add metrics.
     """
     chosen = tuple(keys) or work.state.order
     held = {key: work.held(key) for key in chosen}
@@ -173,16 +173,9 @@ def prepared(
             raise ValueError("The export was stopped.")
         pairs = zip(cases, held.values(), strict=True)
         known = {case.eval_id: each.recorded for case, each in pairs if each.recorded}
-        return export_cases(
-            cases,
-            form,
-            environments=known,
-            name=name,
-            agents_dir=agents_dir,
-            reviews=_reviews(cases, held.values()),
-            root_agent=_root_agent(entries, work.opened.path, cases),
-            metrics=metrics,
-        )
+        reviews, root = _reviews(cases, held.values()), _root_agent(entries, work.opened.path, cases)
+        named = {"name": name, "agents_dir": agents_dir, "reviews": reviews}
+        return export_cases(cases, form, environments=known, root_agent=root, metrics=metrics, **named)
 
     return Job(export, "export-cases")
 

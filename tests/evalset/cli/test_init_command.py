@@ -102,13 +102,7 @@ def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Pat
 
 
 def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A second run changes nothing; other files are left alone, with what to add; only our own workflow can be forced.
-
-    The hook takes a dataset anywhere, and nothing else that is named like one. What pip is to install is told until it is named.
-    """
-    (project / "data").mkdir()
-    (project / "data" / "a: b-dataset.json").write_text('{"images": []}')
-    (project / "tests" / "eval" / "camel-dataset.json").write_text('{"evalCases": []}')
+    """Other files are left alone, with what to add."""
     HOOKS.write_text("repos: []\n")
     ATTRIBUTES.write_text("*.png binary\n*.review.json -diff")
     assert main(["init", "ci", "--goldens", "tests/eval"]) == 1
@@ -118,8 +112,16 @@ def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.
     assert "    *.review.json text eol=lf\n" in told
     assert HOOKS.read_text() == "repos: []\n"
     assert ATTRIBUTES.read_text().startswith("*.png binary\n*.review.json -diff\n*.evalset.json text")
-    HOOKS.unlink()
-    ATTRIBUTES.unlink()
+
+
+def test_a_second_run_changes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only our own workflow can be forced.
+
+    The hook takes a dataset anywhere, and nothing else that is named like one. What pip is to install is told until it is named.
+    """
+    (project / "data").mkdir()
+    (project / "data" / "a: b-dataset.json").write_text('{"images": []}')
+    (project / "tests" / "eval" / "camel-dataset.json").write_text('{"evalCases": []}')
     assert main(["init", "ci"]) == 0
     before = {path: path.read_text() for path in (WORKFLOW, HOOKS, ATTRIBUTES)}
     hook: Any = yaml.safe_load(before[HOOKS])["repos"][0]["hooks"][0]
