@@ -14,7 +14,7 @@ from simulator.store.process_locks import Holder
 from simulator.store.session_records import is_id
 
 LEASE_SECONDS = 6.0
-"""How long a lease lasts that nobody renews; after so long a process that may have died on another machine is given up."""
+"""How long a lease lasts that nobody renews; after so long a process that died on another machine is given up."""
 
 RENEW_SECONDS = 1.5
 """How often a holder has to renew its leases."""
@@ -27,7 +27,7 @@ class Standing(NamedTuple):
         place: Where it is.
         token: Of the lease under which it is played; None where nobody has one.
         where: The machine and process that plays it; empty where `is_free`.
-        is_free: Anyone may play it: no one has a lease, its holder is dead, or it has expired and nobody knows of its holder.
+        is_free: Anyone may play it: no one has a lease, it has expired, or its holder is dead.
     """
 
     place: Place
@@ -131,13 +131,12 @@ class Leases:
         return Standing(Place(row.head, row.length), row.token, "" if free else row.place, free)
 
     def _is_free(self, lease: Any, now: float) -> bool:
-        if lease.holder == self._holder.holder_id:
+        if lease.holder == self._holder.holder_id or lease.until <= now:
             return True
         life = self._holder.life(lease.holder)
-        # The time only counts where nobody knows better: who is alive may be held up for longer than a lease, by the start
-        # of an agent, say. A lease of the future was written before the clock was set back.
-        is_in_time = now < lease.until <= now + 2 * LEASE_SECONDS
-        return life == "dead" or (life == "unknown" and not is_in_time)
+        # The clock was set back since: nobody who is alive leaves it at that for longer than a moment.
+        is_of_the_future = lease.until > now + 2 * LEASE_SECONDS
+        return life == "dead" or (life == "unknown" and is_of_the_future)
 
     def _row(self, session_id: str, token: str, now: float) -> dict[str, Any]:
         return {
