@@ -37,8 +37,11 @@ from tests.harness.stepping_agent import NAME, write_stepping_agent
 PLAYERS: tuple[ToolPlayer, ...] = ("person", "person", "offline")
 """Tool calls are answered by of each session: two people answer and type, and one looks on."""
 
+MOST_DONE = 15
+"""A server is killed after so many clicks and texts at most: a slow machine takes its time, and does as much."""
+
 LONGEST_SECONDS = 1.5
-"""A server is killed within so long after all pages were there."""
+"""A click takes so long at most before its server is killed in the middle of it."""
 
 SLOWEST_SECONDS = 0.1
 """So long each commit of a server's database takes at most: what is not waited for shows, as on a slow disk."""
@@ -84,7 +87,7 @@ class Person(PageClient):
         """The number of steps that were shown: by this server, and by the one before."""
         self.typed: dict[str, list[str]] = {}
         """What may stand in each input: what stood there when a page was last drawn to its end, and what was typed since."""
-        self._texts_typed = self._typed_at = 0
+        self._texts_typed = self._typed_at = self.done = 0
 
     def _note(self, said: ForwardMsg) -> None:
         super()._note(said)
@@ -150,6 +153,7 @@ class Person(PageClient):
             else:
                 await self.click("accept_")
                 self.typed.clear()
+            self.done += 1
         elif self.key("query_send"):
             await self._type(self.key("query_text"))
             if self._random.random() < 0.5:
@@ -158,6 +162,7 @@ class Person(PageClient):
             await self._type(self.key("query_text"), f"go {steps}")
             await self.click("query_send")
             self.typed.clear()
+            self.done += 1
         else:
             await self.run()
 
@@ -168,6 +173,7 @@ class Person(PageClient):
         self.typed.setdefault(name, [self.inputs.get(name, "")]).append(text)
         await self.type(name, text)
         self.typed[name] = [text]
+        self.done += 1
         self.news.set()
 
 
@@ -203,17 +209,32 @@ def wait_for(url: str, log: Path) -> None:
     raise LostError(f"no server answers\n{log.read_text(errors='replace')[-3000:]}")
 
 
+async def _news_of_one(people: list[Person]) -> None:
+    """Wait until one of them has done or was shown something."""
+    waits = [asyncio.create_task(person.news.wait()) for person in people]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waits:
+            each.cancel()
+
+
 async def until_killed(people: list[Person], kill: Callable[[], None], random: Random) -> None:
-    """Let all act, and kill their server: at any moment, or as soon as one of them has been shown something new."""
+    """Let all act, and kill their server: in the middle of something, or as soon as one of them has been shown something new."""
+    until = sum(person.done for person in people) + random.randint(0, MOST_DONE)
     tasks = [asyncio.create_task(person.live()) for person in people]
-    for person in people:
-        person.news.clear()
-    await asyncio.sleep(random.uniform(0, LONGEST_SECONDS))
+    while sum(person.done for person in people) < until and not any(task.done() for task in tasks):
+        for person in people:
+            person.news.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(_news_of_one(people), LONGEST_SECONDS)
     if random.random() < 0.7:
         one = random.choice(people)
         one.news.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(one.news.wait(), LONGEST_SECONDS)
+    else:
+        await asyncio.sleep(random.uniform(0, LONGEST_SECONDS))
     kill()
     for ended in await asyncio.gather(*tasks, return_exceptions=True):
         if not isinstance(ended, (*_LINE_LOST, AssertionError)) or (
