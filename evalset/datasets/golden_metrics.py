@@ -1,7 +1,7 @@
-"""Custom metrics for `agents-cli eval grade`: what an agent did, held against the golden that the dataset's cases carry.
+"""Custom metrics for `agents-cli eval grade`: compare a trace with the golden in its case.
 
-An export writes this file beside a dataset, once for each metric. It needs nothing but the standard library. Each function takes an
-instance as `eval grade` gives it: a case with the trace in `agent_data`. It returns a score of 1 or 0, and in words what differs first.
+An export writes this file beside a dataset, once for each metric, with the two functions that it imports: it then needs nothing but the
+standard library. Each function takes an instance as `eval grade` gives it: a case with the trace in `agent_data`. It returns a score of 1 or 0, and in words what differs first.
 The score is None where the golden does not say what would be right.
 """
 
@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
+
+from evalset.recorded.pairing import paired
+from simulator.base.json_values import same
 
 FIELD = "golden_trace"
 MISSING: Any = object()
@@ -55,7 +59,7 @@ def final_state(instance: dict[str, Any]) -> dict[str, Any]:
     """
     golden, tolerances = judged(instance), tolerances_of(instance, "state")
     if "final_state" not in golden:
-        return {"score": None, "explanation": "the golden has no final state, or goes on after this turn"}
+        return {"score": None, "explanation": "the golden has no final state for this turn"}
     wanted, ended = golden["final_state"], dict(golden.get("initial_state", {}))
     for event in events_of(instance):
         ended.update(event.get("state_delta") or {})
@@ -73,7 +77,7 @@ def final_state(instance: dict[str, Any]) -> dict[str, Any]:
         return verdict(f"{name} is {shown(other)} instead of {shown(one)}")
     unseen = len(wanted.keys() - looked_at)
     rest = f"; left by earlier turns and not in the trace: {unseen}" if unseen else ""
-    return verdict("", f"as in the golden (values of the state: {len(looked_at)}{rest})")
+    return verdict("", f"as in the golden (state values: {len(looked_at)}{rest})")
 
 
 def verdict(difference: str, agreement: str = "") -> dict[str, Any]:
@@ -160,12 +164,14 @@ def tolerances_of(instance: dict[str, Any], of: str) -> list[dict[str, Any]]:
     return [each for _, each in ranked]
 
 
-def of_tool(tolerances: list[dict[str, Any]], tool: str) -> list[dict[str, Any]]:
+def of_tool(tolerances: Sequence[dict[str, Any]], tool: str) -> list[dict[str, Any]]:
     """Return the tolerances that are for a tool."""
     return [each for each in tolerances if each["tool"] in {tool, "*"}]
 
 
-def alike(tolerances: list[dict[str, Any]], place: tuple[str | int, ...], recorded: Any, given: Any) -> bool:
+def alike(
+    tolerances: Sequence[dict[str, Any]], place: tuple[str | int, ...], recorded: Any, given: Any
+) -> bool:
     """Return whether what stands at a place may stand for what was recorded there."""
     if recorded is not MISSING and given is not MISSING and same(recorded, given):
         return True
@@ -196,7 +202,7 @@ def names(steps: list[Any], place: tuple[str | int, ...]) -> bool:
 
 
 def allowed(
-    tolerances: list[dict[str, Any]],
+    tolerances: Sequence[dict[str, Any]],
     tolerance: dict[str, Any],
     place: tuple[str | int, ...],
     recorded: Any,
@@ -228,7 +234,7 @@ def is_in_range(tolerance: dict[str, Any], recorded: Any, given: Any) -> bool:
 
 
 def in_any_order(
-    tolerances: list[dict[str, Any]], place: tuple[str | int, ...], recorded: Any, given: Any
+    tolerances: Sequence[dict[str, Any]], place: tuple[str | int, ...], recorded: Any, given: Any
 ) -> bool:
     """Return whether two lists have the same items, each of one a partner in the other."""
     if not (isinstance(recorded, list) and isinstance(given, list) and len(recorded) == len(given)):
@@ -238,18 +244,7 @@ def in_any_order(
         [number for number, other in enumerate(given) if alike(tolerances, inner, item, other)]
         for item in recorded
     ]
-    partner: dict[int, int] = {}
-
-    def placed(one: int, seen: set[int]) -> bool:
-        for other in choices[one]:
-            if other not in seen:
-                seen.add(other)
-                if other not in partner or placed(partner[other], seen):
-                    partner[other] = one
-                    return True
-        return False
-
-    return all(placed(one, set()) for one in range(len(choices)))
+    return len(paired(choices)) == len(choices)
 
 
 def is_number(value: Any) -> bool:
@@ -264,14 +259,3 @@ def folded(value: Any) -> Any:
     if isinstance(value, list):
         return [folded(item) for item in value]
     return value.casefold() if isinstance(value, str) else value
-
-
-def same(one: Any, other: Any) -> bool:
-    """Compare as JSON does: 1 equals 1.0, but neither equals true."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)

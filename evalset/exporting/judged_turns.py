@@ -10,9 +10,10 @@ from google.genai import types
 
 from evalset.datasets import golden_metrics
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.pairing import paired
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import Tolerance
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, same
 from simulator.environment.expressions import json_paths
 
 METRICS = ("golden_trajectory", "golden_tool_responses", "golden_final_state")
@@ -93,9 +94,16 @@ def with_ids(turn: Invocation) -> Invocation:
 
 def metric_files() -> dict[str, str]:
     """Return the texts of the metrics and of the configuration that names them, by the names of their files."""
-    source = inspect.getsource(golden_metrics)
+    source = _alone()
     files = {f"{name}.py": f"{source}\n\nevaluate = {name.removeprefix('golden_')}\n" for name in METRICS}
     lines = [f"  - name: {name}\n    custom_function_file: {name}.py\n" for name in METRICS]
     run = "".join(f"  - {name}\n" for name in METRICS)
     files[CONFIG] = f"{_CONFIG_HEAD}metrics_to_run:\n{run}custom_metrics:\n{''.join(lines)}"
     return files
+
+
+def _alone() -> str:
+    """Return the source of the metrics with what they import from here written into it."""
+    lines = inspect.getsource(golden_metrics).splitlines(keepends=True)
+    own = "".join(line for line in lines if not line.startswith(("from evalset.", "from simulator.")))
+    return "\n\n".join([own, *map(inspect.getsource, (paired, same))])

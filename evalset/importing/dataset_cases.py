@@ -370,7 +370,7 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
         return _traced(last, case_id, events, missing)
     except ImportProblemError as error:
         missing.of(
-            case_id, f"the events are not those of a whole session, so only its texts are taken: {error}"
+            case_id, f"the events do not form a complete session, so only the texts are taken: {error}"
         )
         return DatasetCase(_asked(entries, case_id, _with_answer(last, _texts(events)), missing))
 

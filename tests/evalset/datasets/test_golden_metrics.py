@@ -127,7 +127,7 @@ def test_a_run_as_the_golden_says_scores_one() -> None:
     events(instance)[3]["state_delta"] = {"refunded": 10, "temp:seen": 1}
     assert TRAJECTORY(instance) == {"score": 1.0, "explanation": "as in the golden (tool calls: 2)"}
     assert RESPONSES(instance)["score"] == 1.0
-    assert STATE(instance) == {"score": 1.0, "explanation": "as in the golden (values of the state: 2)"}
+    assert STATE(instance) == {"score": 1.0, "explanation": "as in the golden (state values: 2)"}
     quiet = traced(golden("quiet", []))
     assert TRAJECTORY(quiet) == {"score": 1.0, "explanation": "as in the golden (tool calls: 0)"}
     assert RESPONSES(quiet) == {"score": 1.0, "explanation": "as in the golden (tool responses: 0)"}
@@ -184,7 +184,7 @@ def test_of_several_turns_each_is_judged_by_itself() -> None:
     events(last)[-1]["state_delta"] = {"refunded": 10}
     assert STATE(last) == {
         "score": 1.0,
-        "explanation": "as in the golden (values of the state: 1; left by earlier turns and not in the trace: 1)",
+        "explanation": "as in the golden (state values: 1; left by earlier turns and not in the trace: 1)",
     }
     events(last)[-1]["state_delta"] = {"refunded": 11}
     assert STATE(last)["score"] == 0.0
