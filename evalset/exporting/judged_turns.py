@@ -8,7 +8,7 @@ from typing import Any
 from google.adk.evaluation.eval_case import EvalCase, Invocation, get_all_tool_calls, get_all_tool_responses
 from google.genai import types
 
-from evalset.datasets import golden_metrics
+from evalset.exporting import golden_metrics
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.pairing import paired
 from evalset.recorded.recording import RecordedCase
@@ -27,7 +27,7 @@ _CONFIG_HEAD = """\
 
 
 def judged_turn(case: EvalCase, recorded: RecordedCase | None, number: int) -> dict[str, Any]:
-    """Return what is right in one turn of a golden, for `evalset.datasets.golden_metrics`; of the last turn with the final state.
+    """Return what is right in one turn of a golden, for `evalset.exporting.golden_metrics`; of the last turn with the final state.
 
     Args:
         case: The golden.
@@ -106,4 +106,4 @@ def _alone() -> str:
     """Return the source of the metrics with what they import from here written into it."""
     lines = inspect.getsource(golden_metrics).splitlines(keepends=True)
     own = "".join(line for line in lines if not line.startswith(("from evalset.", "from simulator.")))
-    return "\n\n".join([own, *map(inspect.getsource, (paired, same))])
+    return "\n\n".join([own, inspect.getsource(paired), inspect.getsource(same)])

@@ -180,7 +180,7 @@ def test_a_trace_that_is_no_whole_session_keeps_no_other_from_being_taken(path: 
     final = first.conversation[0].final_response
     assert final is not None
     assert final.parts == [types.Part(text="Approved.")]
-    assert any("not those of a whole session" in each and "'cut'" in each for each in found.problems)
+    assert any("do not form a complete session" in each and "'cut'" in each for each in found.problems)
 
 
 def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path) -> None:
