@@ -20,7 +20,9 @@ FIRST_VALUES: Mapping[str, JsonValue] = MappingProxyType(
         "Whole number": 0,
         "Number": 0.0,
         "Yes or no": False,
-        "List": [""],
+        "List of texts": [""],
+        "List of whole numbers": [0],
+        "List of numbers": [0.0],
         "Group of fields": {},
     }
 )

@@ -129,12 +129,14 @@ def test_a_response_that_begins_empty_gets_fields_lists_and_groups(first: str) -
         assert "No fields yet" in page.shown()
         add(page, "left", "Whole number")
         page.type("response_", '{"left": 4, "at": {"x": 1}}').run()
-        add(page, "tags", "List", where=1)
+        add(page, "tags", "List of texts", where=1)
         page.type("form:response.at.tags:0_", "new")
+        add(page, "rooms", "List of whole numbers")
+        page.type("form:response.rooms:0_", 7)
         add(page, "sizes", "Group of fields")
         add(page, "big", "Yes or no", where=2)
         page.press("accept_")
-        value = {"left": 4, "at": {"x": 1, "tags": ["new"]}, "sizes": {"big": False}}
+        value = {"left": 4, "at": {"x": 1, "tags": ["new"]}, "rooms": [7], "sizes": {"big": False}}
         assert answers(simulation)[0].outcome == Returned(value=value)
 
 

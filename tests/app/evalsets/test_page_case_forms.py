@@ -96,7 +96,7 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
     add(tab, "json:0", "order_id", "Yes or no")
     add(tab, "json:1", "stay", "Group of fields")
-    add(tab, "json:2", "nights", "List", where=1)
+    add(tab, "json:2", "nights", "List of texts", where=1)
     tab.app.text_input(key=tab.key("form0:json:3.stay.nights:0_")).input("Friday")
     tab.click("part_accept").click("set_save").click("save_set")
     given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "at": 7, "left": ""}
