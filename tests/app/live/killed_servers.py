@@ -151,16 +151,21 @@ class Person(PageClient):
             if self._random.random() < 0.6:
                 await self._type(name)
             else:
-                await self.click("accept_")
-                self.typed.clear()
-            self.done += 1
+                await self._send("accept_")
         elif self.key("query_send"):
             await self._type(self.key("query_text"))
             if self._random.random() < 0.5:
                 await self._type(self.key("query_text"))
             steps = self._random.randint(2, 12)
             await self._type(self.key("query_text"), f"go {steps}")
-            await self.click("query_send")
+            await self._send("query_send")
+        else:
+            await self.run()
+
+    async def _send(self, button: str) -> None:
+        """Click a button, if the page that was drawn last still has it."""
+        if self.key(button):
+            await self.click(button)
             self.typed.clear()
             self.done += 1
         else:
