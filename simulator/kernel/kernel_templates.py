@@ -23,16 +23,19 @@ import socket
 import subprocess
 import sys
 import threading
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import IO, Any
 
 from simulator.kernel.kernel_program import template_command
+from simulator.kernel.process_priority import NICE, set_group_niceness
 
 CAN_FORK = sys.platform == "linux"
 """Elsewhere a process that has imported much cannot be forked safely."""
 _READY_SECONDS = 60.0
+BEHIND_SECONDS = 5.0
+"""How long at most a template that nobody waits for yet leaves the processors to others, such as the browser that draws the first page."""
 _FORK_SECONDS = 10.0
 _LONGEST_MESSAGE = 1 << 16
 _LOG = logging.getLogger(__name__)
@@ -71,9 +74,14 @@ class ForkedKernel:
 
 
 class Template:
-    """A process of one interpreter that forks kernels. Threads may use it at once."""
+    """A process of one interpreter that forks kernels. Threads may use it at once.
 
-    def __init__(self, python: Path) -> None:
+    Args:
+        python: The interpreter.
+        behind: Whether it comes behind others at first.
+    """
+
+    def __init__(self, python: Path, *, behind: bool = False) -> None:
         """Start it.
 
         Raises:
@@ -90,6 +98,10 @@ class Template:
             self._socket.close()
             raise
         threading.Thread(target=self._hear, name="kernel-template", daemon=True).start()
+        if behind:
+            set_group_niceness(self._process.pid, NICE)
+            wait([self._said], BEHIND_SECONDS)
+            set_group_niceness(self._process.pid, 0)
         self._places = [Path(place) for place in self._answer(_READY_SECONDS)["places"]]
         self._installed = self._stamps()
 
@@ -202,10 +214,14 @@ class Templates:
             return None
 
     def prepare(self, python: Path) -> None:
-        """Start the template of an interpreter in the background, so that the first kernel is forked at once."""
+        """Start the template of an interpreter in the background, behind what people wait for, so that the first kernel is forked at once."""
         if CAN_FORK:
             threading.Thread(
-                target=self._template, args=(python,), name="kernel-template-start", daemon=True
+                target=self._template,
+                args=(python,),
+                kwargs={"behind": True},
+                name="kernel-template-start",
+                daemon=True,
             ).start()
 
     def end(self) -> None:
@@ -216,7 +232,7 @@ class Templates:
             if future.done() and (template := future.result()) is not None:
                 template.end()
 
-    def _template(self, python: Path) -> Template | None:
+    def _template(self, python: Path, *, behind: bool = False) -> Template | None:
         with self._lock:
             known = self._known.get(python)
             old = _outdated(known)
@@ -227,7 +243,7 @@ class Templates:
             old.end()
         assert known is not None  # noqa: S101 - for mypy
         if is_new:
-            known.set_result(_started(python))
+            known.set_result(_started(python, behind=behind))
             if known.result() is None:  # tried again next time: google-adk may have been installed by then
                 with self._lock:
                     self._known.pop(python, None)
@@ -240,9 +256,9 @@ def _outdated(known: Future[Template | None] | None) -> Template | None:
     return None if template.is_current else template
 
 
-def _started(python: Path) -> Template | None:
+def _started(python: Path, *, behind: bool) -> Template | None:
     try:
-        return Template(python)
+        return Template(python, behind=behind)
     except OSError as error:
         _LOG.debug("No template of %s: %s", python, error)
         return None

@@ -22,9 +22,19 @@ def come_behind_the_page() -> None:
         for thread in threads.iterdir():
             with contextlib.suppress(OSError):  # it has ended
                 os.setpriority(os.PRIO_PROCESS, int(thread.name), NICE)
-        with contextlib.suppress(
-            OSError
-        ):  # where sessions are grouped, niceness counts within the group only
-            Path("/proc/self/autogroup").write_text(str(NICE))
+        set_group_niceness("self", NICE)
     elif hasattr(os, "setpriority"):
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
+
+
+def set_group_niceness(process: int | str, niceness: int) -> None:
+    """Set how a session of processes comes behind others, where Linux groups them so: there niceness counts within the group only.
+
+    It can be taken back, as that of a process can not, and who is forked into a session of their own has none of it.
+
+    Args:
+        process: A process of the session, by its id or as `self`.
+        niceness: From 0 to 19.
+    """
+    with contextlib.suppress(OSError):  # no such process, or no such groups
+        Path(f"/proc/{process}/autogroup").write_text(str(niceness))

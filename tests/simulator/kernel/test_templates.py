@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import pytest
 from simulator.kernel import kernel_templates
 from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError
-from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Template
+from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Template, Templates
 from tests.simulator.kernel.test_trouble import until_gone
 
 pytestmark = [
@@ -114,6 +116,44 @@ def test_kernels_outlive_a_template_that_is_killed(tmp_path: Path) -> None:
     until_gone(old.process_id)
     old._process.wait(60)
     new.end()
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="processes are not grouped here")
+@pytest.mark.parametrize("longest", [0.0, kernel_templates.BEHIND_SECONDS])
+def test_a_template_that_nobody_waits_for_comes_behind_others_for_a_while(
+    longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for longer than it takes to begin, and what it forks comes behind nobody."""
+    seen, begun = list[str](), threading.Event()
+
+    def wait(*given: Any) -> Any:
+        (process,) = (each.pid for each in psutil.Process().children() if each.pid not in before)
+        seen.append(group_niceness(process))
+        begun.set()
+        return concurrent.futures.wait(*given)
+
+    monkeypatch.setattr(kernel_templates, "wait", wait)
+    monkeypatch.setattr(kernel_templates, "BEHIND_SECONDS", longest)
+    before = {each.pid for each in psutil.Process().children()}
+    templates = Templates()
+    templates.prepare(PYTHON)
+    assert begun.wait(60)
+    life, end = os.pipe()
+    kernel = templates.fork(PYTHON, tmp_path, life)
+    assert kernel is not None
+    seen += [group_niceness(psutil.Process(kernel.pid).ppid()), group_niceness(kernel.pid)]
+    for stream in (kernel.stdin, kernel.stdout, kernel.stderr):
+        stream.close()
+    kernel.wait(60)
+    os.close(end)
+    os.close(life)
+    templates.end()
+    assert seen == ["nice 10", "nice 0", "nice 0"]
+
+
+def group_niceness(process: int) -> str:
+    """Read how a session of processes comes behind others."""
+    return Path(f"/proc/{process}/autogroup").read_text().strip().partition(" ")[2]
 
 
 def test_what_was_installed_since_makes_another_template(
