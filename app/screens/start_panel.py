@@ -39,6 +39,14 @@ WAYS = ("Message", "Script", "Recorded case", "Scenario")
 QUERY_KEY = "start_query"
 _SHOWN_TOOLS = 12
 _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
+_SETTINGS = {
+    "agent_player": ("start_agent_player", _AGENT_CHOICES[0]),
+    "tool_player": ("start_tool_player", next(iter(PLAYERS))),
+    "user_id": ("start_user", "user"),
+    "seed": ("start_seed", ""),
+    "initial_state": ("start_state_json", "{}"),
+}
+"""The settings of a session: the key of each input, and what it holds at first."""
 
 
 class ChosenAgent(Value):
@@ -303,37 +311,42 @@ def _use_example(example: str) -> None:
 
 
 def _settings() -> dict[str, str]:
-    with st.expander("Settings", icon=":material/tune:", key="start_settings"):
-        with st.container(gap=None, key="start_players"):
-            players = _players()
-        one, two = st.columns(2)
-        user_id = one.text_input(
-            "User ID", value="user", key="start_user", on_change="ignore", persist_state="session"
-        )
-        seed = two.text_input(
-            "Seed",
-            key="start_seed",
-            placeholder="random",
-            help="IDs and random values come from the seed. The same seed gives the same session.",
-            on_change="ignore",
-            persist_state="session",
-        )
-        initial_state = st.text_area(
-            "Initial state (JSON object)",
-            value="{}",
-            key="start_state_json",
-            height=100,
-            help="Session state before the first message. It becomes part of the eval case.",
-            on_change="ignore",
-            persist_state="session",
-        )
-    return {**players, "user_id": user_id or "", "seed": seed or "", "initial_state": initial_state or ""}
+    """Draw the settings once somebody looks, as a browser takes long to load lists; return what they are."""
+    body = st.expander("Settings", icon=":material/tune:", key="start_settings", on_change="rerun")
+    if body.open:
+        with body:
+            with st.container(gap=None, key="start_players"):
+                _players()
+            _session_settings()
+    return {name: str(st.session_state.get(key, first)) for name, (key, first) in _SETTINGS.items()}
 
 
-def _players() -> dict[str, str]:
+def _session_settings() -> None:
+    one, two = st.columns(2)
+    one.text_input("User ID", value="user", key="start_user", on_change="ignore", persist_state="session")
+    two.text_input(
+        "Seed",
+        key="start_seed",
+        placeholder="random",
+        help="IDs and random values come from the seed. The same seed gives the same session.",
+        on_change="ignore",
+        persist_state="session",
+    )
+    st.text_area(
+        "Initial state (JSON object)",
+        value="{}",
+        key="start_state_json",
+        height=100,
+        help="Session state before the first message. It becomes part of the eval case.",
+        on_change="ignore",
+        persist_state="session",
+    )
+
+
+def _players() -> None:
     """Draw who plays; what is chosen for the tools is explained at once, and so is what it lacks."""
     one, two = st.columns(2)
-    agent_player = one.selectbox(
+    one.selectbox(
         "Agent responses come from",
         _AGENT_CHOICES,
         format_func=_agent_player_name,
@@ -354,7 +367,6 @@ def _players() -> dict[str, str]:
             st.warning(missing, icon=":material/event_seat:")
         else:
             st.caption(PLAYERS[tool_player].does)
-    return {"agent_player": agent_player, "tool_player": tool_player}
 
 
 def _agent_player_name(choice: AgentChoice) -> str:

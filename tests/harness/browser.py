@@ -161,6 +161,7 @@ class Studio:
     def unfold(self, key: str) -> None:
         """Open a folded part; as long as it grows, it would close each list that is opened in it."""
         self.like(key).locator("summary").first.click()
+        self.rest()
         self.like(key).first.evaluate(_STANDS_STILL)
 
     def open_step(self, words: str) -> Locator:

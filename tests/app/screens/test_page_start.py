@@ -78,9 +78,9 @@ def test_a_demo_begins_with_one_click_while_there_are_no_sessions(tab: Tab) -> N
 
 def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) -> None:
     """A message, a setting and a scenario are kept while another way to start is shown."""
-    tab.app.text_area(key=QUERY_KEY).input("Where is order A-1002?")
+    tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is order A-1002?")
     tab.app.text_input(key="start_seed").input("7")
-    tab.choose("start_from", "Scenario")
+    tab.choose("start_from", "Scenario").unfold("start_settings")
     assert tab.app.text_input(key="start_seed").value == "7"
     tab.type("conversation_plan_", "Ask for A-1002.")
     tab.choose("start_from", "Script").choose("start_from", "Message")
@@ -115,12 +115,14 @@ def test_start_opens_a_session_and_asks_the_query(tab: Tab) -> None:
 
 
 def test_settings_reach_the_session(tab: Tab) -> None:
-    """User, state, seed and seats are those of the form; without a query the session waits for one."""
-    tab.app.text_input(key="start_user").input("ada")
+    """User, state, seed and seats are those of the form, also once it is folded; without a query the session waits for one."""
+    tab.unfold("start_settings").app.text_input(key="start_user").input("ada")
     tab.app.text_input(key="start_seed").input("7")
     tab.app.text_area(key="start_state_json").input('{"vip": true}')
     tab.app.selectbox(key="start_agent_player").set_value("person")
     tab.app.selectbox(key="start_tool_player").set_value("refuse")
+    tab.run().app.session_state["start_settings"] = False
+    assert not tab.run().app.selectbox
     tab.click("start_session")
     (live,) = registry().newest_first()
     session = live.simulation.session
@@ -142,6 +144,7 @@ def test_settings_reach_the_session(tab: Tab) -> None:
 )
 def test_a_setting_that_cannot_be_read_is_named(tab: Tab, key: str, text: str, complaint: str) -> None:
     """No session is opened, the field is named, and everything that was typed is still there."""
+    tab.unfold("start_settings")
     field = tab.app.text_area(key=key) if "json" in key else tab.app.text_input(key=key)
     field.input(text)
     tab.app.text_area(key=QUERY_KEY).input("Where is order A-1002?")
@@ -155,7 +158,7 @@ def test_a_setting_that_cannot_be_read_is_named(tab: Tab, key: str, text: str, c
 @pytest.mark.parametrize("player", sorted(PLAYERS))
 def test_who_answers_the_tools_is_named_and_held_to_what_it_needs(tab: Tab, player: ToolPlayer) -> None:
     """The names are those of the seats; one that lacks a model or a recording says so at once, and opens no session."""
-    choice = tab.app.selectbox(key="start_tool_player")
+    choice = tab.unfold("start_settings").app.selectbox(key="start_tool_player")
     assert choice.options == [each.name for each in PLAYERS.values()]
     choice.set_value(player)
     tab.run()
