@@ -28,7 +28,7 @@ LOOK_FOR_ENDLESS_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """How long a thread at work keeps the others waiting: while an agent is imported or thinks, pages are served all the same."""
 
-_PAGE = "app.screens.session_page"
+_PAGE = "app.screens.page"
 _LOG = logging.getLogger(__name__)
 
 

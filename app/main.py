@@ -1,5 +1,5 @@
 """The script that the server runs for each page; `streamlit_app.py` puts the server around it."""
 
-from app.screens.session_page import page
+from app.screens.page import page
 
 page()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Lock, Thread
 
-from app.live.warm_up import warm_up
+from app.live.warm_up import PAGES, warm_up
 from simulator.agents import AgentCatalogue, UnknownAgentError, catalogue_for, settings_from
 from simulator.kernel.kernel_loader import KernelLoader
 
@@ -16,7 +16,7 @@ _threads: dict[tuple[AgentCatalogue, str], Thread] = {}
 _lock = Lock()
 
 WARM_UP_AFTER = 1.0
-"""How long the page that shows the agents has the processor for itself, in seconds, before what a session needs is imported."""
+"""How long the page that shows the agents has the processor for itself, in seconds, before more is imported."""
 
 LOADS_NONE_HERE = True
 """Whether this process imports no agent's code: kernels load and play all agents. Tests of panels play demos without processes."""
@@ -56,6 +56,13 @@ def _load_one(agents: AgentCatalogue, name: str) -> None:
 
 
 def _load(agents: AgentCatalogue) -> None:
+    Thread(target=_import_pages, name="import-pages", daemon=True).start()
     agents.load_all()
     Event().wait(WARM_UP_AFTER)
     warm_up()
+
+
+def _import_pages() -> None:
+    """Import what comes after the start page while agents are loaded, in processes of their own."""
+    Event().wait(WARM_UP_AFTER)
+    warm_up(PAGES)

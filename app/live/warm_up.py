@@ -6,6 +6,9 @@ import importlib
 import logging
 from collections.abc import Iterable
 
+PAGES = ("app.screens.session_page", "app.screens.eval_sets_page", "app.screens.shared_page")
+"""What draws the pages that come after the start page."""
+
 _SLOW_TO_IMPORT = (
     "simulator.kernel.remote_simulation",
     "simulator.runtime.models.reachability",

@@ -1,11 +1,10 @@
-"""The page: puts the panels together and carries out what they give back."""
+"""The page of a session: puts the panels together and carries out what they give back."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -17,48 +16,38 @@ from app.decision.decision_panel import decision_panel
 from app.decision.failed_turn import failed_step
 from app.decision.query_panel import query
 from app.decision.sent_answer import sent_answer
-from app.evalsets.open_sets import edited_sets
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
-from app.forms.widget_store import DraftStore, gather
-from app.forms.widget_sync import acknowledge
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry, title
 from app.live.new_code import has_new_code, know_new_code, take_new_code
-from app.live.page_stamps import TABS, followed_stamp, stamp_of
+from app.live.page_stamps import followed_stamp, stamp_of
 from app.live.pause_wait import settle
-from app.live.read_only_simulation import NotSharedError, refuse
+from app.live.read_only_simulation import refuse
 from app.live.remote_sessions import FOLLOWED, Followed
 from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
 from app.live.session_store import store_if_open
-from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
+from app.live.storage_wait import KEEP_SECONDS, keep_facts, what_waits_to_be_stored
 from app.rules.rules_tab import close_rule_here
-from app.screens.color_scheme_panel import color_scheme
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
-from app.screens.eval_sets_page import sets_page
 from app.screens.export_page import export_page
-from app.screens.login_panel import gate
 from app.screens.new_code_panel import new_code
-from app.screens.shared_page import not_shared, watching
 from app.screens.sidebar import side
 from app.screens.start_page import start_page
-from app.screens.unreadable_drafts_panel import show_set_aside, try_without_drafts, was_drawn
+from app.screens.unreadable_drafts_panel import show_set_aside
 from app.scripts import recorded_play, script_play
 from app.scripts.script_panel import script_strip
-from app.server.login import is_logged_in, providers, visitor
-from app.server.owners import NobodyError
+from app.server.login import visitor
 from app.session import page_state
 from app.session.commands import Command, FailPastCall, GoTo, RedoStep, Show, UndoStep, hand
 from app.session.context_fold_panel import fold_of
 from app.session.fault_menu_panel import rule_of
 from app.session.header_panel import clicked_step, header
-from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import look_again
 from app.session.remote_panel import elsewhere
 from app.session.session_context import SessionContext
-from app.session.stale_clicks import saw
 from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened
 from simulator.agents.expected_input import UnfitMessageError
@@ -68,7 +57,6 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 COLUMNS = (1.05, 1.6, 0.95)
-_STYLES = Path(__file__).parents[1] / "styles.css"
 _UNCHANGED = "The action failed. Nothing was changed."
 _UNSURE = "The action failed. The timeline shows what happened."
 _UNFIT = "The message was not sent. It does not match the agent's input schema."
@@ -77,55 +65,7 @@ _ELSEWHERE = "This session was continued on another server. You see its current 
 _LOG = logging.getLogger(__name__)
 
 
-def page() -> None:
-    """Draw the page that the address names."""
-    st.set_page_config(
-        page_title="Golden Trace Studio",
-        page_icon="\U0001f3ac",
-        layout="wide",
-        initial_sidebar_state=232,
-    )
-    st.html(_STYLES)
-    color_scheme()
-    try:
-        visitor()
-    except NobodyError as error:
-        gate(error, providers(), is_logged_in=is_logged_in())
-        return
-    TABS.begin(page_state.tab())
-    live = page_state.current()
-    begin_page(page_state.shared_token() if live is not None and live.read_only else None)
-    _gather(live)
-    keep_drafts()
-    try:
-        _shown(live)
-    except NotSharedError:  # the sharing has ended meanwhile: the next run finds nothing there
-        st.rerun()
-    except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
-        try_without_drafts(live, error)
-    keep_drafts()  # also what the page itself has put there
-    was_drawn()
-    saw(None if live is None or live.read_only else live)
-    acknowledge()
-    note_offers()
-
-
-def _shown(live: LiveSession | None) -> None:
-    """Draw what the address names."""
-    if page_state.is_on_sets():
-        side()
-        sets_page()
-    elif live is not None and live.read_only:
-        watching(live)
-    elif live is None and page_state.shared_token():
-        not_shared(page_state.shared_token() or "")
-    elif live is None and page_state.session_id():
-        _bring_back(page_state.session_id() or "")
-    else:
-        _draw(live)
-
-
-def _bring_back(session_id: str) -> None:
+def bring_back(session_id: str) -> None:
     """Draw a session that is kept and not live, or the start page where none is."""
     side()
     owner = visitor().owner
@@ -158,11 +98,8 @@ def _elsewhere(session_id: str, followed: Followed) -> bool:
     return taken
 
 
-def _draw(live: LiveSession | None) -> None:
-    if live is None:
-        side()
-        start_page()
-        return
+def draw_session(live: LiveSession) -> None:
+    """Draw a live session, or the page of it that is chosen."""
     know_new_code(live)
     was_done = page_state.view() is None and _at_once(live)
     view = live.simulation.view()
@@ -180,21 +117,6 @@ def _draw(live: LiveSession | None) -> None:
             _branches(scene)
         case None:
             _session(scene, was_done=was_done)
-
-
-def _gather(live: LiveSession | None) -> None:
-    """Keep what was typed since the last run, for the session that was on the screen then."""
-    shown = page_state.get("shown")
-    looked_at = f"shared {live.session_id}" if live and live.read_only else ""
-    own = live.session_id if live and not live.read_only else None
-    on_set = page_state.get("shown_set")
-    drafts: DraftStore = page_state.drafts_of(str(shown)) if shown else page_state.start_texts()
-    if on_set:
-        drafts = edited_sets().drafts(visitor().owner, str(on_set))
-    here = page_state.set_path() if page_state.is_on_sets() else None
-    gather(drafts, f"set {here}" if here else own or looked_at)
-    page_state.put("shown", own)
-    page_state.put("shown_set", None)
 
 
 def _at_once(live: LiveSession) -> bool:

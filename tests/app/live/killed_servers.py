@@ -48,6 +48,7 @@ SLOWEST_SECONDS = 0.1
 
 _NEEDED = (
     "streamlit.web.cli",
+    "app.screens.page",
     "app.screens.session_page",
     "simulator.kernel.remote_simulation",
     "uvicorn",

@@ -18,6 +18,7 @@ from app.live.session_opening import StartForm, open_session
 from app.live.session_store import close_store, server_store
 from app.live.shared_sessions import shared_session
 from app.live.simulation_protocol import LiveSimulation
+from app.live.warm_up import PAGES
 from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
 from app.session.commands import Command, hand
@@ -260,7 +261,8 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) 
     seen = shared_session(token)
     assert seen is not None
     before = seen.simulation.journal.to_json()
-    importlib.import_module("app.screens.session_page")  # it puts all features together
+    for name in ("app.screens.page", *PAGES):  # they put all features together
+        importlib.import_module(name)
     kinds = {kind.__name__: kind for kind in _kinds(Command)}
     assert {"AnswerTool", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
     for kind in kinds.values():
@@ -308,9 +310,9 @@ def test_a_page_with_every_button_changes_nothing(
 
     That is what a forged press comes to: the page carries out what it was not to ask for.
     """
-    from app.screens import session_page  # noqa: PLC0415 - only to be patched
+    from app.screens import session_page, shared_page  # noqa: PLC0415 - only to be patched
 
-    monkeypatch.setattr(session_page, "watching", session_page._draw)
+    monkeypatch.setattr(shared_page, "watching", session_page.draw_session)
     length, record = len(annes.simulation.journal), store.record(annes.session_id)
     for start in ("accept_", "undo_step", "stop_turn"):
         tab = Tab(shared=token, user=BEN)
