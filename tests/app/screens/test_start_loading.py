@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.live import agent_catalogue
-from app.live.warm_up import warm_up
+from app.live.warm_up import PAGES, warm_up
 from app.screens.start_page import LOOKS_BEFORE_LOADING
 from tests.app.page_driver import Tab
 
@@ -48,6 +48,12 @@ def test_no_agent_is_imported_before_the_page_is_drawn(
         tab.run()
     agent_catalogue._threads[listed, ""].join(timeout=60)
     assert [entry.state for entry in listed.entries()] == ["failed"]
+
+
+def test_all_that_is_imported_ahead_is_there() -> None:
+    """A name that no module has would only be logged, and whoever comes to that page first would wait."""
+    assert warm_up(PAGES) == []
+    assert warm_up() == []
 
 
 def test_a_module_that_cannot_be_imported_is_only_logged(caplog: pytest.LogCaptureFixture) -> None:
