@@ -19,8 +19,8 @@ EDITED = '{"order_id": "A-1001", "status": "shipped"}'
 def test_a_refresh_returns_to_the_session_and_keeps_the_draft(studio: Studio) -> None:
     """What was typed and not sent is still there, and so is the way in which the call was to be answered."""
     studio.pick_agent("order_desk").start(CANCEL)
-    session, steps = studio.session_id, studio.steps
     studio.wait_for_pause("find_order")
+    session, steps = studio.session_id, studio.steps
     studio.like("response_").get_by_role("textbox").fill(EDITED)
     studio.choose("context_view", "State")
     studio.choose("mode_", "Error")
