@@ -127,14 +127,15 @@ $(BIN)/python:
 
 # The lock files hold all that is needed, so pip has nothing to resolve: where it resolves, it looks at versions that were
 # released since for a requirement with extras, and refuses them as they are not pinned.
-$(RUN_READY): requirements.lock pyproject.toml | $(BIN)/python
+# An editable installation copies golden_trace.py; all else is read where it lies.
+$(RUN_READY): requirements.lock pyproject.toml golden_trace.py | $(BIN)/python
 	@echo "Installing the studio"
 	@$(PIP) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # The second lock file holds everything of the first, so this environment can run the studio too.
-$(CHECK_READY): requirements-dev.lock pyproject.toml | $(BIN)/python
+$(CHECK_READY): requirements-dev.lock pyproject.toml golden_trace.py | $(BIN)/python
 	@echo "Installing the studio and its checks"
 	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation -e .

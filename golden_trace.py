@@ -51,12 +51,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register what collects the cases, where it is asked for."""
     if config.getoption("--goldens"):
-        home = _PACKAGES if _PACKAGES.is_dir() else Path(__file__).parent
-        spec = importlib.util.spec_from_file_location(
-            "golden_trace_goldens", home / "evalset" / "cli" / "pytest_goldens.py"
-        )
+        spec = importlib.util.spec_from_file_location("golden_trace_goldens", _plugin_file())
         if spec is None or spec.loader is None:
-            raise ImportError(f"{home} does not contain the studio")
+            raise ImportError(f"{spec} cannot be loaded")
         plugin = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(plugin)
         config.pluginmanager.register(plugin.GoldensPlugin(config), "golden-trace-cases")
+
+
+def _plugin_file() -> Path:
+    """Return the file that collects the cases: of a wheel, of a checkout, or of the checkout that an editable installation puts on the path."""
+    places = (_PACKAGES, Path(__file__).parent, *map(Path, sys.path))
+    files = (place / "evalset" / "cli" / "pytest_goldens.py" for place in places)
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise ImportError(f"{__file__} does not belong to a studio")
+    return found

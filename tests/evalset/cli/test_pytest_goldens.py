@@ -56,8 +56,9 @@ def project(kept: Path, tmp_path: Path) -> Path:
 
 def ran(project: Path, *words: str, inside: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Run pytest in a project, with the plugin as an installation has it."""
-    started = [sys.executable, "-m", "pytest", "-p", "golden_trace", "-p", "no:cacheprovider", "-q", *words]
-    environment = quiet_environment(NO_MODEL="1", PYTHONPATH=str(REPOSITORY))
+    started = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *words]
+    environment = quiet_environment(NO_MODEL="1")
+    environment.pop("PYTHONPATH", None)
     return subprocess.run(
         started,
         cwd=project.joinpath(*inside),
