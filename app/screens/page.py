@@ -1,6 +1,6 @@
 """Draws the page that the address names: the start page, a session, a shared one, or the eval sets.
 
-The start page is the first that a newcomer sees, and needs a fourth of the modules: the others are imported once they are drawn, or before that by
+The start page comes first and needs a quarter of the modules. The other pages are imported when they are drawn, or a moment after the start page by
 `app.live.warm_up`.
 """
 

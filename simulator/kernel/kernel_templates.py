@@ -35,7 +35,7 @@ CAN_FORK = sys.platform == "linux"
 """Elsewhere a process that has imported much cannot be forked safely."""
 _READY_SECONDS = 60.0
 BEHIND_SECONDS = 5.0
-"""How long at most a template that nobody waits for yet leaves the processors to others, such as the browser that draws the first page."""
+"""How long at most a template that nobody waits for has low priority: the browser draws the first page meanwhile."""
 _FORK_SECONDS = 10.0
 _LONGEST_MESSAGE = 1 << 16
 _LOG = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class Template:
 
     Args:
         python: The interpreter.
-        behind: Whether it comes behind others at first.
+        behind: Whether it begins with low priority.
     """
 
     def __init__(self, python: Path, *, behind: bool = False) -> None:
@@ -214,7 +214,7 @@ class Templates:
             return None
 
     def prepare(self, python: Path) -> None:
-        """Start the template of an interpreter in the background, behind what people wait for, so that the first kernel is forked at once."""
+        """Start the template of an interpreter in the background, at low priority first, so that the first kernel is forked at once."""
         if CAN_FORK:
             threading.Thread(
                 target=self._template,

@@ -28,9 +28,9 @@ def come_behind_the_page() -> None:
 
 
 def set_group_niceness(process: int | str, niceness: int) -> None:
-    """Set how a session of processes comes behind others, where Linux groups them so: there niceness counts within the group only.
+    """Set the niceness of a session of processes as a whole, where Linux groups processes by session: a process's own counts within its group only.
 
-    It can be taken back, as that of a process can not, and who is forked into a session of their own has none of it.
+    Unlike a process's own, it can be lowered again. Forks that start a session of their own begin with 0.
 
     Args:
         process: A process of the session, by its id or as `self`.
