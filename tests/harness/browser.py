@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
@@ -78,6 +78,21 @@ def chromium() -> Iterator[Browser]:
         expect.set_options(timeout=PATIENCE_MS)
         yield browser
         browser.close()
+
+
+def visitor(
+    browser: Browser,
+    width: int = 1440,
+    height: int = 900,
+    scheme: Literal["light", "dark"] = "light",
+) -> BrowserContext:
+    """Make the browser of one person, who has asked for less motion.
+
+    What moves is drawn sixty times a second, and a third of a story's time went into that.
+    """
+    return browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+    )
 
 
 @contextmanager

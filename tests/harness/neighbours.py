@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from tests.harness.browser import Studio, studio_server
+from tests.harness.browser import Studio, studio_server, visitor
 from tests.harness.processes import Served
 from tests.simulator.kernel.projects import DESK, project
 
@@ -37,7 +37,7 @@ def bad_server(folder: Path) -> Iterator[Served]:
 @contextmanager
 def bad_sessions(browser: Browser, server: Served) -> Iterator[dict[str, Studio]]:
     """Begin a session with each of them, in pages of their own."""
-    others = browser.new_context()
+    others = visitor(browser)
     yield {name: begun(Studio(others, server.url), name, query) for name, query in BAD.items()}
     others.close()
 

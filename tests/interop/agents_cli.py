@@ -19,7 +19,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from tests.harness.adk_process import adk_web
-from tests.harness.browser import Studio, chromium, studio_server
+from tests.harness.browser import Studio, chromium, studio_server, visitor
 from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.interop.dataset_runs import AGENTS_CLI, agents_cli, grade, turn_of
 from tests.simulator.kernel.projects import PATIENCE, begun, config_of
@@ -70,7 +70,7 @@ def studio(project: Path, tmp_path: Path) -> Iterator[Studio]:
     """A browser on a studio with the project's folder."""
     kept = {"GOLDEN_TRACE_STORE": str(tmp_path / "kept.db")}
     with studio_server(project, environment=kept) as server, chromium() as browser:
-        yield Studio(browser.new_context(), server.url)
+        yield Studio(visitor(browser), server.url)
 
 
 def test_it_is_played_exported_and_verified(studio: Studio, project: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from tests.harness.browser import NewTab, Studio, chromium, studio_server
+from tests.harness.browser import NewTab, Studio, chromium, studio_server, visitor
 from tests.harness.processes import Served
 from tests.stories.own_agents import write_agents
 
@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser of one person."""
-    made = browser.new_context(viewport={"width": 1440, "height": 900})
+    made = visitor(browser)
     yield made
     made.close()
 

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, expect
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.recorded.recording_export import record
 from simulator import Seats, Simulation, demo_agent
-from tests.harness.browser import Studio, chromium, studio_server
+from tests.harness.browser import Studio, chromium, studio_server, visitor
 from tests.harness.processes import REPOSITORY
 
 DOCS = REPOSITORY / "app" / "docs"
@@ -63,9 +63,7 @@ Take = Callable[[str, Studio], None]
 @contextmanager
 def of_person(browser: Browser, url: str, scheme: Literal["light", "dark"] = "light") -> Iterator[Studio]:
     """Open the studio in a browser of its own."""
-    context = browser.new_context(
-        viewport={"width": SIZE["width"], "height": SIZE["height"]}, color_scheme=scheme
-    )
+    context = visitor(browser, SIZE["width"], SIZE["height"], scheme)
     yield Studio(context, url).open()
     context.close()
 

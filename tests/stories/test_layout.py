@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app.live.player_names import PLAYERS
-from tests.harness.browser import ALL_LOADED_MS, Studio
+from tests.harness.browser import ALL_LOADED_MS, Studio, visitor
 from tests.harness.processes import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
@@ -71,7 +71,7 @@ def test_nothing_is_cut_off(browser: Browser, server: Served) -> None:
 
     Each view is looked at in both widths: from one to the next the window changes by turns.
     """
-    context = browser.new_context(viewport={"width": _WIDTHS[1], "height": _HEIGHT}, color_scheme="dark")
+    context = visitor(browser, _WIDTHS[1], _HEIGHT, "dark")
     studio = Studio(context, server.url).open()
     expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
     assert _outside(studio) == []
@@ -142,7 +142,7 @@ def test_the_editor_is_in_sight_without_scrolling(browser: Browser, server: Serv
 
     The context is folded away where there is no room for it, and its views are whole where it is shown.
     """
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context = visitor(browser)
     studio = Studio(context, server.url).open()
     studio.pick_agent("travel_planner").start("What is the weather like in Rome, Lisbon and Athens?")
     studio.wait_for_pause("get_weather")
@@ -186,7 +186,7 @@ turns:
 
 def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served) -> None:
     """What a script has to say takes one line, however much it is: the page need not be scrolled, and the rest is a click away."""
-    context = browser.new_context(viewport={"width": _WIDTHS[0], "height": _HEIGHT})
+    context = visitor(browser, _WIDTHS[0], _HEIGHT)
     studio = Studio(context, server.url).open()
     studio.pick_agent("order_desk")
     expect(studio.like("agent_unread_")).to_have_count(0)

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from app.server.owners import COOKIE
-from tests.harness.browser import Studio, first_code, studio_server
+from tests.harness.browser import Studio, first_code, studio_server, visitor
 from tests.harness.oidc import oidc_provider
 from tests.harness.processes import Served, kill
 
@@ -34,7 +34,7 @@ class People(NamedTuple):
 @pytest.fixture
 def people(browser: Browser) -> Iterator[People]:
     """Two browsers that have nothing in common."""
-    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    contexts = [visitor(browser) for _ in range(2)]
     yield People(*contexts)
     for context in contexts:
         context.close()

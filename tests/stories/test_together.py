@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.harness.browser import Studio
+from tests.harness.browser import Studio, visitor
 from tests.harness.processes import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
@@ -50,7 +50,7 @@ def _lag(first: Studio, second: Studio, word: str, button: str) -> float:
 @pytest.fixture
 def tabs(browser: Browser, server: Served) -> Iterator[tuple[Studio, Studio]]:
     """Two tabs, each in a window of its own: one in the background of the other would be drawn rarely."""
-    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    contexts = [visitor(browser) for _ in range(2)]
     first, second = (Studio(context, server.url) for context in contexts)
     yield first, second
     for context in contexts:
@@ -80,7 +80,7 @@ def test_two_tabs_show_the_same_within_a_second(tabs: tuple[Studio, Studio]) -> 
 
 def test_what_is_typed_is_kept_where_no_word_reaches_the_page(browser: Browser, server: Served) -> None:
     """A tab whose line is cut looks by itself; what it draws anew then is not put over what was typed there."""
-    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    contexts = [visitor(browser) for _ in range(2)]
     contexts[1].route_web_socket("**/wake", lambda line: line.close())
     first, second = (Studio(context, server.url) for context in contexts)
     first.open().pick_agent("order_desk").start(CANCEL)
