@@ -58,6 +58,7 @@ _OF_NOBODY = """(names) => {
 """Writes other folders in place of those of this machine, on the page alone."""
 
 Take = Callable[[str, Studio], None]
+"""Is told of each page on the way: its picture's name, or nothing where no document shows it."""
 
 
 @contextmanager
@@ -69,7 +70,7 @@ def of_person(browser: Browser, url: str, scheme: Literal["light", "dark"] = "li
 
 
 def take_all(browser: Browser, take: Take) -> None:
-    """Go to each page that a document shows, and take its picture there."""
+    """Go over the pages of the studio: each that a document shows, and others beside them."""
     shutil.rmtree(HOME, ignore_errors=True)
     variables = {"GOLDEN_TRACE_STORE": str(HOME / "sessions.db"), "GOLDEN_TRACE_DATA_DIR": str(HOME)}
     with studio_server(environment=variables) as server:
@@ -81,6 +82,11 @@ def take_all(browser: Browser, take: Take) -> None:
             _seeded(studio.pick_agent("order_desk")).start(CANCEL, agents="You")
             studio.wait_for_pause("next turn")
             take("agent", studio)
+            studio.choose("kind_", "Call tools")
+            studio.click("chip_find_order")
+            studio.rest()
+            expect(studio.decision.get_by_label("order_id", exact=True)).to_have_value("A-1001")
+            take("", studio)
         with of_person(browser, server.url, "dark") as studio:
             _seeded(studio.pick_agent("travel_planner")).start(WEATHER)
             studio.wait_for_pause("get_weather")
@@ -118,6 +124,8 @@ def _of_a_session(studio: Studio, take: Take) -> None:
     studio.choose("environment_tab", "Connections")
     studio.page.locator("svg").get_by_text("reads order_id").first.wait_for()
     take("connections", studio)
+    studio.choose("environment_tab", "Sources")
+    take("", studio)
     studio.click("environment_back")
     studio.wait_for_pause("find_order")
     studio.add_error_rule("refund_order", 503, "The payment service is down.")
@@ -137,9 +145,12 @@ def _of_a_session(studio: Studio, take: Take) -> None:
 def _of_a_set(studio: Studio, take: Take) -> None:
     """Open a case of a set as a timeline, and verify the set: one of its goldens was edited."""
     path = edited_set(HOME / "orders.evalset.json")
+    studio.open(f"{studio.url}/?page=sets")
+    take("", studio)
     studio.open(f"{studio.url}/?page=sets&set={quote(str(path))}")
     expect(studio.keyed("cases_count")).to_contain_text("2 cases")
     studio.rest()
+    take("", studio)
     studio.like("cases_table_").get_by_test_id("stDataFrameResizable").click(position={"x": 16, "y": 52})
     expect(studio.keyed("case_title")).to_have_text("cancel_and_refund")
     studio.rest()
@@ -152,6 +163,10 @@ def _of_a_set(studio: Studio, take: Take) -> None:
     studio.keyed("divergence").wait_for()
     studio.rest()
     take("verify", studio)
+    studio.click("verify_keep")
+    studio.choose("set_tab", "Runs")
+    studio.like("runs_folder").first.wait_for()
+    take("", studio)
 
 
 def edited_set(path: Path) -> Path:
@@ -188,6 +203,8 @@ def main() -> None:
     words: dict[str, list[str]] = {}
 
     def take(name: str, studio: Studio) -> None:
+        if not name:
+            return
         words[name] = words_of(studio)
         file = DOCS / f"{name}.png"
         studio.page.evaluate(_OF_NOBODY, [[str(REPOSITORY), "~/studio"], [str(HOME), "~/traces"]])
