@@ -86,7 +86,7 @@ def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Jo
 def _with_reviews(imported: Imported, path: Path) -> Looked:
     brought, origins = brought_reviews(path), imported.origins
     told = imported._replace(problems=(*imported.problems, *brought.problems))
-    return Looked(told, brought.of(origins, origins.values()))
+    return Looked(told, brought.of(origins, origins.values(), imported.rewritten))
 
 
 def _written(uploads: Sequence[Upload], folder: Path) -> Path:

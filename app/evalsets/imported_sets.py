@@ -61,7 +61,7 @@ def imported_beside(path: Path) -> Path:
             if not gathered:
                 raise ValueError("\n".join(harvest.problems) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)
-            reviews = brought.of(added.eval_ids, harvest.origins)
+            reviews = brought.of(added.eval_ids, harvest.origins, harvest.rewritten)
     except OSError as error:
         raise ValueError(f"{path.name} cannot be imported: {error.strerror or error}") from error
     except SpoolError as error:

@@ -117,7 +117,7 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
             take_path(path, harvest)
             brought = brought_reviews(path)
             harvest.problems += brought.problems
-            reviews |= brought.of(harvest.eval_ids[before:], harvest.origins[before:])
+            reviews |= brought.of(harvest.eval_ids[before:], harvest.origins[before:], harvest.rewritten)
         return _added(given, progress, gathered, harvest, reviews)
 
 
@@ -176,7 +176,7 @@ def _tell(
     reviews: Mapping[str, CaseReview],
 ) -> None:
     from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for no ADK
-    from evalset.editing.reviews_beside import reviews_path  # noqa: PLC0415 - as above
+    from evalset.files.eval_names import reviews_path  # noqa: PLC0415 - as above
 
     if given.json:
         result = {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from evalset.editing.case_parts import Case, calls_of, field, key_of, turns_of
+from evalset.editing.case_parts import Case, calls_of, field, turns_of
+from evalset.files.eval_names import case_digest
 from simulator.base.frozen_value import Value
-from simulator.base.json_values import digest
 
 Status: TypeAlias = Literal["", "needs_review", "approved", "changes_requested"]
 """What was decided about a case; empty where nothing was."""
@@ -66,12 +65,6 @@ def merged_review(base: CaseReview, mine: CaseReview, theirs: CaseReview) -> Cas
 
 def _decision(review: CaseReview) -> tuple[str, str, str]:
     return review.status, review.reviewer, review.digest
-
-
-def case_digest(case: Case) -> str:
-    """Return the digest of what a case holds, whatever its eval id."""
-    held = {name: value for name, value in case.items() if name != key_of(case, "eval_id")}
-    return digest(json.dumps(held, sort_keys=True))
 
 
 def has_changed_since(review: CaseReview, case: Case) -> bool:

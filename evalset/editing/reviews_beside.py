@@ -6,6 +6,7 @@ It is made for people: two spaces, cases in the order of their ids, so that a ch
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,16 +18,18 @@ from pydantic import Field, ValidationError
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import identity_at
 from evalset.errors import first_flaw
+from evalset.files.eval_names import REVIEWS_ENDING, reviews_path
 from evalset.files.outline_cache import Identity
 from evalset.files.own_formats import REVIEW, own_document
 from evalset.recorded.recording import lean
-from simulator.base.atomic_files import write_whole
+from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.frozen_value import Value
 
 VERSION = 1
 MOST_BYTES = 16 << 20
 """A larger file in an archive is not read."""
-_EVAL_SET, _SIDECAR = ".evalset.json", ".review.json"
+_EVAL_SET = ".evalset.json"
+_PATIENCE_SECONDS = 30.0
 
 
 class ReviewFileError(ValueError):
@@ -62,13 +65,6 @@ class ReviewSidecar:
                 self.reviews = parsed_reviews(path, text)
             except ReviewFileError as error:
                 self.trouble = str(error)
-
-
-def reviews_path(eval_set: Path | str) -> Path:
-    """Return the path of the reviews that belong to an eval set."""
-    path = Path(eval_set)
-    stem = path.name.removesuffix(_EVAL_SET)
-    return path.with_name(f"{stem if stem != path.name else path.name.removesuffix(path.suffix)}{_SIDECAR}")
 
 
 def open_reviews(eval_set: Path | str) -> ReviewSidecar:
@@ -110,10 +106,23 @@ class BroughtReviews(NamedTuple):
     found: Mapping[tuple[str, str], CaseReview]
     problems: tuple[str, ...] = ()
 
-    def of(self, eval_ids: Iterable[str], origins: Iterable[tuple[str, str]]) -> dict[str, CaseReview]:
-        """Return the reviews of imported cases by their ids; `origins` says where each was found."""
+    def of(
+        self, eval_ids: Iterable[str], origins: Iterable[tuple[str, str]], rewritten: Mapping[str, str]
+    ) -> dict[str, CaseReview]:
+        """Return the reviews of imported cases by their ids.
+
+        Args:
+            eval_ids: The ids.
+            origins: Where each was found.
+            rewritten: The digests of cases that the import writes in another way, by those that they had: what was decided about
+                a case as it stood there holds for it.
+        """
         pairs = zip(eval_ids, origins, strict=True)
-        return {eval_id: self.found[origin] for eval_id, origin in pairs if origin in self.found}
+        found = {eval_id: self.found[origin] for eval_id, origin in pairs if origin in self.found}
+        return {
+            eval_id: review.model_copy(update={"digest": rewritten.get(review.digest, review.digest)})
+            for eval_id, review in found.items()
+        }
 
 
 def brought_reviews(path: Path) -> BroughtReviews:
@@ -129,7 +138,7 @@ def brought_reviews(path: Path) -> BroughtReviews:
             problems.append(str(error))
             continue
         for ending in (_EVAL_SET, ".json"):
-            eval_set = f"{place.removesuffix(_SIDECAR)}{ending}"
+            eval_set = f"{place.removesuffix(REVIEWS_ENDING)}{ending}"
             found |= {(eval_set, eval_id): review for eval_id, review in reviews.items()}
     return BroughtReviews(found, tuple(problems))
 
@@ -141,7 +150,7 @@ def _brought_files(path: Path) -> Iterator[tuple[str, bytes]]:
             place = file.relative_to(path).as_posix()
             if file.suffix == ".zip":
                 yield from _archived(file, f"{place}/")
-            elif file.name.endswith(_SIDECAR) and file.is_file():
+            elif file.name.endswith(REVIEWS_ENDING) and file.is_file():
                 yield place, file.read_bytes()
     elif zipfile.is_zipfile(path):
         yield from _archived(path, f"{path.name}/")
@@ -153,7 +162,7 @@ def _archived(archive: Path, within: str) -> Iterator[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(archive) as packed:
             for name in sorted(packed.namelist()):
-                if name.endswith(_SIDECAR):
+                if name.endswith(REVIEWS_ENDING):
                     with packed.open(name) as source:
                         yield f"{within}{name}", source.read(MOST_BYTES + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
@@ -165,13 +174,15 @@ def add_reviews(eval_set: Path, reviews: Mapping[str, CaseReview]) -> Path | Non
 
     Raises:
         ReviewFileError: The file that is there cannot be used; it is as it was.
-        OSError: It cannot be read or written.
+        OSError: It cannot be read or written, or another program has been writing the set for half a minute.
     """
     path = reviews_path(eval_set)
     if not reviews:
         return None
-    held = parsed_reviews(path, path.read_bytes()) if path.exists() else {}
-    write_whole(path, [reviews_text({**held, **reviews})])
+    # Whoever saves reviews holds the lock of their set.
+    with system_lock(lock_path(Path(os.path.realpath(eval_set))), _PATIENCE_SECONDS):
+        held = parsed_reviews(path, path.read_bytes()) if path.exists() else {}
+        write_whole(path, [reviews_text({**held, **reviews})])
     return path
 
 

@@ -1,12 +1,17 @@
-"""Makes names that ADK's commands can take: snake case for agents, ids for eval cases."""
+"""Makes names that ADK's commands can take: snake case for agents, ids for eval cases; and tells a case by what it holds."""
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from simulator.base.json_values import digest
+from simulator.base.name_casing import snake
 
 NAMELESS = "agent"
 """Stands for a name in which no letter or digit can be written in ASCII."""
@@ -14,6 +19,7 @@ NAMELESS = "agent"
 _WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 _UNFIT_IN_SET_ID = re.compile(r"[/\\:\x00-\x1f]+")
+REVIEWS_ENDING = ".review.json"
 _ENDINGS = (".evalset.json", ".test.json", ".json")
 _UNFIT = re.compile(r"[:,/\\\x00-\x1f\x7f]")
 
@@ -108,3 +114,18 @@ def flaw_of_eval_id(eval_id: str) -> str | None:
     if found := _UNFIT.search(eval_id):
         return f"the eval id {eval_id!r} contains {found.group()!r}, which `adk eval` or `adk web` cannot use"
     return None
+
+
+def case_digest(case: Mapping[str, Any]) -> str:
+    """Return the digest of what a case holds, whatever its eval id."""
+    held = {name: value for name, value in case.items() if snake(name) != "eval_id"}
+    return digest(json.dumps(held, sort_keys=True))
+
+
+def reviews_path(eval_set: Path | str) -> Path:
+    """Return the path of the reviews that belong to an eval set."""
+    path = Path(eval_set)
+    stem = path.name.removesuffix(_ENDINGS[0])
+    return path.with_name(
+        f"{stem if stem != path.name else path.name.removesuffix(path.suffix)}{REVIEWS_ENDING}"
+    )

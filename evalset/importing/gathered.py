@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, Self
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic_core import from_json, to_json
 
-from evalset.files.case_text import case_object
-from evalset.files.eval_names import FreeIds, flaw_of_eval_id, usable_eval_id
+from evalset.files.case_text import case_json, case_object
+from evalset.files.eval_names import FreeIds, case_digest, flaw_of_eval_id, usable_eval_id
 from evalset.files.json_streams import Span
 from evalset.files.set_writer import EvalSetWriter
 from evalset.files.spool import Spool, SpoolError
@@ -76,7 +77,7 @@ class Gathered:
         self._given += 1
         if self._chosen and found.case.eval_id not in self._chosen:
             return
-        case, recorded = self._renamed(found) if self._new_names else found
+        case, recorded = self._renamed(found)[:2] if self._new_names else found[:2]
         self._cases.add(_text(case))
         if recorded is not None:
             self.recordings.add(value_text(recorded))
@@ -210,10 +211,14 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
 
 
 class FoundCase(NamedTuple):
-    """A case, and what its environment answered, as far as that is known."""
+    """A case, and what its environment answered, as far as that is known.
+
+    `digest` is that of the case as it stands in its file, where reviews lie beside it.
+    """
 
     case: EvalCase
     environment: RecordedCase | None = None
+    digest: str = ""
 
 
 class Imported(NamedTuple):
@@ -224,12 +229,21 @@ class Imported(NamedTuple):
         environments: What their environments answered, by the ids; of a case of which nothing is known, there is none.
         problems: In sentences with the place: what was left out or changed, and which answers nobody knows.
         origins: Where each case was found, by the ids: the place, and its id there.
+        rewritten: The digests of reviewed cases as an import writes them, by those that they had.
     """
 
     cases: tuple[EvalCase, ...] = ()
     environments: dict[str, RecordedCase] = {}  # noqa: RUF012 - nobody changes it
     problems: tuple[str, ...] = ()
     origins: dict[str, tuple[str, str]] = {}  # noqa: RUF012 - as above
+    rewritten: dict[str, str] = {}  # noqa: RUF012 - as above
+
+
+def _digest(case: EvalCase) -> str:
+    try:
+        return case_digest(json.loads(case_json(case)))
+    except ValueError:  # it cannot be written, which is said where it is
+        return ""
 
 
 class ImportProblemError(ValueError):
@@ -266,7 +280,7 @@ class FoundCases:
 
     def imported(self, problems: Iterable[str]) -> Imported:
         """Return all that was found."""
-        known = {case.eval_id: environment for case, environment in self.found if environment}
+        known = {each.case.eval_id: each.environment for each in self.found if each.environment}
         return Imported(tuple(each.case for each in self.found), known, tuple(problems))
 
 
@@ -281,6 +295,7 @@ class Harvest:
         eval_ids: The ids of all cases, in the order of the import.
         origins: Where each of them was found: the place, and its id there.
         problems: What could not be taken, in sentences with the place.
+        rewritten: The digests of reviewed cases as they are written now, by those that they had.
     """
 
     def __init__(self, keeper: Keeper, goes_on: Callable[[int], bool] = lambda _: True) -> None:
@@ -289,6 +304,7 @@ class Harvest:
         self.eval_ids: list[str] = []
         self.origins: list[tuple[str, str]] = []
         self.problems: list[str] = []
+        self.rewritten: dict[str, str] = {}
 
     def take(self, place: str, found: Iterable[FoundCase]) -> None:
         """Take in cases that were found at a place.
@@ -305,6 +321,8 @@ class Harvest:
                 why = flaw_of_eval_id(wanted) or "this id already exists"
                 self.tell(place, f"the case {wanted!r} was renamed to {free!r}: {why}")
                 case = case.model_copy(update={"eval_id": free})
+            if each.digest:
+                self.rewritten[each.digest] = _digest(case) or each.digest
             self.eval_ids.append(free)
             self.origins.append((place, wanted))
             self._keeper.keep(each._replace(case=case))

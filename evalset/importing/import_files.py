@@ -18,7 +18,7 @@ from google.adk.events.event import Event
 from pydantic import ValidationError
 
 from evalset.errors import EvalSetError, first_flaw
-from evalset.files.eval_names import base_name
+from evalset.files.eval_names import base_name, case_digest, reviews_path
 from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
 from evalset.files.json_streams import JsonStream, NotUtf8Error, contains
 from evalset.files.legacy_format import convert_old_cases
@@ -77,7 +77,7 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
     harvest = Harvest(held, goes_on)
     take_path(Path(path), harvest)
     origins = dict(zip(harvest.eval_ids, harvest.origins, strict=True))
-    return held.imported(harvest.problems)._replace(origins=origins)
+    return held.imported(harvest.problems)._replace(origins=origins, rewritten=harvest.rewritten)
 
 
 def take_path(path: Path, harvest: Harvest) -> None:
@@ -236,6 +236,7 @@ def _take_cases(
     cases: Iterable[CaseWithSource], stored: Stored | None, source: _Source, harvest: Harvest
 ) -> None:
     has_answers_elsewhere = contains(source.file, b"mock_tool_output")
+    is_reviewed = reviews_path(source.path).is_file()
     for case, value in cases:
         if stored is not None and case.eval_id in stored.cases:
             environment: RecordedCase | None = stored.case(case.eval_id)
@@ -245,7 +246,8 @@ def _take_cases(
             known = known_answers(case, _answers_elsewhere(value) if has_answers_elsewhere else ())
             harvest.tell(source.place, *known.problems)
             environment = known.environment
-        harvest.take(source.place, [FoundCase(case, environment)])
+        digest = case_digest(value) if is_reviewed and isinstance(value, dict) else ""
+        harvest.take(source.place, [FoundCase(case, environment, digest)])
 
 
 def _answers_elsewhere(value: Any) -> Sequence[ObservedCall]:

@@ -18,11 +18,11 @@ from evalset.editing.case_reviews import (
     CaseReview,
     Status,
     call_of,
-    case_digest,
     has_changed_since,
     turn_of,
 )
 from evalset.editing.set_work import SetWork
+from evalset.files.eval_names import case_digest
 
 STATUS_WORDS: dict[Status, str] = {
     "needs_review": "Needs review",

@@ -17,11 +17,12 @@ from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import ReviewCase
-from evalset.editing.case_reviews import CaseComment, CaseReview, case_digest, has_changed_since
+from evalset.editing.case_reviews import CaseComment, CaseReview, has_changed_since
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_work import SetWork
 from evalset.exporting.export_forms import Exported, ExportForm
+from evalset.files.eval_names import case_digest
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until
 

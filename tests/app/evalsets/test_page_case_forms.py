@@ -11,7 +11,8 @@ import pytest
 
 from app.evalsets.open_sets import edited_sets
 from app.live.agent_catalogue import catalogue
-from evalset.editing.reviews_beside import open_reviews, reviews_path
+from evalset.editing.reviews_beside import open_reviews
+from evalset.files.eval_names import reviews_path
 from tests.app.page_driver import HOSTILE, Tab
 
 

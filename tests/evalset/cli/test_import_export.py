@@ -18,8 +18,9 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from evalset import EXPORT_FORMS, import_cases
 from evalset.cli.export_command import FORMS
 from evalset.cli.main import main
-from evalset.editing.case_reviews import CaseReview
-from evalset.editing.reviews_beside import open_reviews, reviews_path, reviews_text
+from evalset.editing.case_reviews import CaseReview, has_changed_since
+from evalset.editing.reviews_beside import open_reviews, reviews_text
+from evalset.files.eval_names import case_digest, reviews_path
 from evalset.recorded.recording_files import read_environment
 from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
@@ -178,6 +179,21 @@ def test_reviews_are_written_next_to_the_set(here: Path, capsys: pytest.CaptureF
     assert main(["export", str(path), "--form", "evalset", "--out", "other"]) == 2
     assert "not a file of reviews" in capsys.readouterr().err
     assert not Path("other").exists()
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_decision_holds_for_a_case_that_an_import_writes_another_way(here: Path, *, changed: bool) -> None:
+    """In camel case, as another program wrote it: what was decided about what it holds is still decided."""
+    case = json.loads(DESK.read_text())["eval_cases"][0]
+    held = {"evalId": "theirs", "conversation": [{"userContent": case["conversation"][0]["user_content"]}]}
+    Path("theirs.evalset.json").write_text(json.dumps({"eval_set_id": "theirs", "eval_cases": [held]}))
+    about = {**held, "conversation": []} if changed else held
+    review = CaseReview(status="approved", reviewer="Ann", digest=case_digest(about))
+    reviews_path(here / "theirs.evalset.json").write_bytes(reviews_text({"theirs": review}))
+    assert main(["import", "theirs.evalset.json", "--out", "out.evalset.json"]) == 0
+    (written,) = json.loads(Path("out.evalset.json").read_text())["eval_cases"]
+    assert "user_content" in written["conversation"][0]
+    assert has_changed_since(open_reviews("out.evalset.json").reviews["theirs"], written) == changed
 
 
 def test_reviews_come_along_with_each_set_of_an_archive(

@@ -25,7 +25,6 @@ from evalset.editing.case_reviews import (
     CaseComment,
     CaseReview,
     call_of,
-    case_digest,
     has_changed_since,
     merged_review,
     step_of,
@@ -33,12 +32,13 @@ from evalset.editing.case_reviews import (
 )
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
-from evalset.editing.reviews_beside import open_reviews, reviews_path
+from evalset.editing.reviews_beside import open_reviews
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import conflicts, merged, save
 from evalset.editing.set_work import SetWork
 from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
+from evalset.files.eval_names import case_digest, reviews_path
 from tests.evalset.editing.editing_sets import work_on, write_set
 
 
