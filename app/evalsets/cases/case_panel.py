@@ -57,7 +57,7 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.case_reviews import CaseComment
-from evalset.files.eval_names import unique_eval_id
+from evalset.files.eval_names import unique_eval_id, usable_eval_id
 
 COLUMNS = (1.25, 1)
 
@@ -429,6 +429,7 @@ def _entry(words: str, key: str, icon: str, *, disabled: bool = False) -> bool:
 
 
 def free_id(scene: SetContext, key: str, ending: str) -> str:
-    """Return an eval id that no case has: that of a case with another ending."""
+    """Return an eval id that no case has: that of a case with another ending, without what no new id can hold."""
     taken = {row.eval_id for row in scene.work.rows()}
-    return unique_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}", taken)
+    wanted = usable_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}")
+    return unique_eval_id(wanted, taken)
