@@ -407,8 +407,15 @@ def turn_menu(scene: SetContext, key: str, number: int) -> SetCommand | None:
 
 
 def _entries(scene: SetContext, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
-    turns = len(turns_of(scene.work.case(key)))
+    held = turns_of(scene.work.case(key))
+    turns = len(held)
     is_last = number == turns - 1
+    response = ("conversation", number, "final_response")
+    is_open = (
+        part_of(scene.work, key, name_of(response)) is not None and field(held[number], response[-1]) is None
+    )
+    if is_open and _entry("Add final response", f"turn_final_{number}", ":material/chat_add_on:"):
+        return EditPart(name=name_of(response))
     if _entry("Edit rubrics", f"turn_rubrics_{number}", ":material/rule:"):
         return EditPart(name=name_of(("conversation", number, "rubrics")))
     if _entry("Add call", f"turn_add_{number}", ":material/add:"):

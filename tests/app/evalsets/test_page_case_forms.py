@@ -135,6 +135,23 @@ def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
     assert work.case("one")["conversation"][0]["user_content"] == {"role": "user", "parts": parts}
 
 
+def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Path) -> None:
+    """A golden without an expected response gets one without JSON; so does a turn in which a message has no text yet."""
+    turn_of_file(path, user_content={"role": "user", "parts": None}, final_response=None)
+    tab = on_case(path).unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
+    work = edited_sets().of("local", path).work
+    assert not work.edits
+    tab.click("edit_one_0_0").app.text_area(key=tab.key("text_part-one")).input("Where is A-1?")
+    tab.click("part_accept").unfold("turn_menu_0").click("turn_final_0")
+    assert "Final response, turn 1" in tab.words
+    tab.app.text_area(key=tab.key("text_part-one")).input("In Rome.")
+    tab.click("part_accept").click("set_save").click("save_set")
+    turn = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
+    assert turn["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
+    assert turn["final_response"] == {"role": "model", "parts": [{"text": "In Rome."}]}
+    assert not tab.unfold("turn_menu_0").has("turn_final_0")
+
+
 def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     """Status, name and comments stand on the case and in the list, are saved beside the set, and undone."""
     tab = on_case(path).unfold("case_step_one_0_2").click("comment_one_0_2")
