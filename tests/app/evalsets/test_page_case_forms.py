@@ -78,6 +78,7 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
 def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> None:
     """In a value that no schema describes; an empty object and one with a table have them, too."""
     given = {"at": "Rome", "price": 1.50, "big": 1e22, "legs": [{"to": "Oslo"}], "dims": {"w": 1, "h": 2}}
+    given |= {"tags": []}
     data = {"tool_uses": [{"name": "track", "args": {}, "id": "t"}]}
     data["tool_responses"] = [{"id": "t", "name": "track", "response": given}]
     turn_of_file(path, intermediate_data=data)
@@ -93,13 +94,14 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(None)
     assert "enter a whole number" in tab.click(tab.key("form0:json:5.dims.h:drop")).literal
     tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(7)
+    tab.click(tab.key("form0:json:5.tags:add")).app.text_input(key=tab.key("form0:json:5.tags:0_")).input("x")
     tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
     add(tab, "json:0", "order_id", "Yes or no")
     add(tab, "json:1", "stay", "Group of fields")
     add(tab, "json:2", "nights", "List of texts", where=1)
     tab.app.text_input(key=tab.key("form0:json:3.stay.nights:0_")).input("Friday")
     tab.click("part_accept").click("set_save").click("save_set")
-    given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "at": 7, "left": ""}
+    given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "tags": ["x"], "at": 7, "left": ""}
     data["tool_uses"][0]["args"] = {"order_id": False, "stay": {"nights": ["Friday"]}}
     data["tool_responses"][0]["response"] = given
     case = json.loads(before)["eval_cases"][0]
