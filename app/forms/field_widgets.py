@@ -303,6 +303,8 @@ class FieldDrawer:
             return
         with st.container(border=True, gap="small"):
             self._heading(field, place)
+            if not (seed.members or seed.others):
+                st.caption("No fields yet.")
             self._members(field, seed, place)
 
     def _members(self, field: Field, seed: RawObject, place: InputPlace) -> None:

@@ -228,7 +228,7 @@ class _Parser:
 
     def _object(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int) -> Field:
         properties = _mapping(schema, "properties")
-        if not properties:
+        if not properties and schema.get("additionalProperties") is not False:
             return JsonField(blank="{}", **_about(schema))
         required = _listing(schema, "required")
         members = tuple(

@@ -40,8 +40,8 @@ _SPACES = frozenset("\n\t")
 def shape_of(value: JsonValue) -> JsonObject:
     """Return a schema whose form shows a value and gives it back as it is.
 
-    What an input cannot hold exactly has the schema that anything fits, which is written as JSON: an empty or mixed list,
-    a number with more digits than an input shows, a text with control characters.
+    What an input cannot hold exactly has the schema that anything fits, which is written as JSON: a mixed list, a number
+    with more digits than an input shows, a text with control characters. An empty list is taken for one of texts.
     """
     return _of([value], 0)
 
@@ -102,9 +102,9 @@ def _kind(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
         case str():
             return "string" if is_plain(value) else ""
         case dict():
-            return "object" if value and not any(_is_odd(name) for name in value) else ""
+            return "object" if not any(_is_odd(name) for name in value) else ""
         case list():
-            return "array" if 0 < len(value) <= _MOST_ITEMS else ""
+            return "array" if len(value) <= _MOST_ITEMS else ""
         case _:
             return "null"
 
@@ -120,11 +120,13 @@ def _of_objects(objects: Sequence[dict[str, Any]], depth: int) -> JsonObject:
         name: _of([one[name] for one in objects if name in one], depth + 1) for name in names
     }
     always: list[JsonValue] = [name for name in names if all(name in one for one in objects)]
-    return {"type": "object", "properties": shapes, "required": always}
+    made: JsonObject = {"type": "object", "properties": shapes, "required": always}
+    return made if names else {**made, "additionalProperties": False}
 
 
 def _of_lists(lists: Sequence[list[Any]], depth: int) -> JsonObject:
-    items = _of([item for one in lists for item in one], depth + 1)
+    every = [item for one in lists for item in one]
+    items: JsonObject = _of(every, depth + 1) if every else {"type": "string"}
     return {"type": "array", "items": items} if items else {}
 
 

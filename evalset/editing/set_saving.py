@@ -205,7 +205,7 @@ def check(work: SetWork, state: State, touched: list[str]) -> None:
         eval_id = held.case.get("eval_id", field(held.case, "eval_id")) if held else work.row(key).eval_id
         if key in fresh and held is not None:
             if not _stays(work.opened, key, held):
-                _check_case(work.opened.path, key, held.case)
+                _check_case(work.opened, key, held.case)
                 _check_keys(work.opened, key)
             if eval_id in seen:
                 raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
@@ -214,12 +214,14 @@ def check(work: SetWork, state: State, touched: list[str]) -> None:
         seen[eval_id] = key
 
 
-def _check_case(path: Path, key: str, case: Case) -> None:
+def _check_case(opened: OpenedSet, key: str, case: Case) -> None:
+    """Check a case; the eval id that it was opened with may stay: ADK loads it, and its own conversion writes paths there."""
     from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
-    eval_id = field(case, "eval_id")
+    path, eval_id = opened.path, field(case, "eval_id")
     name = eval_id if isinstance(eval_id, str) else key
-    if isinstance(eval_id, str) and (flaw := flaw_of_eval_id(eval_id)):
+    is_own = key in opened.places and eval_id == opened.rows[opened.places[key]].eval_id
+    if isinstance(eval_id, str) and not is_own and (flaw := flaw_of_eval_id(eval_id)):
         raise InvalidCaseError(path, key, flaw)
     try:
         EvalCase.model_validate(case)

@@ -23,6 +23,9 @@ _OF_DATASET = frozenset(
         "reference",
     }
 )
+_CONVERSATION = frozenset({"prompt", "agent_data", "agentData", "user_scenario", "userScenario"})
+"""The fields of a dataset's case from which a conversation can be read."""
+
 _STUDIO = frozenset({"golden-trace-studio/session", "golden-trace-studio/journal"})
 
 
@@ -55,7 +58,9 @@ def importable_document(document: Any) -> str:  # noqa: PLR0911 - one for each k
         case {"format": str() as kind} if kind in _STUDIO:
             return "a session of the studio"
         case dict() if is_dataset(document):
-            return "an evaluation dataset of Agent Platform"
+            cases = document.get("eval_cases") or document["evalCases"]
+            has_one = any(isinstance(case, dict) and not _CONVERSATION.isdisjoint(case) for case in cases)
+            return "an evaluation dataset of Agent Platform" if has_one else ""
         case {"eval_cases": _} | {"evalCases": _}:
             return ""
         case {"events": list()}:

@@ -46,6 +46,8 @@ PartKind: TypeAlias = Literal[
 ]
 
 _STATES: tuple[Where, ...] = (("session_input", "state"), ("final_session_state",))
+_ROLES = {"user_content": "user", "final_response": "model"}
+"""What a turn says as a whole, with the role of who says it; where it is missing, it can be written."""
 
 
 class CasePart(Value):
@@ -133,7 +135,8 @@ def _at(case: Case, name: str) -> CasePart | None:
     where: Where = tuple(json.loads(name))
     value = at(case, where)
     if value is ABSENT or (value is None and isinstance(where[-1], str)):
-        value = {} if where in _STATES else [] if where[-1:] == ("rubrics",) else ABSENT
+        is_content = where[-1] in _ROLES and isinstance(at(case, where[:-1]), dict)
+        value = {} if is_content or where in _STATES else [] if where[-1:] == ("rubrics",) else ABSENT
     if value is ABSENT:
         return None
     about = json.dumps(value, ensure_ascii=False)
@@ -153,11 +156,30 @@ def _inputs(where: Where, value: Any) -> tuple[PartKind, dict[str, Any]]:  # noq
         return "response", {"json": field(value, "response", {})}
     if where[-1:] == ("rubrics",):
         return "rubrics", {"json": value}
-    if _is_said(where) and is_plain_text(value):
+    if _is_said(where) and (is_plain_text(value) or _is_blank(where, value)):
         return "text", {"text": text_of(value)}
     if _is_said(where) and (texts := dict(_texts(value))):
         return "texts", texts
     return "value", {"json": value}
+
+
+def _is_blank(where: Where, content: Any) -> bool:
+    """Return whether a content of a turn is missing or has no parts yet, so that it can be written as one text."""
+    if where[-1] not in _ROLES:
+        return False
+    if content is ABSENT or content is None:
+        return True
+    return (
+        isinstance(content, dict) and set(content) <= {"role", "parts"} and content.get("parts") in (None, [])
+    )
+
+
+def _said(key: str, where: Where, content: Any, text: str) -> Edit:
+    """Return the edit that makes a content say a text."""
+    if not _is_blank(where, content):
+        return SetText(case=key, where=where, text=text)
+    made = put(content if isinstance(content, dict) else {}, ("parts",), [{"text": text}])
+    return SetValue(case=key, where=where, value={"role": _ROLES[str(where[-1])]} | made)
 
 
 def _texts(content: Any) -> Iterator[tuple[str, str]]:
@@ -220,7 +242,7 @@ def edit_of(key: str, part: CasePart, typed: Mapping[str, Any], work: SetWork) -
     case = work.case(key)
     match part.kind:
         case "text":
-            return SetText(case=key, where=part.where, text=typed["text"])
+            return _said(key, part.where, at(case, part.where), typed["text"])
         case "texts":
             return SetValue(case=key, where=part.where, value=_with_texts(at(case, part.where), typed))
         case "call":

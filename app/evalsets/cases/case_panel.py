@@ -57,7 +57,7 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.case_reviews import CaseComment
-from evalset.files.eval_names import unique_eval_id
+from evalset.files.eval_names import unique_eval_id, usable_eval_id
 
 COLUMNS = (1.25, 1)
 
@@ -407,8 +407,15 @@ def turn_menu(scene: SetContext, key: str, number: int) -> SetCommand | None:
 
 
 def _entries(scene: SetContext, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
-    turns = len(turns_of(scene.work.case(key)))
+    held = turns_of(scene.work.case(key))
+    turns = len(held)
     is_last = number == turns - 1
+    response = ("conversation", number, "final_response")
+    is_open = (
+        part_of(scene.work, key, name_of(response)) is not None and field(held[number], response[-1]) is None
+    )
+    if is_open and _entry("Add final response", f"turn_final_{number}", ":material/chat_add_on:"):
+        return EditPart(name=name_of(response))
     if _entry("Edit rubrics", f"turn_rubrics_{number}", ":material/rule:"):
         return EditPart(name=name_of(("conversation", number, "rubrics")))
     if _entry("Add call", f"turn_add_{number}", ":material/add:"):
@@ -429,6 +436,7 @@ def _entry(words: str, key: str, icon: str, *, disabled: bool = False) -> bool:
 
 
 def free_id(scene: SetContext, key: str, ending: str) -> str:
-    """Return an eval id that no case has: that of a case with another ending."""
+    """Return an eval id that no case has: that of a case with another ending, without what no new id can hold."""
     taken = {row.eval_id for row in scene.work.rows()}
-    return unique_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}", taken)
+    wanted = usable_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}")
+    return unique_eval_id(wanted, taken)

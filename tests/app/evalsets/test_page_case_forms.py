@@ -79,6 +79,7 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
 def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> None:
     """In a value that no schema describes; an empty object and one with a table have them, too."""
     given = {"at": "Rome", "price": 1.50, "big": 1e22, "legs": [{"to": "Oslo"}], "dims": {"w": 1, "h": 2}}
+    given |= {"tags": []}
     data = {"tool_uses": [{"name": "track", "args": {}, "id": "t"}]}
     data["tool_responses"] = [{"id": "t", "name": "track", "response": given}]
     turn_of_file(path, intermediate_data=data)
@@ -94,13 +95,14 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(None)
     assert "enter a whole number" in tab.click(tab.key("form0:json:5.dims.h:drop")).literal
     tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(7)
+    tab.click(tab.key("form0:json:5.tags:add")).app.text_input(key=tab.key("form0:json:5.tags:0_")).input("x")
     tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
     add(tab, "json:0", "order_id", "Yes or no")
     add(tab, "json:1", "stay", "Group of fields")
     add(tab, "json:2", "nights", "List of texts", where=1)
     tab.app.text_input(key=tab.key("form0:json:3.stay.nights:0_")).input("Friday")
     tab.click("part_accept").click("set_save").click("save_set")
-    given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "at": 7, "left": ""}
+    given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "tags": ["x"], "at": 7, "left": ""}
     data["tool_uses"][0]["args"] = {"order_id": False, "stay": {"nights": ["Friday"]}}
     data["tool_responses"][0]["response"] = given
     case = json.loads(before)["eval_cases"][0]
@@ -134,6 +136,23 @@ def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
     tab.click("part_accept")
     parts[2] = {"text": "c"}
     assert work.case("one")["conversation"][0]["user_content"] == {"role": "user", "parts": parts}
+
+
+def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Path) -> None:
+    """A golden without an expected response gets one without JSON; so does a turn in which a message has no text yet."""
+    turn_of_file(path, user_content={"role": "user", "parts": None}, final_response=None)
+    tab = on_case(path).unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
+    work = edited_sets().of("local", path).work
+    assert not work.edits
+    tab.click("edit_one_0_0").app.text_area(key=tab.key("text_part-one")).input("Where is A-1?")
+    tab.click("part_accept").unfold("turn_menu_0").click("turn_final_0")
+    assert "Final response, turn 1" in tab.words
+    tab.app.text_area(key=tab.key("text_part-one")).input("In Rome.")
+    tab.click("part_accept").click("set_save").click("save_set")
+    turn = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
+    assert turn["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
+    assert turn["final_response"] == {"role": "model", "parts": [{"text": "In Rome."}]}
+    assert not tab.unfold("turn_menu_0").has("turn_final_0")
 
 
 def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:

@@ -56,6 +56,10 @@ def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -
     dataset = project / "tests" / "eval" / "datasets" / "basic-dataset.json"
     dataset.parent.mkdir(parents=True)
     prompt = {"role": "user", "parts": [{"text": "Where is A-1?"}]}
+    dataset.write_text(json.dumps({"eval_cases": [{"eval_case_id": "where", "tool_call": {"name": "find"}}]}))
+    tab = on_set(dataset)
+    assert not tab.has("import_as_set")
+    assert "has no 'eval_set_id' at the top level" in tab.literal
     dataset.write_text(json.dumps({"eval_cases": [{"eval_case_id": "where", "prompt": prompt}]}))
     assert str(dataset) in Tab().click("open_sets").literal
     tab = on_set(dataset)
@@ -209,6 +213,9 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     for _ in range(7):
         tab.click("set_undo")
     assert not work.edits
+    other = write_set(path.with_name("old.evalset.json"), "tests/a.test.json")
+    tab = on_set(other, "tests/a.test.json").click("case_duplicate")
+    assert tab.app.query_params["case"] in ("tests_a.test.json_copy", ["tests_a.test.json_copy"])
     assert [row.eval_id for row in work.rows()] == ["one", "two", "three"]
 
 

@@ -96,6 +96,13 @@ def test_what_has_no_form_says_why(value: Any, words: str) -> None:
     assert bool(words) == bool(why_only_json(value))
 
 
+def test_what_is_empty_inside_of_a_value_needs_no_json() -> None:
+    """A list to which texts are added, a group to which fields are added, also beside others that hold something."""
+    value: Any = {"tags": [], "home": {}, "legs": [{"to": [], "at": {}}, {"to": [1], "at": {"x": 1}}]}
+    assert json.dumps(shown(value)) == json.dumps(value)
+    assert '"kind":"json"' not in fill(parse_schema(shape_of(value)), value).model_dump_json()
+
+
 def test_a_flat_list_of_records_is_a_table_and_others_are_none() -> None:
     """Scalars of one type in each column, and mostly the same keys."""
     flat: list[Any] = [

@@ -214,6 +214,24 @@ def test_a_case_that_adk_refuses_is_named_and_nothing_is_written(path: Path) -> 
             work.apply(RenameCase(case="two", eval_id=wanted))
 
 
+def test_a_case_whose_id_adk_made_of_a_path_is_edited(path: Path) -> None:
+    """ADK's own conversion names cases so, and loads them: such an id may stay, and no other may become one."""
+    named = "tests/fixture/one.test.json"
+    write_set(path, named, "two")
+    before = path.read_bytes()
+    work = work_on(path)
+    work.apply(SetText(case=named, where=("conversation", 0, "user_content"), text="Else?"))
+    save(work)
+    assert raw(path, named)["conversation"][0]["user_content"]["parts"] == [{"text": "Else?"}]
+    work.apply(SetValue(case=named, value={**work.case(named), "eval_id": "tests/other"}))
+    with pytest.raises(InvalidCaseError, match="'tests/other' contains '/'"):
+        save(work)
+    work.undo()
+    work.undo()
+    save(work)
+    assert path.read_bytes() == before
+
+
 def test_a_case_with_a_key_twice_is_not_written_anew(path: Path) -> None:
     """One of the two values would be lost, so the save names the key; other cases are saved."""
     path.write_text(path.read_text().replace('"owner": "me"', '"owner": "me", "owner": "you"', 1))
