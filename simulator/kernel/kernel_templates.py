@@ -23,7 +23,7 @@ import socket
 import subprocess
 import sys
 import threading
-from concurrent.futures import Future, InvalidStateError, wait
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import IO, Any
@@ -34,8 +34,6 @@ from simulator.kernel.process_priority import NICE, set_group_niceness
 CAN_FORK = sys.platform == "linux"
 """Elsewhere a process that has imported much cannot be forked safely."""
 _READY_SECONDS = 60.0
-BEHIND_SECONDS = 5.0
-"""How long at most a template that nobody waits for has low priority: the browser draws the first page meanwhile."""
 _FORK_SECONDS = 10.0
 _LONGEST_MESSAGE = 1 << 16
 _LOG = logging.getLogger(__name__)
@@ -78,10 +76,10 @@ class Template:
 
     Args:
         python: The interpreter.
-        behind: Whether it begins with low priority.
+        wanted: Done when somebody waits for it: until then it begins with low priority. By default somebody does.
     """
 
-    def __init__(self, python: Path, *, behind: bool = False) -> None:
+    def __init__(self, python: Path, wanted: Future[None] | None = None) -> None:
         """Start it.
 
         Raises:
@@ -98,9 +96,9 @@ class Template:
             self._socket.close()
             raise
         threading.Thread(target=self._hear, name="kernel-template", daemon=True).start()
-        if behind:
+        if wanted is not None:
             set_group_niceness(self._process.pid, NICE)
-            wait([self._said], BEHIND_SECONDS)
+            wait([self._said, wanted], return_when=FIRST_COMPLETED)
             set_group_niceness(self._process.pid, 0)
         self._places = [Path(place) for place in self._answer(_READY_SECONDS)["places"]]
         self._installed = self._stamps()
@@ -202,10 +200,17 @@ class Templates:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Path, Future[Template | None]] = {}
+        self._wanted: dict[Path, Future[None]] = {}
 
     def fork(self, python: Path, folder: Path, life: int) -> ForkedKernel | None:
         """Fork a kernel of an interpreter; None where that is not possible, and it has to be started."""
-        if not CAN_FORK or (template := self._template(python)) is None:
+        if not CAN_FORK:
+            return None
+        with self._lock:
+            wanted = self._wanted.pop(python, None)
+        if wanted is not None:
+            wanted.set_result(None)
+        if (template := self._template(python)) is None:
             return None
         try:
             return template.fork(folder, life)
@@ -214,14 +219,15 @@ class Templates:
             return None
 
     def prepare(self, python: Path) -> None:
-        """Start the template of an interpreter in the background, at low priority first, so that the first kernel is forked at once."""
+        """Start the template of an interpreter in the background, so that the first kernel is forked at once.
+
+        It has low priority until that kernel is asked for: the page to ask from is drawn by the same processors.
+        """
         if CAN_FORK:
+            with self._lock:
+                wanted = self._wanted[python] = Future()
             threading.Thread(
-                target=self._template,
-                args=(python,),
-                kwargs={"behind": True},
-                name="kernel-template-start",
-                daemon=True,
+                target=self._template, args=(python, wanted), name="kernel-template-start", daemon=True
             ).start()
 
     def end(self) -> None:
@@ -232,7 +238,7 @@ class Templates:
             if future.done() and (template := future.result()) is not None:
                 template.end()
 
-    def _template(self, python: Path, *, behind: bool = False) -> Template | None:
+    def _template(self, python: Path, wanted: Future[None] | None = None) -> Template | None:
         with self._lock:
             known = self._known.get(python)
             old = _outdated(known)
@@ -243,7 +249,7 @@ class Templates:
             old.end()
         assert known is not None  # noqa: S101 - for mypy
         if is_new:
-            known.set_result(_started(python, behind=behind))
+            known.set_result(_started(python, wanted))
             if known.result() is None:  # tried again next time: google-adk may have been installed by then
                 with self._lock:
                     self._known.pop(python, None)
@@ -256,9 +262,9 @@ def _outdated(known: Future[Template | None] | None) -> Template | None:
     return None if template.is_current else template
 
 
-def _started(python: Path, *, behind: bool) -> Template | None:
+def _started(python: Path, wanted: Future[None] | None) -> Template | None:
     try:
-        return Template(python, behind=behind)
+        return Template(python, wanted)
     except OSError as error:
         _LOG.debug("No template of %s: %s", python, error)
         return None

@@ -119,28 +119,33 @@ def test_kernels_outlive_a_template_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="processes are not grouped here")
-@pytest.mark.parametrize("longest", [0.0, kernel_templates.BEHIND_SECONDS])
-def test_a_template_that_nobody_waits_for_comes_behind_others_for_a_while(
-    longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_a_template_comes_behind_others_until_somebody_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_asked: bool
 ) -> None:
-    """Not for longer than it takes to begin, and what it forks comes behind nobody."""
-    seen, begun = list[str](), threading.Event()
+    """It then hurries on with what it has begun; what it forks comes behind nobody."""
+    seen, begun, asked = list[str](), threading.Event(), threading.Event()
 
-    def wait(*given: Any) -> Any:
+    def wait(given: Any, **how: Any) -> Any:
+        said, wanted = given
         (process,) = (each.pid for each in psutil.Process().children() if each.pid not in before)
         seen.append(group_niceness(process))
         begun.set()
-        return concurrent.futures.wait(*given)
+        found = concurrent.futures.wait([wanted if is_asked else said], **how)
+        asked.set()
+        return found
 
     monkeypatch.setattr(kernel_templates, "wait", wait)
-    monkeypatch.setattr(kernel_templates, "BEHIND_SECONDS", longest)
     before = {each.pid for each in psutil.Process().children()}
     templates = Templates()
     templates.prepare(PYTHON)
     assert begun.wait(60)
+    if not is_asked:
+        assert asked.wait(60)
     life, end = os.pipe()
     kernel = templates.fork(PYTHON, tmp_path, life)
     assert kernel is not None
+    assert asked.is_set()
     seen += [group_niceness(psutil.Process(kernel.pid).ppid()), group_niceness(kernel.pid)]
     for stream in (kernel.stdin, kernel.stdout, kernel.stderr):
         stream.close()
