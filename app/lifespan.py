@@ -65,6 +65,9 @@ def _end_idle() -> None:
 
 
 def _get_ready() -> None:
+    from app.server.listening_sockets import send_small_packets_at_once  # noqa: PLC0415 - as below
+
+    send_small_packets_at_once()
     importlib.import_module(_PAGE)
     open_in_background()
     from simulator.kernel.spare_kernel import SPARE  # noqa: PLC0415 - the server listens before this is imported

@@ -98,7 +98,8 @@ class Template:
         threading.Thread(target=self._hear, name="kernel-template", daemon=True).start()
         if wanted is not None:
             set_group_niceness(self._process.pid, NICE)
-            wait([self._said, wanted], return_when=FIRST_COMPLETED)
+            either: list[Future[Any]] = [self._said, wanted]
+            wait(either, return_when=FIRST_COMPLETED)
             set_group_niceness(self._process.pid, 0)
         self._places = [Path(place) for place in self._answer(_READY_SECONDS)["places"]]
         self._installed = self._stamps()

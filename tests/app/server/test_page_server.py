@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import socket
@@ -11,8 +12,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
+from urllib.parse import urlsplit
 
 import pytest
+import streamlit
 
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 60.0
@@ -80,3 +84,18 @@ def test_every_answer_carries_the_headers(address: str, path: str) -> None:
     assert "default-src 'self'" in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_small_files_of_the_page_come_at_once(address: str) -> None:
+    """On one connection: 40 ms each, where the server keeps small packets back until the last one was received."""
+    files = sorted((Path(streamlit.__file__).parent / "static" / "static" / "js").glob("*.js"))
+    small = [file.name for file in files if file.stat().st_size < 10_000][:40]
+    line, taken = http.client.HTTPConnection(urlsplit(address).netloc, timeout=SECONDS), []
+    for name in small:
+        start = perf_counter()
+        line.request("GET", f"/static/js/{name}")
+        assert line.getresponse().read()
+        taken.append(perf_counter() - start)
+    line.close()
+    # The first ones are received at once in any case; a busy machine delays some, and not each.
+    assert min(taken[20:]) < 0.03
