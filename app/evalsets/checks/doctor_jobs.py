@@ -159,8 +159,8 @@ def sentences(findings: Sequence[Finding]) -> str:
 
 
 def _meaning(finding: Finding) -> str:
-    times = f" ({finding.count} times)" if finding.count > 1 else ""
-    return f"{finding.meaning}{times}"
+    """Return what is wrong, after the number of places: a cell of a table cuts off its end."""
+    return f"{finding.count} places: {finding.meaning}" if finding.count > 1 else finding.meaning
 
 
 def _remedy(finding: Finding) -> str:

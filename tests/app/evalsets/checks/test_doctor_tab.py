@@ -17,7 +17,7 @@ from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
-from evalset.doctor import DroppedArgument, Migration, RenamedArgument, SetArgument
+from evalset.doctor import DroppedArgument, Finding, Migration, RenamedArgument, SetArgument
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until
@@ -132,6 +132,14 @@ def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: P
     tab.app.selectbox(key=tab.key("doctor_severity")).select("warning")
     tab.run()
     assert 0 < len(findings(tab)) <= len(found)
+
+
+def test_the_table_counts_places_as_the_badges_do() -> None:
+    """A finding that stands for several places says so first: a cell of the table cuts off the end."""
+    one = Finding(code="x", severity="warning", file=Path("a.json"), meaning="The case has no turn.")
+    many = one.model_copy(update={"count": 2})
+    rows = doctor_jobs.finding_rows([one, many])
+    assert [row["meaning"] for row in rows] == ["The case has no turn.", "2 places: The case has no turn."]
 
 
 def test_migrations_are_read_from_lines() -> None:
