@@ -1,8 +1,8 @@
-"""Lets the server's small answers leave at once.
+"""Sends small responses without delay.
 
-The system keeps a small packet back until the one before it was received, and a browser says that up to 40 ms later. asyncio turns
-that off for its own sockets, but not for one that is made as Streamlit makes it: of the hundred small files of a first page each
-took 43 ms, and takes 3.
+By default the system holds a small packet back until the one before it is acknowledged, which a browser does up to 40 ms later
+(Nagle's algorithm and delayed acknowledgements). asyncio turns that off for sockets of protocol TCP. Streamlit makes its socket
+without naming a protocol, so each of the hundred small files of a first page took 43 ms on a connection. Now it takes 3.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ import psutil
 
 
 def send_small_packets_at_once() -> None:
-    """Set it for the sockets on which this process listens: the connections that they accept have it too."""
-    for connection in psutil.Process().net_connections("tcp"):
-        if connection.status == psutil.CONN_LISTEN and connection.fd >= 0:
-            # It may have been closed meanwhile.
-            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fd)) as listening:
-                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    """Set TCP_NODELAY on the sockets on which this process listens; the connections that they accept inherit it.
+
+    Where the system does not list them, all is as before.
+    """
+    with contextlib.suppress(psutil.Error, OSError):
+        for connection in psutil.Process().net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.fd >= 0:
+                with socket.socket(fileno=os.dup(connection.fd)) as listening:
+                    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

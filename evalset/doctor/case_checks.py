@@ -210,7 +210,7 @@ class RecordedEvidence:
 
     @cached_property
     def undeclared(self) -> frozenset[str]:
-        """The tools that answered though no agent declared them: of tool sets, of agents made at run time, or made up by a model."""
+        """The tools that answered though no agent declared them: of tool sets, of agents made at run time, or invented by a model."""
         return undeclared_tools(self._recorded, self.called)
 
     @cached_property

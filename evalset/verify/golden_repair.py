@@ -1,4 +1,4 @@
-"""Mends goldens: takes what the agent does now as the golden, or puts the golden right from what was recorded."""
+"""Repairs goldens: takes what the agent does now as the golden, or restores the golden from what was recorded."""
 
 from __future__ import annotations
 

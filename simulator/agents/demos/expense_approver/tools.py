@@ -170,7 +170,7 @@ def reimburse(
 
 
 def needs_confirmation(payment: Any = None, **_others: Any) -> bool:
-    """Tell whether a person must confirm the payment; one that cannot be read must be confirmed."""
+    """Return whether a person must confirm the payment. A payment that cannot be read must be confirmed."""
     amount = payment.get("amount") if isinstance(payment, dict) else getattr(payment, "amount", None)
     return not isinstance(amount, (int, float)) or amount > CONFIRM_ABOVE
 

@@ -1,4 +1,4 @@
-"""The travel planner's tools: a small timetable, hotels, the weather, and entry rules, all made up by rule."""
+"""The travel planner's tools: a small timetable, hotels, the weather, and entry rules, all generated."""
 
 # ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
 # No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
