@@ -95,8 +95,10 @@ def test_a_system_that_does_not_name_its_sockets_is_served_all_the_same(
 ) -> None:
     """Some containers hide their network's tables, and a quicker page is no reason not to have one."""
     for error in (FileNotFoundError("/proc/net/tcp"), psutil.AccessDenied()):
-        monkeypatch.setattr(psutil.Process, "net_connections", Mock(side_effect=error))
+        hidden = Mock(side_effect=error)
+        monkeypatch.setattr(psutil.Process, "net_connections", hidden)
         send_small_packets_at_once()
+        assert hidden.called
 
 
 def test_small_files_of_the_page_come_at_once(address: str) -> None:
