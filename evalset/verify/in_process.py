@@ -21,7 +21,7 @@ from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.garbage_pauses import collecting_seldom
-from simulator.runtime.adk.adk_private import missing_a2a_known
+from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
 from simulator.runtime.models.reachability import model_reachability
 
 _LOOKS_EVERY = 0.05
@@ -95,7 +95,8 @@ def _verified(
     stop: Stop,
 ) -> Verification:
     jobs, told = _jobs(wanted, request.criteria, request.models)
-    with missing_a2a_known(), collecting_seldom():
+    let_missing_a2a_be_known()
+    with collecting_seldom():
         done = run(_replayed_all(jobs, request, first, tell, stop))
     results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
     return Verification(

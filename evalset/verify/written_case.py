@@ -19,7 +19,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.runtime.adk.adk_private import missing_a2a_known
+from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
 
 
 class WrittenCase(Value):
@@ -97,8 +97,8 @@ def replay_written(  # long: what it takes is most of it
     if not isinstance(each, ReadyCase):
         raise VerifyError(f"{eval_set}: {each.error}")
     players: Players = "recorded" if any(turn.models for turn in each.recorded.turns) else "real"
-    with missing_a2a_known():
-        found = run(_replayed(each, ReplayOptions(models=players, seconds=timeout)))
+    let_missing_a2a_be_known()
+    found = run(_replayed(each, ReplayOptions(models=players, seconds=timeout)))
     if keep and found.varying:
         add_tolerances(eval_set, eval_id, found.tolerances, sidecar)
     return found.model_copy(update={"kept": keep and bool(found.varying)})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
 from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
@@ -217,25 +217,29 @@ class _Copier:
 
     def value(self, value: Any) -> Any:
         """Return the copy of a value."""
+        copy = self._BY_TYPE.get(type(value))
+        if copy is None:
+            return value
+        found = self._copies.get(id(value))
+        return copy(self, value) if found is None else found
+
+    def _tuple(self, value: tuple[Any, ...]) -> Any:
+        return tuple(map(self.value, value))
+
+    def _mapping(self, value: Any) -> Any:
         kind = type(value)
-        if id(value) in self._copies:
-            return self._copies[id(value)]
-        if kind is tuple:
-            return tuple(self.value(one) for one in value)
-        if kind in MAPPINGS:
-            made: Any = self._note(
-                value, defaultdict(value.default_factory) if kind is defaultdict else kind()
-            )
-            for key, one in value.items():
-                dict.__setitem__(made, key, self.value(one))
-            return made
-        if kind in {list, deque}:
-            listed: Any = self._note(value, kind())
-            listed.extend(self.value(one) for one in value)
-            return listed
-        if kind is set:
-            return self._note(value, set(value))
-        return self._object(value)
+        made = self._note(value, defaultdict(value.default_factory) if kind is defaultdict else kind())
+        for key, one in value.items():
+            dict.__setitem__(made, key, self.value(one))
+        return made
+
+    def _listed(self, value: Any) -> Any:
+        made = self._note(value, type(value)())
+        made.extend(map(self.value, value))
+        return made
+
+    def _set(self, value: set[Any]) -> Any:
+        return self._note(value, set(value))
 
     def _function(self, value: Func) -> Any:
         made = self._note(value, Func(value.node, value.scope, value.defaults, None, value.bound, value.cls))
@@ -244,42 +248,69 @@ class _Copier:
         made.cls = self.value(value.cls)
         return made
 
-    def _object(self, value: Any) -> Any:
-        match value:
-            case Func():
-                return self._function(value)
-            case Class():
-                copied = self._note(value, Class(value.name, value.kind, value.fields, value.scope, ()))
-                copied.scope = self.scope(value.scope)
-                copied.bases = [self.value(one) for one in value.bases]
-                copied.mixed, copied.real = value.mixed, value.real
-                copied.fields = {name: (note, self.value(one)) for name, (note, one) in value.fields.items()}
-                return copied
-            case ClassInstance():
-                record = self._note(value, ClassInstance(value.cls, {}, value.whole))
-                record.cls = self.value(value.cls)
-                record.fields.update((name, self.value(one)) for name, one in value.fields.items())
-                return record
-            case Cached():
-                return self._note(value, Cached(self.value(value.function)))
-            case Decorated():
-                return self._note(value, Decorated(value.kind, self.value(value.function)))
-            case Super():
-                return Super(self.value(value.cls), self.value(value.receiver))
-            case DefaultFactory():
-                return DefaultFactory(self.value(value.factory))
-            case Bound():
-                return Bound(self.value(value.value), value.name)
-            case Partial():
-                keywords = {name: self.value(one) for name, one in value.keywords.items()}
-                return Partial(self.value(value.callee), tuple(map(self.value, value.args)), keywords)
-            case Unknown():
-                unknown = self._note(value, replace(value))
-                unknown.like = self.value(value.like)
-                return unknown
-            case Lazy():
-                return Unknown("array")
-        return value
+    def _class(self, value: Class) -> Any:
+        copied = self._note(value, Class(value.name, value.kind, value.fields, value.scope, ()))
+        copied.scope = self.scope(value.scope)
+        copied.bases = [self.value(one) for one in value.bases]
+        copied.mixed, copied.real = value.mixed, value.real
+        copied.fields = {name: (note, self.value(one)) for name, (note, one) in value.fields.items()}
+        return copied
+
+    def _instance(self, value: ClassInstance) -> Any:
+        record = self._note(value, ClassInstance(value.cls, {}, value.whole))
+        record.cls = self.value(value.cls)
+        record.fields.update((name, self.value(one)) for name, one in value.fields.items())
+        return record
+
+    def _cached(self, value: Cached) -> Any:
+        return self._note(value, Cached(self.value(value.function)))
+
+    def _decorated(self, value: Decorated) -> Any:
+        return self._note(value, Decorated(value.kind, self.value(value.function)))
+
+    def _super(self, value: Super) -> Any:
+        return Super(self.value(value.cls), self.value(value.receiver))
+
+    def _factory(self, value: DefaultFactory) -> Any:
+        return DefaultFactory(self.value(value.factory))
+
+    def _bound(self, value: Bound) -> Any:
+        return Bound(self.value(value.value), value.name)
+
+    def _partial(self, value: Partial) -> Any:
+        keywords = {name: self.value(one) for name, one in value.keywords.items()}
+        return Partial(self.value(value.callee), tuple(map(self.value, value.args)), keywords)
+
+    def _unknown(self, value: Unknown) -> Any:
+        one = value
+        made = Unknown(
+            one.kind, one.name, one.sure, one.low, one.high, one.choices, one.parts, None, one.truth
+        )
+        self._note(value, made).like = self.value(value.like)
+        return made
+
+    def _lazy(self, _: Lazy) -> Any:
+        return Unknown("array")
+
+    _BY_TYPE: ClassVar[Mapping[type, Callable[[_Copier, Any], Any]]] = {
+        tuple: _tuple,
+        **dict.fromkeys(MAPPINGS, _mapping),
+        list: _listed,
+        deque: _listed,
+        set: _set,
+        Func: _function,
+        Class: _class,
+        ClassInstance: _instance,
+        Cached: _cached,
+        Decorated: _decorated,
+        Super: _super,
+        DefaultFactory: _factory,
+        Bound: _bound,
+        Partial: _partial,
+        Unknown: _unknown,
+        Lazy: _lazy,
+    }
+    """What copies a value, by its very type; a value of any other type never changes, and stays the same."""
 
 
 @lru_cache(maxsize=512)

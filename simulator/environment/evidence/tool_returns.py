@@ -125,12 +125,10 @@ class _Reader:
         way: Sequence[ast.AST],
         arguments: Mapping[str, JsonValue],
         state: JsonObject | None,
-        *,
-        shares: bool = True,
     ) -> None:
         self._code, self._way, self._arguments, self._state = code, way, arguments, state
         self._budget = StepBudget(STEPS)
-        self._shares = shares
+        self._shares = True
         self._context = Context(None)
 
     def ends(self, heap: Heap, most: int) -> list[_End]:
@@ -140,7 +138,8 @@ class _Reader:
             try:
                 end, run = self._run(heap, plans.popleft())
             except TooMuchError:
-                found.append(_End(Outcome(Hole()), heap, heap.run(self._budget, RunPlan()), whole=False))
+                left = heap.copy()
+                found.append(_End(Outcome(Hole()), left, left.run(self._budget, RunPlan()), whole=False))
                 continue
             found.append(end)
             plans.extend(run.forks)
@@ -152,12 +151,15 @@ class _Reader:
         return found
 
     def _run(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
-        if self._shares and _SESSION not in heap.scopes:
+        if self._shares and heap.shared:
             try:
                 return self._once(heap, plan)
             except ThawError:
                 self._shares = False
-        return self._once(heap.copy(), plan)
+        own = heap.copy()
+        if self._state is not None and _SESSION in own.scopes:
+            _let_be_unknown(own, self._state)
+        return self._once(own, plan)
 
     def _once(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
         run = heap.run(self._budget, plan)
@@ -397,17 +399,15 @@ def _failed(outcome: Outcome) -> bool:
 
 def _settled(program: Program, earlier: Sequence[EarlierCall], state: JsonObject | None) -> Heap:
     """Return the modules, and the session's state, as the calls of the session left them."""
-    heap = program.heap
     followed = [one for one in earlier if _may_change(program, one)]
-    if not followed:
-        return heap
-    heap = heap.copy()
+    return _left_by(program, followed, state) if followed else program.heap
+
+
+def _at_first(program: Program, state: JsonObject | None, *, forgot: bool) -> Heap:
+    heap = program.heap.copy()
     if state is not None:
         heap.scopes[_SESSION] = NameScope({_STATE: copied(state)}, _SESSION)
-    if len(followed) > MOST_EARLIER:
-        heap = _forgotten(heap)
-    heap = _left_by(program, heap, state, followed[-MOST_EARLIER:], forgot=len(followed) > MOST_EARLIER)
-    return heap if state is None else _with_what_is_there(heap.copy(), state)
+    return _forgotten(heap) if forgot else heap
 
 
 _left: OrderedDict[str, tuple[Program, Heap]] = OrderedDict()
@@ -415,25 +415,25 @@ _left: OrderedDict[str, tuple[Program, Heap]] = OrderedDict()
 _left_lock = Lock()
 
 
-def _left_by(
-    program: Program, heap: Heap, state: JsonObject | None, calls: Sequence[EarlierCall], *, forgot: bool
-) -> Heap:
+def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObject | None) -> Heap:
     """Return the modules as calls left them, from the longest beginning that was followed before; they are shared, so change a copy."""
+    calls, forgot = followed[-MOST_EARLIER:], len(followed) > MOST_EARLIER
     digests = [digest(canonical([state, forgot]))]
     for one in calls:
         where = [one.code.module.name, one.code.name, one.code.line, one.code.receiver, dict(one.code.held)]
         digests.append(digest(digests[-1], canonical([where, dict(one.arguments), one.response])))
-    done = 0
-    for number in range(len(calls), 0, -1):
-        known = _left.get(digests[number])
+    for done in range(len(calls), 0, -1):
+        known = _left.get(digests[done])
         if known is not None and known[0] is program:
-            done, heap = number, known[1]
+            heap = known[1]
             break
+    else:
+        done, heap = 0, _at_first(program, state, forgot=forgot)
     for number, one in enumerate(calls[done:], start=done + 1):
         way = find(program.tree, one.code.name, one.code.line)
         if way:
-            ends = _Reader(one.code, way, one.arguments, None, shares=False).ends(heap.copy(), MOST_RUNS)
-            heap = _after(heap.copy(), ends, one.response)
+            ends = _Reader(one.code, way, one.arguments, None).ends(heap, MOST_RUNS)
+            heap = _after(heap, ends, one.response)
         with _left_lock:
             _left[digests[number]] = program, heap
             while len(_left) > MOST_LEFT:
@@ -441,14 +441,13 @@ def _left_by(
     return heap
 
 
-def _with_what_is_there(heap: Heap, state: JsonObject) -> Heap:
+def _let_be_unknown(heap: Heap, state: JsonObject) -> None:
     """Let nothing be known of what the state holds already and earlier calls change: whether they have done so by now is not told."""
     left = heap.scopes[_SESSION].names[_STATE]
     if type(left) is dict:
         for key, value in state.items():
             if key not in left or not _same(heap, left[key], heap, value):
                 left[key] = Unknown(name=key, like=copied(value))
-    return heap
 
 
 def _may_change(program: Program, one: EarlierCall) -> bool:

@@ -20,7 +20,7 @@ import random
 import sys
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from google.adk.agents import LlmAgent
@@ -328,17 +328,22 @@ def runner_with(runner: Runner, plugin: BasePlugin) -> Runner:
     return clone
 
 
-@contextmanager
-def missing_a2a_known() -> Iterator[None]:
-    """Let ADK know at once that A2A is not installed: it looks for that in each turn anew, which takes a tenth of a quick one."""
-    is_missing = _NEEDS_A2A not in sys.modules and importlib.util.find_spec("a2a") is None
-    if is_missing:
-        sys.modules[_NEEDS_A2A] = None  # type: ignore[assignment] # as Python has it for what cannot be imported
-    try:
-        yield
-    finally:
-        if is_missing and sys.modules.get(_NEEDS_A2A, ...) is None:
-            del sys.modules[_NEEDS_A2A]
+class _MissingA2A:
+    """Fails the import of what needs A2A at once, where that is not installed, as it would fail a few milliseconds later."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        """Leave finding all else to the others."""
+        if name == _NEEDS_A2A and "a2a" not in sys.modules and importlib.util.find_spec("a2a") is None:
+            raise ModuleNotFoundError("No module named 'a2a'", name="a2a")
+
+
+def let_missing_a2a_be_known() -> None:
+    """Let ADK know at once that A2A is not installed: it tries to import it anew at each node of each turn, a tenth of a quick one.
+
+    Harmless when done again; who imports A2A is told as ever that it is not there.
+    """
+    if not any(type(each) is _MissingA2A for each in sys.meta_path):
+        sys.meta_path.insert(0, _MissingA2A())
 
 
 def set_random_provider(source: Callable[[], random.Random]) -> None:

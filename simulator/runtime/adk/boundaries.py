@@ -47,6 +47,7 @@ from simulator.runtime.adk.adk_private import (
     has_own_code,
     is_steering,
     let_known_answers_be_quick,
+    let_missing_a2a_be_known,
     let_plugins_go_on,
     node_of,
     runs_agents,
@@ -132,6 +133,7 @@ class UnreachableModel(BaseLlm):
 def install(agent: Any) -> None:
     """Seat everything that can be reached from an agent or graph; harmless when done again."""
     let_known_answers_be_quick()
+    let_missing_a2a_be_known()
     let_plugins_go_on()
     _install(agent, set())
 

@@ -43,6 +43,10 @@ def guess(order_id: str, tool_context) -> dict:
     if order_id.startswith(unknown()):
         tool_context.state["orders"] = {order_id: {"status": "lost"}}
     return {"done": True}
+
+def mark(order_id: str) -> dict:
+    SENT.append(order_id)
+    return {"sent": len(SENT)}
 """,
     "desk",
 )
@@ -129,6 +133,13 @@ def test_without_a_state_nothing_of_it_is_known() -> None:
     """As where the session is not told."""
     read = read_returns(code("find"), {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
     assert not read.outcomes[0].certain
+
+
+def test_a_draft_without_a_state_leaves_no_trace_either() -> None:
+    """What earlier calls left is kept for the next draft, and the draft itself is no call."""
+    for _ in range(2):
+        read = read_returns(code("mark"), {"order_id": "A-3"}, earlier=[was("mark", "A-3", {"sent": 1})])
+        assert read.outcomes[0].value == {"sent": 2}
 
 
 def test_each_earlier_call_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:

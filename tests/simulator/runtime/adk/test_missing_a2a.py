@@ -15,6 +15,7 @@ from simulator.runtime.adk import adk_private
 from tests.simulator.runtime.stage import Scripted
 
 HOME = "google.adk.agents.remote_a2a_agent"
+INSIDE = "google.adk.a2a.agent._remote_a2a_agent"
 
 
 class Looking:
@@ -38,11 +39,15 @@ def run_once() -> int:
 def test_adk_looks_for_it_in_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it does in each; and who wants A2A afterwards is told as ever that it is not there."""
     looking = Looking()
-    monkeypatch.setattr(sys, "meta_path", [looking, *sys.meta_path])
-    with adk_private.missing_a2a_known():
-        assert run_once() == 1
-    assert HOME not in looking.names
+    others = [each for each in sys.meta_path if type(each) is not adk_private._MissingA2A]
+    monkeypatch.setattr(sys, "meta_path", [looking, *others])
     assert run_once() == 1
-    assert HOME in looking.names
-    with pytest.raises(ImportError, match="a2a"):
+    assert INSIDE in looking.names
+    adk_private.let_missing_a2a_be_known()
+    adk_private.let_missing_a2a_be_known()
+    assert len(sys.meta_path) == len(others) + 2
+    looking.names.clear()
+    assert run_once() == 1
+    assert INSIDE not in looking.names
+    with pytest.raises(ModuleNotFoundError, match="No module named 'a2a'"):
         importlib.import_module(HOME)
