@@ -10,7 +10,7 @@ from simulator.journal import Journal
 from tests.interop.telling import MODES, told
 from tests.simulator.runtime.playing import Mode, facts_of, played, resumed
 from tests.simulator.runtime.shapes import SHAPES
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 

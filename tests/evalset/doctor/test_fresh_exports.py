@@ -17,7 +17,7 @@ from evalset.recorded.recording_export import record, recorded_for
 from simulator.session import SessionState
 from tests.simulator.runtime.playing import Play, played
 from tests.simulator.runtime.shapes import SHAPES, Shape
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 # ADK's older kinds of agents are shapes too.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")

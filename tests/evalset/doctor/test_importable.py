@@ -16,7 +16,7 @@ from simulator.journal import Journal
 from tests.evalset.doctor.examples import a_set, in_bytes
 from tests.simulator.runtime.playing import played
 from tests.simulator.runtime.shapes import SHAPES
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 
 def importable(name: str) -> tuple[str, bytes]:

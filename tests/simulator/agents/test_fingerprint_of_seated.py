@@ -27,7 +27,7 @@ from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.runtime.adk.boundaries import install
 from tests.simulator.runtime.playing import Mode, played
 from tests.simulator.runtime.shapes import SHAPES, Shape
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -21,6 +22,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import HeadMoved
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
+from tests.harness.processes import wait_until
 from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
 
 pytestmark = pytest.mark.process
@@ -67,8 +69,7 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     assert simulation.pending
 
 
-@pytest.mark.parametrize("words", ["spin", "sleep 100"])
-@pytest.mark.parametrize("wait", [0.2, None])
+@pytest.mark.parametrize(("words", "wait"), [("spin", 0.2), ("sleep 100", None)])
 def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     config: KernelAgentConfig, words: str, wait: float | None
 ) -> None:
@@ -301,8 +302,7 @@ while True: pass
 WAITS = SPINS.replace("while True: pass", "import time; time.sleep(3600)")
 
 
-@pytest.mark.parametrize("own_session", [False, True])
-@pytest.mark.parametrize("source", [SPINS, WAITS], ids=["spins", "waits"])
+@pytest.mark.parametrize(("source", "own_session"), [(SPINS, False), (WAITS, True)], ids=["spins", "waits"])
 def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
     tmp_path: Path, source: str, own_session: bool
 ) -> None:
@@ -333,10 +333,13 @@ def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_o
     """As a tool's server may."""
     (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", "True"))
     kernel = Kernel(Path(sys.executable), tmp_path)
-    with pytest.raises(KernelError):
-        kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name), patience=5.0)
+    with ThreadPoolExecutor(1) as other:
+        asked = other.submit(kernel.ask, "load", of_folder(tmp_path.parent, tmp_path.name))
+        wait_until((tmp_path / "child.txt").exists, what="the child")
+        kernel.kill()
+        with pytest.raises(KernelError):
+            asked.result(PATIENCE)
     child = int((tmp_path / "child.txt").read_text())
-    kernel.kill()
     until_gone(kernel.process_id)
     until_gone(child)
 

@@ -23,7 +23,7 @@ from pydantic import PrivateAttr
 
 from tests.simulator.runtime.more_ways import Order
 from tests.simulator.runtime.stage import agent_of, call, say
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 
 def transferred_and_confirmed(traces: Traces) -> BaseAgent:

@@ -28,7 +28,7 @@ from google.genai import types
 from pydantic import BaseModel, PrivateAttr
 
 from tests.simulator.runtime.stage import agent_of, call, say
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 
 class Order(BaseModel):

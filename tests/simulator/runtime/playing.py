@@ -17,7 +17,7 @@ from simulator.seats.requests import CodeRequest, ModelRequest, Request
 from simulator.session import Seats
 from tests.simulator.runtime.shapes import Shape
 from tests.simulator.runtime.stage import PATIENCE
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 Mode = Literal["held", "real"]
 """Who plays: models' turns are held for approval and a person answers the tools; or models and tools are real."""

@@ -12,7 +12,7 @@ from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer, failed, raised, returned
 from simulator.seats.requests import ToolRequest
 from tests.simulator.runtime import graph_ways, more_ways, ways
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 
 def _plays(request: ToolRequest) -> ToolAnswer:

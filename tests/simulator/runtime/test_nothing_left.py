@@ -6,7 +6,6 @@ import asyncio
 import gc
 import subprocess
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,17 +16,14 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator.runtime import Simulation
 from simulator.runtime.adk.boundaries import seat_tool
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
 def _no_collector() -> Iterator[None]:
-    """Let nothing be collected; what tests before left open is theirs."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+    """Let nothing be collected."""
     gc.disable()
     yield
     gc.enable()

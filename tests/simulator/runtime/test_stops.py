@@ -28,7 +28,8 @@ from tests.simulator.runtime.stage import (
     say,
     tool_requests,
 )
-from tests.simulator.runtime.ways import Traces, confirmed, parallel_calls, plain, side_by_side
+from tests.simulator.runtime.traces import Traces
+from tests.simulator.runtime.ways import confirmed, parallel_calls, plain, side_by_side
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 

@@ -7,8 +7,7 @@ tool leaves a trace when it really runs.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
@@ -27,38 +26,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from tests.simulator.runtime.stage import agent_of, call, say
-
-
-@dataclass
-class Traces:
-    """What really ran, and the functions that leave it there."""
-
-    ran: list[str] = field(default_factory=list)
-
-    def hit(self, mark: str = "") -> dict[str, str]:
-        """Leave a trace."""
-        self.ran.append(mark)
-        return {"real": mark}
-
-    async def hit_later(self, mark: str = "") -> dict[str, str]:
-        """Leave a trace, asynchronously."""
-        self.ran.append(mark)
-        return {"real": mark}
-
-    def hits(self, mark: str = "") -> Generator[dict[str, str], None, None]:
-        """Leave a trace and return it piece by piece."""
-        self.ran.append(mark)
-        yield {"real": mark}
-
-    def named(self, name: str) -> Callable[..., dict[str, str]]:
-        """Return a function of this name that leaves a trace."""
-
-        def function(mark: str = "") -> dict[str, str]:
-            """Leave a trace."""
-            return self.hit(mark)
-
-        function.__name__ = function.__qualname__ = name
-        return function
+from tests.simulator.runtime.traces import Traces
 
 
 def plain(traces: Traces) -> BaseAgent:

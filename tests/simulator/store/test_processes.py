@@ -56,6 +56,7 @@ def test_a_process_that_ends_stores_what_waits(kept: Kept) -> None:
 
 def test_a_store_that_nobody_has_any_more_ends(kept: Kept) -> None:
     """What was appended is stored, and the thread is gone; a journal alone keeps its store going."""
+    gc.freeze()  # a look at all that the tests before have made takes seconds
     store = kept.store()
     journal = begun(store)
     thread, dropped = store._writer._thread, weakref.ref(store)

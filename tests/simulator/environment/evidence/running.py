@@ -13,6 +13,8 @@ import re
 import sys
 import types
 import warnings
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -40,24 +42,45 @@ class Ended(NamedTuple):
     message: str = ""
 
 
+def ends_of(program: Program, chances: Iterable[int]) -> list[Ended | None]:
+    """Run a program with each of some seeds for its chance, as `ran`; only once where it draws nothing."""
+    ends = list[Ended | None]()
+    for chance in chances:
+        end, has_drawn = _ran(program, chance)
+        ends.append(end)
+        if not has_drawn:
+            break
+    return ends
+
+
 def ran(program: Program, chance: int) -> Ended | None:
     """Run a program with a seed for its chance; None where it takes too long, or where JSON has no form for its value."""
+    return _ran(program, chance)[0]
+
+
+def _ran(program: Program, chance: int) -> tuple[Ended | None, bool]:
     before = random.getstate()
     random.seed(chance)
+    seeded = random.getstate()
     name = "generated_program"
     module = sys.modules[name] = types.ModuleType(name)
     try:
         with warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(io.StringIO()):
-            return _called(program, module)
+            return _called(program, module), random.getstate() != seeded
     except (TooLongError, MemoryError):
-        return None
+        return None, random.getstate() != seeded
     finally:
         del sys.modules[name]
         random.setstate(before)
 
 
+@lru_cache(maxsize=2)
+def _compiled(text: str) -> types.CodeType:
+    return compile(text, "program.py", "exec")
+
+
 def _called(program: Program, module: types.ModuleType) -> Ended | None:
-    exec(compile(program.text, "program.py", "exec"), module.__dict__)  # noqa: S102 - programs of ours
+    exec(_compiled(program.text), module.__dict__)  # noqa: S102 - programs of ours
     sys.settrace(_counting())
     try:
         value = getattr(module, program.name)(**copied_arguments(program))

@@ -13,7 +13,7 @@ import pytest
 
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.environment.evidence.programs import Program, Writer, copied_arguments
-from tests.simulator.environment.evidence.running import Ended, code_of, ends_so, is_known, ran
+from tests.simulator.environment.evidence.running import Ended, code_of, ends_of, ends_so, is_known, ran
 
 PROGRAMS = int(os.environ.get("EVIDENCE_PROGRAMS", "400"))
 SEED = os.environ.get("EVIDENCE_SEED", "one")
@@ -55,8 +55,9 @@ def test_what_is_called_known_is_what_running_gives() -> None:
     wrong: list[str] = []
     for number in range(PROGRAMS):
         program = Writer(f"{SEED}-{number}").program()
-        ends = [end for chance in CHANCES if (end := ran(program, chance)) is not None]
-        if len(ends) < len(CHANCES):
+        every = ends_of(program, CHANCES)
+        ends = [end for end in every if end is not None]
+        if len(ends) < len(every):
             counted["not run"] += 1
             continue
         found = judged(program, ends)

@@ -32,7 +32,8 @@ from simulator.seats.requests import ToolRequest
 from simulator.session import Seats
 from tests.simulator.runtime import ways
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, play, say, tool_facts
-from tests.simulator.runtime.ways import Making, Traces
+from tests.simulator.runtime.traces import Traces
+from tests.simulator.runtime.ways import Making
 
 # The agents that steer others are deprecated in ADK, and in use all the same.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")

@@ -19,7 +19,7 @@ from simulator.runtime import Simulation
 from simulator.runtime.answering import dispatcher
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 
 def exits() -> str:

@@ -20,7 +20,8 @@ from google.adk.tools.environment_simulation.environment_simulation_factory impo
 from google.genai import types
 
 from simulator.runtime.plugin import create_plugin
-from tests.simulator.runtime.plugin.standing import RAN, Stage, responses
+from tests.simulator.runtime.plugin.order_tools import RAN
+from tests.simulator.runtime.plugin.standing import Stage, responses
 
 MODEL = "spoken-by-heart"
 ADKS_CONNECTIONS = {

@@ -28,39 +28,11 @@ from simulator.runtime.plugin import (
     create_callback,
     create_plugin,
 )
+from tests.simulator.runtime.plugin.order_tools import RAN
 from tests.simulator.runtime.stage import call
 
 Form = Literal["callback", "plugin"]
 FORMS: tuple[Form, ...] = ("callback", "plugin")
-
-RAN: list[tuple[str, Any]] = []
-"""What really ran, with its arguments."""
-
-
-def find_order(order_id: str) -> dict[str, Any]:
-    """Find an order.
-
-    Returns:
-        A dict with order_id, status and total.
-    """
-    RAN.append(("find_order", order_id))
-    return {"order_id": order_id, "status": "really open", "total": 1.0}
-
-
-def create_order(item: str) -> dict[str, Any]:
-    """Create an order.
-
-    Returns:
-        A dict with order_id, item and status.
-    """
-    RAN.append(("create_order", item))
-    return {"order_id": "REAL-1", "item": item, "status": "really new"}
-
-
-def breaks() -> dict[str, str]:
-    """Break."""
-    RAN.append(("breaks", None))
-    raise ConnectionError("the line is dead")
 
 
 class Stage(NamedTuple):

@@ -27,16 +27,8 @@ from tests.simulator.runtime.plugin.adk_engine import (
     seen_by,
     stage_of,
 )
-from tests.simulator.runtime.plugin.standing import (
-    BUSY,
-    RAN,
-    config,
-    create_order,
-    find_order,
-    played,
-    responses,
-    rule,
-)
+from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
+from tests.simulator.runtime.plugin.standing import BUSY, config, played, responses, rule
 from tests.simulator.runtime.stage import agent_of, call
 
 FIND = [call("find_order", order_id="A-1")]

@@ -22,17 +22,8 @@ from google.genai import types
 from pydantic import Field
 
 from simulator import create_callback
-from tests.simulator.runtime.plugin.standing import (
-    RAN,
-    Form,
-    Oracle,
-    both,
-    create_order,
-    find_order,
-    played,
-    responses,
-    staged,
-)
+from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
+from tests.simulator.runtime.plugin.standing import Form, Oracle, both, played, responses, staged
 from tests.simulator.runtime.stage import agent_of, call
 
 MOCK = MockStrategy.MOCK_STRATEGY_TOOL_SPEC

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from simulator.runtime.plugin import create_callback
 from tests.simulator.runtime.plugin.adk_engine import busy, configured, is_analysis, scripted_by, seen_by
-from tests.simulator.runtime.plugin.standing import create_order, find_order
+from tests.simulator.runtime.plugin.order_tools import create_order, find_order
 from tests.simulator.runtime.stage import agent_of, call
 
 TOOLS: dict[str, Any] = {

@@ -12,16 +12,13 @@ from google.genai import types
 from pydantic import BaseModel
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
+from tests.simulator.runtime.plugin.order_tools import RAN, breaks, create_order, find_order
 from tests.simulator.runtime.plugin.standing import (
     BUSY,
     FIND,
-    RAN,
     Form,
     both,
-    breaks,
     config,
-    create_order,
-    find_order,
     played,
     responses,
     rule,

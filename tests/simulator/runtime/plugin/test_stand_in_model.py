@@ -16,17 +16,8 @@ from simulator.environment.plugin_config import SimulatedEnvironmentConfig
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Failed
 from simulator.runtime.plugin import create_callback
-from tests.simulator.runtime.plugin.standing import (
-    RAN,
-    Form,
-    Oracle,
-    both,
-    config,
-    create_order,
-    find_order,
-    played,
-    rule,
-)
+from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
+from tests.simulator.runtime.plugin.standing import Form, Oracle, both, config, played, rule
 from tests.simulator.runtime.stage import agent_of, call
 
 CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}

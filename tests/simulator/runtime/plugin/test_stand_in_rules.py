@@ -9,17 +9,8 @@ import pytest
 from simulator.environment.world.invariants import InvariantError
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.plugin.session_play import SessionPlay
-from tests.simulator.runtime.plugin.standing import (
-    FIND,
-    RAN,
-    Form,
-    both,
-    config,
-    create_order,
-    find_order,
-    played,
-    rule,
-)
+from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
+from tests.simulator.runtime.plugin.standing import FIND, Form, both, config, played, rule
 from tests.simulator.runtime.stage import agent_of, call
 
 # ---------------------------------------------------------------- what rules do here

@@ -14,19 +14,8 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator.runtime.plugin import SimulatedEnvironmentConfig, create_callback
 from simulator.runtime.plugin.adk_sessions import Sessions
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
-from tests.simulator.runtime.plugin.standing import (
-    BUSY,
-    RAN,
-    Form,
-    Stage,
-    both,
-    config,
-    create_order,
-    find_order,
-    responses,
-    rule,
-    staged,
-)
+from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
+from tests.simulator.runtime.plugin.standing import BUSY, Form, Stage, both, config, responses, rule, staged
 from tests.simulator.runtime.stage import agent_of, call, say
 
 MANY = [[call("find_order", order_id=f"A-{number}")] for number in range(12)]

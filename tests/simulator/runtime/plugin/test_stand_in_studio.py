@@ -7,7 +7,8 @@ from typing import Any
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.runtime.plugin import create_callback
-from tests.simulator.runtime.plugin.standing import BUSY, FIND, RAN, config, find_order, rule
+from tests.simulator.runtime.plugin.order_tools import RAN, find_order
+from tests.simulator.runtime.plugin.standing import BUSY, FIND, config, rule
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
 
 

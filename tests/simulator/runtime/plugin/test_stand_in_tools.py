@@ -24,17 +24,14 @@ from google.adk.workflow import START, Workflow
 from pydantic import BaseModel
 
 from simulator.runtime.plugin import create_plugin
+from tests.simulator.runtime.plugin.order_tools import RAN, breaks, create_order, find_order
 from tests.simulator.runtime.plugin.standing import (
     BUSY,
     FIND,
-    RAN,
     Form,
     Stage,
     both,
-    breaks,
     config,
-    create_order,
-    find_order,
     played,
     responses,
     rule,

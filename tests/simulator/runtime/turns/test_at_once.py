@@ -15,7 +15,7 @@ from simulator.runtime.turns import turn
 from tests.simulator.runtime.playing import played, resumed
 from tests.simulator.runtime.shapes import SHAPES
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 

@@ -14,7 +14,7 @@ from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.session import Seats
 from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, play, say, tool_requests
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 Make = Callable[[Traces], BaseAgent]
 

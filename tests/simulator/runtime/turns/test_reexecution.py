@@ -29,7 +29,7 @@ from tests.simulator.runtime.playing import (
 )
 from tests.simulator.runtime.shapes import SHAPES, Shape
 from tests.simulator.runtime.stage import ASKED
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 # ADK warns of agents that are still everywhere.
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")

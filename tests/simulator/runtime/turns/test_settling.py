@@ -12,7 +12,7 @@ from simulator.runtime import Simulation
 from tests.simulator.runtime.playing import played, resumed
 from tests.simulator.runtime.shapes import SHAPES
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
-from tests.simulator.runtime.ways import Traces
+from tests.simulator.runtime.traces import Traces
 
 _RULE = InjectionRule(
     rule_id="half",
