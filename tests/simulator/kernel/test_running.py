@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.kernel import kernel_processes
+from simulator.kernel import kernel_processes, remote_simulation
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.seats.answers import called, said
@@ -129,8 +129,11 @@ def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgen
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has a class for what comes last")
-def test_one_that_computes_without_end_comes_behind_all_others(config: KernelAgentConfig) -> None:
+def test_one_that_computes_without_end_comes_behind_all_others(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As long as it does; the one that waits for a person beside it does not."""
+    monkeypatch.setattr(remote_simulation, "_LOOK_SECONDS", 0.2)
     waiting, spinning = begun(config), begun(config)
     waiting.query("Hello", wait=PATIENCE)
     process = psutil.Process(config.kernels.kernel().process_id)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from simulator.agents.load_failure import AgentLoadError
-from simulator.kernel import agent_kernels
+from simulator.kernel import agent_kernels, remote_simulation
 from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError
 from simulator.kernel.kernel_agent import KernelAgentConfig
@@ -71,9 +71,10 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
 
 @pytest.mark.parametrize(("words", "wait"), [("spin", 0.2), ("sleep 100", None)])
 def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
-    config: KernelAgentConfig, words: str, wait: float | None
+    config: KernelAgentConfig, words: str, wait: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In another process, where it stood; the one that computes goes on in its own. A new session opens there, too."""
+    monkeypatch.setattr(remote_simulation, "_LOOK_SECONDS", 0.2)
     beside, simulation = begun(config), begun(config)
     beside.query("Hello", wait=PATIENCE)
     (before,) = beside.pending
