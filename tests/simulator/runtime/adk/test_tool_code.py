@@ -595,7 +595,7 @@ def test_a_large_module_is_looked_at_in_next_to_no_steps(
     shop: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only what stands at the line of the function is looked at."""
-    filler = "\n".join(f"def filler_{number}(x):\n    return x" for number in range(20_000))
+    filler = "\n".join(f"def filler_{number}(x):\n    return x" for number in range(2_000))
     shop.write("large.py", f"{filler}\ndef last(x):\n    return x\n{filler}\n")
     large = shop.module("large")
     steps = 0
