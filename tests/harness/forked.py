@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from multiprocessing.context import ForkServerProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +16,7 @@ CAN_FORK = sys.platform == "linux"
 """Whether a process with threads can be forked: elsewhere each command is a process from its very beginning."""
 
 _NEEDED = (
+    "tests.harness.late_imports.sitecustomize",
     "google.adk.cli.cli_tools_click",
     "google.adk.cli.cli_eval",
     "google.adk.cli.fast_api",
@@ -23,13 +24,14 @@ _NEEDED = (
     "google.adk.evaluation.agent_evaluator",
     "google.adk.tools.agent_tool",
     "google.adk.tools.long_running_tool",
+    "nltk.stem",
 )
 
 
-class ForkedAdk:
-    """A running `adk` command; to be treated as the `subprocess.Popen` of the program would be."""
+class ForkedProgram:
+    """A running `adk` command, or another fork; to be treated as the `subprocess.Popen` of the program would be."""
 
-    def __init__(self, process: ForkServerProcess) -> None:
+    def __init__(self, process: BaseProcess) -> None:
         self._process = process
 
     @property
@@ -55,7 +57,7 @@ class ForkedAdk:
         """
         self._process.join(timeout)
         if (code := self._process.exitcode) is None:
-            raise subprocess.TimeoutExpired("adk", timeout or 0)
+            raise subprocess.TimeoutExpired("the fork", timeout or 0)
         return code
 
     def terminate(self) -> None:
@@ -69,7 +71,7 @@ class ForkedAdk:
 
 def start_forked(
     command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str], log: Path
-) -> ForkedAdk:
+) -> ForkedProgram:
     """Start an `adk` command, as `tests.harness.processes.Start` says; `command` begins with the program's path."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_NEEDED))
@@ -77,7 +79,7 @@ def start_forked(
     process = context.Process(target=_run, args=(arguments, str(folder), dict(environment), str(log)))
     with _no_main_script():
         process.start()
-    return ForkedAdk(process)
+    return ForkedProgram(process)
 
 
 @contextmanager

@@ -226,11 +226,15 @@ def test_a_case_that_is_still_being_written_is_shown_and_can_be_edited(path: Pat
     good = whole["eval_cases"][0]
     turn = good["conversation"][0]
     odd_cases: dict[str, dict[str, Any]] = {
-        "case": good | dict.fromkeys(_CASE, odd),
+        "parts": good
+        | dict.fromkeys(_CASE, odd)
+        | {
+            "conversation": [
+                turn | dict.fromkeys(_TURN, odd) | {"intermediate_data": dict.fromkeys(_INNER, odd)}
+            ]
+        },
         "conversation": good | {"conversation": odd},
-        "turn": good | {"conversation": [turn | dict.fromkeys(_TURN, odd)]},
         "data": good | {"conversation": [turn | {"intermediate_data": odd}]},
-        "inner": good | {"conversation": [turn | {"intermediate_data": dict.fromkeys(_INNER, odd)}]},
         "events": good | {"conversation": [turn | {"intermediate_data": {"invocation_events": odd}}]},
     }
     whole["eval_cases"] = [case | {"eval_id": name} for name, case in odd_cases.items()]
@@ -238,9 +242,11 @@ def test_a_case_that_is_still_being_written_is_shown_and_can_be_edited(path: Pat
     for name in odd_cases:
         tab = on_case(path, name)
         for step in [*tab.keys("case_step_"), *tab.keys("case_value_")]:
-            tab.unfold(step)
-            for key in (key for key in tab.keys("edit_") if key.endswith(step.removeprefix("case_step_"))):
-                tab.click(key)
-                assert tab.has("part_cancel"), (name, key)
-                assert not tab.click("part_accept").has("part_cancel"), (name, key)
+            tab.app.session_state[step] = True
+        for key in tab.run().keys("edit_"):
+            if key.startswith("edit_value_") and name != "parts":
+                continue
+            tab.click(key)
+            assert tab.has("part_cancel"), (name, key)
+            assert not tab.click("part_accept").has("part_cancel"), (name, key)
     assert not edited_sets().of("local", path).work.edits

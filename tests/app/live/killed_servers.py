@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import multiprocessing
 import os
 import re
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,8 +30,12 @@ from websockets.exceptions import WebSocketException
 from simulator import Simulation
 from simulator.facts import EVERY, ToolPlayer
 from simulator.journal import Journal
+from simulator.kernel.kernel_program import serve_forks
+from simulator.kernel.kernel_server import MOST_IMPORTED
+from simulator.kernel.kernel_templates import Template
 from simulator.session import Seats
 from simulator.store import JournalStore
+from tests.harness.forked import ForkedProgram
 from tests.harness.page_client import PageClient
 from tests.harness.processes import REPOSITORY, free_port, quiet_environment
 from tests.harness.stepping_agent import NAME, write_stepping_agent
@@ -51,8 +57,20 @@ _NEEDED = (
     "app.screens.page",
     "app.screens.session_page",
     "simulator.kernel.remote_simulation",
-    "uvicorn",
+    "app.lifespan",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
+    "anyio._backends._asyncio",
+    "starlette.middleware.sessions",
+    "streamlit.web.server.starlette.starlette_agent_routes",
+    "streamlit.components.v2.manifest_scanner",
+    "streamlit.emojis",
+    "streamlit.material_icon_names",
+    "sqlalchemy.dialects.sqlite.aiosqlite",
     "pandas",
+    *MOST_IMPORTED,
 )
 _PATIENCE = 60.0
 _STEP = re.compile(r"\b(\d+) steps? in the timeline")
@@ -183,6 +201,27 @@ class Person(PageClient):
         self.news.set()
 
 
+def fork_template() -> None:
+    """Fork what forks this server's kernels, while there is one thread: it needs to import nothing, as a program would."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def serve() -> None:
+        ours.close()
+        os.setsid()
+        _, (number,), _, _ = socket.recv_fds(its, 1, 1)
+        serve_forks(number)
+
+    process = multiprocessing.get_context("fork").Process(target=serve)
+    process.start()
+    its.close()
+
+    def started(_: Template, __: Path, number: int) -> ForkedProgram:
+        socket.send_fds(ours, [b"."], [number])
+        return ForkedProgram(process)
+
+    Template._started = started  # type: ignore[method-assign, assignment] # in this server alone
+
+
 def start_server(database: str, agents: Path, port: int, log: Path) -> int:
     """Start a server as a fork; return its process."""
     if process := os.fork():
@@ -194,6 +233,7 @@ def start_server(database: str, agents: Path, port: int, log: Path) -> int:
     written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for stream in (1, 2):
         os.dup2(written, stream)
+    fork_template()
     event.listen(Engine, "commit", lambda _: sleep(Random().uniform(0, SLOWEST_SECONDS)))  # noqa: S311 - a slow disk
     options = ["--server.port", str(port), "--server.headless", "true", "--", "--agents-dir", str(agents)]
     sys.argv = ["streamlit", "run", "app", *options]
@@ -291,9 +331,12 @@ def killed(database: str, folder: Path, kills: int, seed: str) -> Report:
             os.killpg(process, signal.SIGKILL)
             os.waitpid(process, 0)
 
-        async def round_(url: str = url, kill: Callable[[], None] = kill) -> None:
+        async def round_(url: str = url, kill: Callable[[], None] = kill, number: int = number) -> None:
             await asyncio.gather(*(person.come_back(url, report) for person in people))
-            await until_killed(people, kill, random)
+            if number < kills:
+                await until_killed(people, kill, random)
+            else:
+                kill()
 
         try:
             wait_for(url, log)
