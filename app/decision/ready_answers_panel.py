@@ -70,7 +70,6 @@ _HELP = (
 
 def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: bool) -> None:
     kept, label = inputs.kept, _key(candidate, number)
-    shown = "shown" if is_held else "other"
     with st.container(gap=None, key=f"ready_line_{label}"):
         st.button(
             _NAMES[candidate.label],
@@ -84,7 +83,7 @@ def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
             vertical_alignment="center",
             gap="xsmall",
             wrap=False,
-            key=f"ready_words_{shown}_{label}",
+            key="ready_words_shown" if is_held else f"ready_words_of_{label}",
         ):
             expected = inputs.request.candidates[0]
             st.text(

@@ -435,7 +435,11 @@ def _card(
             )
             st.space("stretch")
             with st.container(key=f"agent_{kind}_{slug(entry.name)}", width="content"):
-                _badge(entry)
+                if is_chosen:
+                    with st.container(key="agent_shown", width="content"):
+                        _badge(entry)
+                else:
+                    _badge(entry)
         st.text(literal(entry.description or _UNDESCRIBED.get(entry.state, "No description")))
         if entry.source != "demo":
             st.text(literal(entry.location))

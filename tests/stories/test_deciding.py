@@ -22,7 +22,7 @@ def test_an_answer_is_chosen_changed_held_and_given_all_the_same(studio: Studio)
     editor, form = _editor(studio), studio.keyed("side_form")
     draft = editor.input_value()
     _press(studio, "4")
-    expect(studio.keyed("ready_words_shown_edge")).to_have_count(1)
+    expect(studio.keyed("ready_line_edge").locator(".st-key-ready_words_shown")).to_have_count(1)
     expect(studio.like("diff_offer").locator("code")).to_contain_text("+ ")
     assert editor.input_value() != draft
     _press(studio, "1")

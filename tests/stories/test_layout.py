@@ -34,7 +34,7 @@ _TOO_WIDE = """() => {
         const buttons = [...line.querySelectorAll('button')].filter((one) => one.getBoundingClientRect().width);
         if (new Set(buttons.map(top)).size > 1) outside.push(`wrapped: ${line.innerText}`);
     }
-    for (const text of document.querySelectorAll('[class*="st-key-ready_words_shown_"] > :first-child')) {
+    for (const text of document.querySelectorAll('.st-key-ready_words_shown > :first-child')) {
         const share = text.getBoundingClientRect().width / text.parentElement.getBoundingClientRect().width;
         if (share < 0.3) outside.push(`preview of a candidate with a share of ${share}: ${text.innerText}`);
     }

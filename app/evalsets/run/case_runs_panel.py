@@ -237,7 +237,7 @@ def _details(
     failed = verified if verified is not None and verified.status in {"failed", "error"} else None
     if failed is None and not findings and (scored is None or not (scored.metrics or scored.problem)):
         return
-    body = st.expander(
+    body = st.container(key="case_results").expander(
         "Results of this case", key=key_of(workspace, "case_results"), type="compact", on_change="rerun"
     )
     if not body.open:
