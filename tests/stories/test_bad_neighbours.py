@@ -13,7 +13,7 @@ from tests.harness.neighbours import bad_server, bad_sessions, begun, steps, wor
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-STEPS = 8
+STEPS = 5
 MOST_SLOWER = 3.0
 """How many times longer a step may take at most beside all of them: two cores are shared with one that spins, with five pages, and
 with whatever the machine does meanwhile."""
@@ -26,7 +26,7 @@ def test_the_order_desk_goes_on_beside_them(
     with bad_server(tmp_path) as server:
         desk = begun(Studio(context, server.url), "order_desk", "Please cancel order A-1001 and refund me.")
         desk.wait_for_pause("find_order")
-        steps(desk, 3)
+        steps(desk, 2)
         alone = steps(desk, STEPS)
         with bad_sessions(browser, server) as pages:
             beside = steps(desk, STEPS)
