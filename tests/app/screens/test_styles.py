@@ -13,7 +13,8 @@ INNER = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
 
 def looked_for() -> list[str]:
     """Return what stands in each `:has(...)`."""
-    return [INNER.match(SHEET, found.end() - 1)[0][1:-1] for found in re.finditer(r":has\(", SHEET)]  # type: ignore[index]
+    starts = [found.end() - 1 for found in re.finditer(r":has\(", SHEET)]
+    return [inner[0][1:-1] for start in starts if (inner := INNER.match(SHEET, start))]
 
 
 def test_has_looks_for_whole_classes() -> None:
