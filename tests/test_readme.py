@@ -24,7 +24,7 @@ from simulator import Simulation, demo_agent
 from simulator.seats.requests import ToolRequest
 from simulator.store import JournalStore
 from tests.evalset.sessions import PATIENCE
-from tests.harness.processes import LATE_IMPORTS, quiet_environment
+from tests.harness.processes import quiet_environment
 
 ROOT = Path(__file__).resolve().parents[1]
 README = "README.md"
@@ -286,9 +286,6 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("GOLDEN_TRACE_DATA_DIR", "GOLDEN_TRACE_STORE", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv(
-        "PYTHONPATH", f"{ROOT}:{LATE_IMPORTS['PYTHONPATH']}"
-    )  # as this checkout is, whatever was installed of it
     data.mkdir(parents=True)
     store = JournalStore.open(data / "sessions.db")
     keep = partial(store.begin, owner="local", agent_key="order_desk")
@@ -329,17 +326,22 @@ def test_every_reason_for_not_running_a_command_is_needed() -> None:
 def test_the_commands_pass_as_they_are_pasted(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One block after the other in an empty folder of a fresh home. The first command to evaluate runs in a real shell, as does pytest."""
     ran = [block for block in blocks("sh") if block.splitlines()[0] not in LISTED]
-    in_a_shell = ("golden-trace eval order_desk ~", "python -m pytest ")
-    lines = [line for block in ran for line in block.splitlines()]
-    for line in lines:
-        if line.startswith(in_a_shell):
-            pasted(line, fresh)
+    in_a_shell = (
+        "golden-trace eval order_desk ~",
+        "golden-trace export orders.evalset.json --form pytest",
+        "golden-trace export orders.evalset.json --form dataset",
+        "python -m pytest --goldens",
+    )
+    for block in ran:
+        if block.startswith(in_a_shell):
+            pasted(block, fresh)
             continue
-        program, *arguments = shlex.split(line)
-        assert program == "golden-trace", line
-        assert main(arguments) == 0, line
+        for line in block.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "golden-trace", line
+            assert main(arguments) == 0, line
     said = capsys.readouterr().out
-    assert [sum(line.startswith(start) for line in lines) for start in in_a_shell] == [1, 3]
+    assert sum(block.startswith(in_a_shell) for block in ran) == len(in_a_shell)
     assert "PASS refund_down (3 of 3 runs)" in said
     assert 'failures="0"' in Path("results.xml").read_text()
     assert list(Path("agents/desk/tests").glob("*.json"))
@@ -350,7 +352,9 @@ def pasted(commands: str, home: Path) -> None:
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(
         ["/bin/sh", "-e", "-c", commands],
-        env=quiet_environment(HOME=str(home), PATH=path, PYTEST_PLUGINS="golden_trace"),
+        env=quiet_environment(
+            HOME=str(home), PATH=path, PYTHONPATH=str(ROOT), PYTEST_PLUGINS="golden_trace"
+        ),  # as this checkout is, whatever was installed of it
         capture_output=True,
         text=True,
         check=False,

@@ -434,12 +434,11 @@ def _card(
                 wrap=False,
             )
             st.space("stretch")
-            with st.container(key=f"agent_{kind}_{slug(entry.name)}", width="content"):
-                if is_chosen:
-                    with st.container(key="agent_shown", width="content"):
-                        _badge(entry)
-                else:
-                    _badge(entry)
+            with (
+                st.container(key=f"agent_{kind}_{slug(entry.name)}", width="content"),
+                st.container(key="agent_shown" if is_chosen else None, width="content"),
+            ):
+                _badge(entry)
         st.text(literal(entry.description or _UNDESCRIBED.get(entry.state, "No description")))
         if entry.source != "demo":
             st.text(literal(entry.location))

@@ -16,7 +16,6 @@ CAN_FORK = sys.platform == "linux"
 """Whether a process with threads can be forked: elsewhere each command is a process from its very beginning."""
 
 _NEEDED = (
-    "tests.harness.late_imports.sitecustomize",
     "google.adk.cli.cli_tools_click",
     "google.adk.cli.cli_eval",
     "google.adk.cli.fast_api",

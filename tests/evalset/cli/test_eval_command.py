@@ -15,15 +15,13 @@ from evalset.adk_runs.eval_report import junit, report
 from evalset.adk_runs.eval_results import read_results
 from evalset.cli import eval_command
 from evalset.cli.main import main
-from evalset.cli.shell_lines import AgentWords, shown_commands
+from evalset.cli.shell_lines import AgentWords, program, shown_commands
 from evalset.recorded.recording_export import replay_lines
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
-from tests.harness.processes import LATE_IMPORTS, REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY, quiet_environment
 
 DESK = REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json"
 CASE = "order_desk_case"
-TRAJECTORY = '{"criteria": {"tool_trajectory_avg_score": 1.0}}'
-"""Criteria that need no more than ADK: its own compare texts too, with packages that take seconds to import."""
 CONFIGS = """
 import sys
 from pathlib import Path
@@ -96,11 +94,7 @@ def test_an_id_that_looks_like_an_option_is_none(eval_id: str) -> None:
 
 def shell(commands: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Paste commands into a fresh shell in a folder: each has to pass."""
-    bare = {
-        name: value
-        for name, value in quiet_environment(**LATE_IMPORTS, **variables).items()
-        if name != "VIRTUAL_ENV"
-    }
+    bare = {name: value for name, value in quiet_environment(**variables).items() if name != "VIRTUAL_ENV"}
     return subprocess.run(
         ["/bin/sh", "-e", "-c", commands],
         cwd=folder,
@@ -136,7 +130,6 @@ def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
     """Both commands pass as they are pasted; ADK's results lie with the agent, and the test file beside the set."""
     folder = write_desk(tmp_path / "it's my agents")
     eval_set = folder / "my set.evalset.json"
-    (folder / "test_config.json").write_text(TRAJECTORY)
     keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
     done = shell(f"{shown.evaluate} --json > results.json", tmp_path)
@@ -156,25 +149,36 @@ def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_plain_adk_eval_passes_with_the_three_lines(tmp_path: Path) -> None:
-    """At the end of the agent's module, as they are shown; the agent's tools and model must not run.
-
-    The agent imports itself by name, and a module beside its folder: ADK leaves both out of Python's path.
-    """
+    """Put at the end of the agent's module as they are shown; the agent's tools and model must not run."""
     folder = write_desk(tmp_path / "it's my agents")
-    (folder / "names.py").write_text("NAME = 'desk'\n")
-    (folder.parent / "beside.py").write_text("")
     eval_set = tmp_path / "my sets" / "desk.evalset.json"
     eval_set.parent.mkdir()
     sidecar = keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
     lines = replay_lines("desk", sidecar, folder, models="recorded")
-    imports = f"import beside\nfrom {folder.name}.names import NAME\n"
     with (folder / "agent.py").open("a") as module:
-        module.write(f"\n{imports}\n{lines}\n")
+        module.write(f"\n{lines}\n")
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
     done = shell(shown.tolerant, tmp_path, NO_MODEL="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Tests passed: 1" in done.stdout
     assert shown.tolerant.splitlines()[-1].startswith(f"{shown.plain} --config_file_path ")
+
+
+@pytest.mark.process
+def test_plain_adk_eval_finds_an_agent_that_imports_itself_by_name(tmp_path: Path) -> None:
+    """Also a module beside the agent's folder: ADK leaves both out of Python's path."""
+    folder = write_desk(tmp_path / "it's my agents")
+    (folder / "names.py").write_text("NAME = 'desk'\n")
+    (folder.parent / "beside.py").write_text("")
+    eval_set = folder / "desk.evalset.json"
+    sidecar = keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    module = folder / "agent.py"
+    lines = replay_lines("desk", sidecar, folder, models="recorded")
+    imports = f"import beside\nfrom {folder.name}.names import NAME\n"
+    module.write_text(f"{module.read_text()}\n{imports}\n{lines}\n")
+    shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
+    done = shell(shown.plain, tmp_path, NO_MODEL="1")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.process
@@ -185,7 +189,6 @@ def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
     file.write_text(CONFIGS)
     eval_set = tmp_path / "sets" / "desk.evalset.json"
     eval_set.parent.mkdir()
-    (eval_set.parent / "test_config.json").write_text(TRAJECTORY)
     write_desk(tmp_path / "played")
     simulation = played(config(tmp_path / "played"), ["check 1"], {"check": {"status": "open"}})
     keep(simulation, eval_set, "one")
@@ -201,18 +204,15 @@ def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_real_tools_run_after_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_real_tools_run_after_a_warning(tmp_path: Path) -> None:
     """The agent's real tool ends the process, which leaves no results: the code is ADK's, and its last words are shown."""
     folder = write_desk(tmp_path / "agents")
     eval_set = folder / "desk.evalset.json"
     keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
-    monkeypatch.setenv("PYTHONPATH", LATE_IMPORTS["PYTHONPATH"])
-    assert main(["eval", str(folder), str(eval_set), "--real-tools"]) == 1
-    said = capsys.readouterr().err
-    assert "warning: the agent's real tools run" in said
-    assert "a real tool ran" in said
+    done = shell(f"{' '.join(program())} eval {folder} {eval_set} --real-tools", tmp_path)
+    assert done.returncode == 1
+    assert "warning: the agent's real tools run" in done.stderr
+    assert "a real tool ran" in done.stderr
 
 
 METRIC = {"metric_name": "tool_trajectory_avg_score", "threshold": 1.0, "score": 0.0, "eval_status": 2}

@@ -336,7 +336,7 @@ def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_o
     kernel = Kernel(Path(sys.executable), tmp_path)
     with ThreadPoolExecutor(1) as other:
         asked = other.submit(kernel.ask, "load", of_folder(tmp_path.parent, tmp_path.name))
-        wait_until((tmp_path / "child.txt").exists, what="the child")
+        wait_until((tmp_path / "child.txt").exists, what="the child", seconds=PATIENCE)
         kernel.kill()
         with pytest.raises(KernelError):
             asked.result(PATIENCE)
