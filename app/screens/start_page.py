@@ -60,7 +60,7 @@ def start_page() -> None:
     except AgentSettingsError as error:
         problem("The studio was started with an invalid option.", str(error))
         return
-    entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
+    entries = agents.entries()
     slow = agents.loading(SLOW_SECONDS)
     chosen = _chosen(entries)
     shown = ShownStart(

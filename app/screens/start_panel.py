@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from itertools import groupby
+from typing import Any, TypeAlias, get_args
 
 import streamlit as st
 from pydantic import Field
@@ -376,11 +377,7 @@ def _agent_player_name(choice: AgentChoice) -> str:
 # The agents to choose from on the start page; one that failed to load is listed with its error.
 
 
-LONG_LIST = 6
-LIST_HEIGHT = 640
-"""In pixels, where the style sheet does not say how much the window allows; a longer list scrolls inside."""
-
-_UNDESCRIBED = {"unread": "Loading", "failed": "No description: it failed to load"}
+_UNDESCRIBED = {"unread": "Loading", "failed": "See the error below the list."}
 """Stands where its description will be: a card that grows would move the ones below it."""
 
 _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
@@ -392,23 +389,42 @@ def agent_list(
     slow: Collection[str] = (),
     pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
 ) -> ChooseAgent | StopLoading | ChoosePython | None:
-    """Draw the agents; return what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`."""
+    """Draw the agents; return what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`.
+
+    Agents load while people click. So a card keeps its place whatever comes of its agent: the errors follow all cards,
+    and what a file turns out to hold stays within the file's part of the list.
+    """
     clicked: ChooseAgent | StopLoading | ChoosePython | None = None
-    is_long = len(entries) > LONG_LIST
-    height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
-    key = "agent_list_long" if is_long else "agent_list"
-    with st.container(gap="xsmall", height=height, key=key, border=False):
-        for entry in entries:
+    with st.container(
+        gap="xsmall", key="agent_list", border=False
+    ):  # scrolls where it is long, by the style sheet
+        for _, group in groupby(entries, key=lambda entry: entry.source):
             with place():
-                clicked = _card(entry, is_chosen=entry.name == chosen, pythons=pythons) or clicked
-                if entry.name in slow:
-                    clicked = _slow(entry) or clicked
+                for entry in group:
+                    with place():
+                        is_chosen, is_slow = entry.name == chosen, entry.name in slow
+                        clicked = _card(entry, pythons, is_chosen=is_chosen, is_slow=is_slow) or clicked
+        for entry in entries:
+            if entry.state == "failed":
+                clicked = _failure(entry, pythons(entry)) or clicked
     return clicked
 
 
+def _failure(entry: AgentEntry, choice: PythonChoice | None) -> ChoosePython | None:
+    """Say why an agent failed to load, and let it be loaded with another Python."""
+    with st.container(border=True, gap="xxsmall", key=f"agent_failure_{slug(entry.name)}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.text(literal(entry.name))
+            _badge(entry)
+        st.code(literal(entry.error or ""), language=None, wrap_lines=True)
+        return interpreter(entry, choice) if choice is not None else None
+
+
 def _slow(entry: AgentEntry) -> StopLoading | None:
-    """Say that its import takes long, and let it be given up."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    """Say that its import takes long, and let it be given up, in one line as high as that of a description."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"agent_slow_{slug(entry.name)}"
+    ):
         st.caption(
             f":material/progress_activity: Loading. Times out after {LOAD_SECONDS:.0f} s.",
             width="content",
@@ -419,8 +435,12 @@ def _slow(entry: AgentEntry) -> StopLoading | None:
 
 
 def _card(
-    entry: AgentEntry, *, is_chosen: bool, pythons: Callable[[AgentEntry], PythonChoice | None]
-) -> ChooseAgent | ChoosePython | None:
+    entry: AgentEntry,
+    pythons: Callable[[AgentEntry], PythonChoice | None],
+    *,
+    is_chosen: bool,
+    is_slow: bool,
+) -> ChooseAgent | StopLoading | ChoosePython | None:
     kind = "chosen" if is_chosen else entry.state
     # The card and its button keep their keys, so that an agent that gets ready while it is clicked takes the click.
     with st.container(border=True, gap="xxsmall", key=f"agent_card_{slug(entry.name)}"):
@@ -439,15 +459,16 @@ def _card(
                 st.container(key="agent_shown" if is_chosen else None, width="content"),
             ):
                 _badge(entry)
-        st.text(literal(entry.description or _UNDESCRIBED.get(entry.state, "No description")))
+        with place():
+            stopped = _slow(entry) if is_slow else None
+            if not is_slow:
+                st.text(literal(entry.description or _UNDESCRIBED.get(entry.state, "No description")))
         if entry.source != "demo":
             st.text(literal(entry.location))
-        if entry.error:
-            st.code(literal(entry.error), language=None, wrap_lines=True)
-        choice = pythons(entry) if is_chosen or entry.state == "failed" else None
+        choice = pythons(entry) if is_chosen else None
         python = interpreter(entry, choice) if choice is not None else None
-    if python is not None:
-        return python
+    if stopped or python:
+        return stopped or python
     return ChooseAgent(name=entry.name) if clicked and not is_chosen else None
 
 

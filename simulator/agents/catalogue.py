@@ -241,7 +241,8 @@ class AgentCatalogue:
         Raises:
             UnknownAgentError: No agent has this name.
         """
-        entry = self._find(name).entry
+        listed = self._found(waits=False).get(name)
+        entry = (listed or self._find(name)).entry
         match entry.source:
             case "folder":
                 return Path(entry.location)
@@ -311,6 +312,10 @@ class AgentCatalogue:
         return self.config(name)
 
     def _find(self, name: str) -> _Found:
+        # What is named like an agent of the folder is that agent, whatever a file lists.
+        listed = self._found(waits=False).get(name)
+        if listed is not None and listed.entry.source == "folder":
+            return listed
         found = self._found()
         if name not in found:
             raise UnknownAgentError(f"no agent named {name!r}; available: {', '.join(found) or 'none'}")

@@ -5,23 +5,84 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from simulator.agents import AGENTS_VARIABLE, DEMOS
 from tests.harness.adk_process import adk_web, run_adk_eval
-from tests.harness.browser import Studio
+from tests.harness.browser import ALL_LOADED_MS, Studio, studio_server, visitor
+from tests.harness.tiny_agent import write_tiny_agent
 from tests.stories.own_agents import BROKEN_WORDS
 from tests.stories.reading import add_changed_case, trajectory_scores
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories own folder")]
 
 
+_WATCH = """() => {
+  const parts = (start) => document.querySelectorAll(`[class*="st-key-${start}"]`);
+  const keyed = (part) => [...part.classList].find((name) => name.startsWith("st-key-"));
+  const place = (part) => Math.round(part.getBoundingClientRect().top);
+  const places = new Map([...parts("agent_card_")].map((card) => [keyed(card), place(card)]));
+  const buttons = new Map([...parts("choose_")].map((one) => [keyed(one), one.querySelector("button")]));
+  window.replaced = new Set();
+  window.moved = new Set();
+  new MutationObserver(() => {
+    for (const one of parts("choose_"))
+      if (buttons.has(keyed(one)) && buttons.get(keyed(one)) !== one.querySelector("button")) replaced.add(keyed(one));
+    for (const card of parts("agent_card_"))
+      if (places.has(keyed(card)) && Math.abs(places.get(keyed(card)) - place(card)) > 2) moved.add(keyed(card));
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
+"""Notes which cards get a new button or another place, by more than two pixels, from now on."""
+
+_WHEN_TOLD = """
+from pathlib import Path
+from time import sleep
+
+while not Path({gate!r}).exists():
+    sleep(0.02)
+"""
+_FAILS = f'raise ImportError("{BROKEN_WORDS}")'
+_LISTS = """
+from google.adk.agents import LlmAgent
+from simulator import SimulatedAgentConfig
+
+configs = [
+    SimulatedAgentConfig(name=name, agent=LlmAgent(name=name, model="gemini-2.5-flash"), eval_set_path=name, app_name=name)
+    for name in ("listed_one", "listed_two", "listed_three")
+]
+"""
+
+
 def test_an_agent_that_does_not_load_is_listed_with_its_error(studio: Studio) -> None:
     """The broken one says why; the others can be chosen, and so can the demos."""
-    failed = studio.keyed("agent_card_broken")
-    expect(failed).to_contain_text("Failed to load")
-    expect(failed).to_contain_text(BROKEN_WORDS)
+    expect(studio.keyed("agent_card_broken")).to_contain_text("Failed to load")
+    expect(studio.keyed("agent_failure_broken")).to_contain_text(BROKEN_WORDS)
     for name in ("adder", "slow", "keyless", "order_desk", "travel_planner", "expense_approver"):
         expect(studio.keyed(f"choose_{name}").get_by_role("button")).to_be_enabled()
+
+
+def test_cards_stay_where_they_are_while_agents_load(browser: Browser, tmp_path: Path) -> None:
+    """Neither an agent that fails nor a file of several takes a card from under the mouse; the file's part of the list grows."""
+    gate, listed, folder = tmp_path / "gate", tmp_path / "listed.py", tmp_path / "agents"
+    write_tiny_agent(folder / "whole")
+    (folder / "broken").mkdir(parents=True)
+    (folder / "broken" / "agent.py").write_text(_WHEN_TOLD.format(gate=str(gate)) + _FAILS)
+    listed.write_text(_WHEN_TOLD.format(gate=str(gate)) + _LISTS)
+    with studio_server(folder, environment={AGENTS_VARIABLE: str(listed)}) as fresh:
+        studio = Studio(visitor(browser), fresh.url).open()
+        expect(studio.keyed("agent_unread_whole")).to_have_count(0, timeout=ALL_LOADED_MS)
+        studio.rest()
+        studio.page.evaluate(_WATCH)
+        gate.touch()
+        expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
+        studio.rest()
+        expect(studio.keyed("agent_failure_broken")).to_be_visible()
+        expect(studio.keyed("choose_listed_three")).to_be_visible()
+        still_there = "[...window.replaced].filter((name) => document.querySelector(`.${name}`))"
+        assert studio.page.evaluate(still_there) == []
+        moved = set(studio.page.evaluate("[...window.moved]"))
+        assert moved <= {f"st-key-agent_card_{demo}" for demo in DEMOS}
+        studio.page.context.close()
 
 
 def test_a_trace_of_ones_own_agent_lands_where_adk_finds_it(studio: Studio, agents_dir: Path) -> None:

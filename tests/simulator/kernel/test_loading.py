@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,33 @@ def test_an_input_schema_is_held_to_by_the_agents_own_code(ended: list[AgentCata
     config.check_message("E-7 of engineering: hotel 180 EUR and dinner 75 EUR")
     with pytest.raises(UnfitMessageError, match="employee_id"):
         config.check_message('{"department": "engineering"}')
+
+
+def test_a_file_that_is_still_read_keeps_nothing_else_waiting(
+    tmp_path: Path, ended: list[AgentCatalogue]
+) -> None:
+    """Where agents lie is known without it, and those of the folder are loaded."""
+    told = tmp_path / "told"
+    file = tmp_path / "waits.py"
+    file.write_text(
+        f"from pathlib import Path\nfrom time import sleep\nwhile not Path({str(told)!r}).exists():\n    sleep(0.02)\n{_FILE}"
+    )
+    home = project(tmp_path / "agents")
+    ended.append(agents := catalogue_of(agents_dir=home, agents_file=str(file), demos=True))
+    with ThreadPoolExecutor() as executor:
+        asked = executor.submit(
+            lambda: (
+                [agents.place(name) for name in ("desk", str(file), "order_desk")],
+                agents.load("desk").state,
+                agents.config("desk").app_name,
+            )
+        )
+        try:
+            assert asked.result(PATIENCE) == ([home / "desk", file, None], "ready", "desk")
+            assert str(file) in [entry.name for entry in agents.entries()]
+        finally:
+            told.touch()
+    assert "first" in [entry.name for entry in agents.load_all()]
 
 
 def test_an_import_that_hangs_is_stopped_and_begun_again(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
