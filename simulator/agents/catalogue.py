@@ -282,17 +282,23 @@ class AgentCatalogue:
                 loading[key].result() if (key := _key(one)) in loading else here[key] for one in every
             )
 
-    def config(self, name: str) -> SimulatedAgentConfig:
+    def config(self, name: str, *, as_listed: bool = False) -> SimulatedAgentConfig:
         """Load an agent and return its config.
+
+        Args:
+            name: Its name.
+            as_listed: The name is one that `entries` shows now: a file that is still being read, whose agent of this
+                name would come before a demo's, is not waited for.
 
         Raises:
             UnknownAgentError: No agent has this name.
             AgentLoadError: It could not be loaded; the text says what failed and where.
         """
-        entry = self.load(name)
+        found = self._find(name, as_listed=as_listed)
+        entry = self._load(found, anew=False)
         if entry.config is None:
             # A folder or file that cannot be listed stands here under a name that is no agent's.
-            is_agent = self._find(name).entry.error is None
+            is_agent = found.entry.error is None
             raise AgentLoadError(
                 f"agent {name!r} could not be loaded: {entry.error}" if is_agent else str(entry.error)
             )
@@ -311,10 +317,11 @@ class AgentCatalogue:
             self._load(found, anew=True)
         return self.config(name)
 
-    def _find(self, name: str) -> _Found:
+    def _find(self, name: str, *, as_listed: bool = False) -> _Found:
         # What is named like an agent of the folder is that agent, whatever a file lists.
+        sure = {"folder", "demo"} if as_listed else {"folder"}
         listed = self._found(waits=False).get(name)
-        if listed is not None and listed.entry.source == "folder":
+        if listed is not None and listed.entry.source in sure:
             return listed
         found = self._found()
         if name not in found:

@@ -149,6 +149,10 @@ class Studio:
             self._reruns.next_word()
             expect(app).to_have_attribute("data-test-script-state", "notRunning")
 
+    def still(self, part: Locator) -> None:
+        """Wait until a part has its place and size, and nothing on the page moves any more."""
+        part.evaluate(_STANDS_STILL)
+
     def heard(self) -> None:
         """Wait until the server has done all that the page asked of it; the page itself may not know that yet."""
         self.page.evaluate(_AFTER_WHAT_WAS_DONE)
@@ -177,14 +181,14 @@ class Studio:
         """Open a folded part; as long as it grows, it would close each list that is opened in it."""
         self.like(key).locator("summary").first.click()
         self.rest()
-        self.like(key).first.evaluate(_STANDS_STILL)
+        self.still(self.like(key).first)
 
     def open_step(self, words: str) -> Locator:
         """Open the last step of the timeline whose line holds these words; return it when all of it is there."""
         step = self.like("step_").filter(has=self.page.locator("summary").filter(has_text=words)).last
         step.locator("summary").click()
         self.rest()
-        step.evaluate(_STANDS_STILL)
+        self.still(step)
         return step
 
     # ------------------------------------------------------------ beginning
@@ -274,7 +278,7 @@ class Studio:
         Between pressing and letting go the page hears what leaving a field has changed: a button that is made anew
         then takes no click.
         """
-        button.evaluate(_STANDS_STILL)
+        self.still(button)
         button.hover()
         self.page.mouse.down()
         self.heard()

@@ -64,14 +64,16 @@ def test_an_agent_that_does_not_load_is_listed_with_its_error(studio: Studio) ->
 def test_cards_stay_where_they_are_while_agents_load(browser: Browser, tmp_path: Path) -> None:
     """Neither an agent that fails nor a file of several takes a card from under the mouse; the file's part of the list grows."""
     gate, listed, folder = tmp_path / "gate", tmp_path / "listed.py", tmp_path / "agents"
-    write_tiny_agent(folder / "whole")
+    for name in ("adder", "whole"):  # before and after the one that fails
+        write_tiny_agent(folder, name)
     (folder / "broken").mkdir(parents=True)
     (folder / "broken" / "agent.py").write_text(_WHEN_TOLD.format(gate=str(gate)) + _FAILS)
     listed.write_text(_WHEN_TOLD.format(gate=str(gate)) + _LISTS)
     with studio_server(folder, environment={AGENTS_VARIABLE: str(listed)}) as fresh:
         studio = Studio(visitor(browser), fresh.url).open()
-        expect(studio.keyed("agent_unread_whole")).to_have_count(0, timeout=ALL_LOADED_MS)
-        studio.rest()
+        for name in ("adder", *DEMOS):
+            expect(studio.keyed(f"choose_{name}").get_by_role("button")).to_be_visible()
+        studio.still(studio.keyed("agent_card_whole"))
         studio.page.evaluate(_WATCH)
         gate.touch()
         expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)

@@ -130,10 +130,11 @@ def test_a_file_that_is_still_read_keeps_nothing_else_waiting(
                 [agents.place(name) for name in ("desk", str(file), "order_desk")],
                 agents.load("desk").state,
                 agents.config("desk").app_name,
+                agents.config("order_desk", as_listed=True).app_name,
             )
         )
         try:
-            assert asked.result(PATIENCE) == ([home / "desk", file, None], "ready", "desk")
+            assert asked.result(PATIENCE) == ([home / "desk", file, None], "ready", "desk", "order_desk")
             assert str(file) in [entry.name for entry in agents.entries()]
         finally:
             told.touch()
