@@ -132,8 +132,9 @@ class KeptInputs:
         """
         key, value = self.key(name), self.value(name, initial)
         if key not in st.session_state or not self._is_mine(key):
-            st.session_state.pop(key, None)
-            if value is not None:
+            if value is None:
+                st.session_state.pop(key, None)
+            else:  # what stood there stays known: a browser that has not heard of the change says it once more
                 set_input(key, decode(value) if decode else value)
         hold(key)
         self._begun.add(key)
