@@ -84,6 +84,8 @@ def test_cards_stay_where_they_are_while_agents_load(browser: Browser, tmp_path:
         assert studio.page.evaluate(still_there) == []
         moved = set(studio.page.evaluate("[...window.moved]"))
         assert moved <= {f"st-key-agent_card_{demo}" for demo in DEMOS}
+        studio.keyed("agent_card_whole").get_by_text("No description").click(force=True)
+        expect(studio.keyed("agent_chosen_whole")).to_be_visible(timeout=20_000)  # by a click anywhere on it
         studio.page.context.close()
 
 
