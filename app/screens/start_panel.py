@@ -377,7 +377,7 @@ def _agent_player_name(choice: AgentChoice) -> str:
 # The agents to choose from on the start page; one that failed to load is listed with its error.
 
 
-_UNDESCRIBED = {"unread": "Loading", "failed": "See the error below the list."}
+_UNDESCRIBED = {"unread": "Loading", "failed": "See the error at the end of the list."}
 """Stands where its description will be: a card that grows would move the ones below it."""
 
 _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
@@ -395,9 +395,7 @@ def agent_list(
     and what a file turns out to hold stays within the file's part of the list.
     """
     clicked: ChooseAgent | StopLoading | ChoosePython | None = None
-    with st.container(
-        gap="xsmall", key="agent_list", border=False
-    ):  # scrolls where it is long, by the style sheet
+    with st.container(gap="xsmall", key="agent_list", border=False):  # the style sheet lets it scroll
         for _, group in groupby(entries, key=lambda entry: entry.source):
             with place():
                 for entry in group:
