@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,10 @@ os.environ["GOLDEN_TRACE_STORE"] = "none"
 _DATA = tempfile.TemporaryDirectory(prefix="golden-trace-data-")
 os.environ["GOLDEN_TRACE_DATA_DIR"] = _DATA.name
 
+# What lies in the home folder of whoever runs the tests is not looked at, and nothing is left there.
+for _name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+    os.environ[_name] = tempfile.mkdtemp(dir=_DATA.name)
+
 # A busy machine is no fault of a test.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -33,11 +38,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 _SLOW = ("browser", "process")
 
 
+WAITING = 2
+"""So many tests run at a time for each processor: half of what tests take they wait for a process, a browser or a model."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Take as many workers as keep the processors busy; quick tests do not wait."""
+    given = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(given) if given else cores * (1 if config.getoption("quick") else WAITING)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer `--quick`."""
+    """Offer `--quick` and `--shuffle`."""
     parser.addoption(
         "--quick", action="store_true", help="only the files of tests that start nothing and play no agent"
     )
+    parser.addoption("--shuffle", metavar="SEED", help="run files, and the tests of each, in a drawn order")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -57,8 +75,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put first the files that drive a browser, then those that start a process: a long one that begins last keeps one core alone."""
+    if seed := config.getoption("shuffle"):
+        _shuffle(items, random.Random(seed))  # noqa: S311 - an order is no secret
+        return
     places: dict[Path, int] = {}
     for item in items:
         places[item.path] = min(_place(item), places.get(item.path, len(_SLOW)))
@@ -67,3 +88,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _place(item: pytest.Item) -> int:
     return next((place for place, mark in enumerate(_SLOW) if item.get_closest_marker(mark)), len(_SLOW))
+
+
+def _shuffle(items: list[pytest.Item], drawn: random.Random) -> None:
+    """Put files in a drawn order, and the tests of each, so that none can rely on another."""
+    files = sorted({item.path for item in items})
+    drawn.shuffle(files)
+    items.sort(key=lambda item: item.nodeid)
+    drawn.shuffle(items)
+    items.sort(key=lambda item: files.index(item.path))
