@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.session import Seats
+from tests.harness.processes import wait_until
 
 PATIENCE = 60.0
 PERSON = Seats(agents={"*": "person"}, tools={"*": "person"})
@@ -39,6 +39,8 @@ def before(callback_context):
     print("the agent prints", words)
     if words[0] == "sleep":
         time.sleep(float(words[1]))
+    while words[0] == "hold" and not Path(__file__).with_name("let_go").exists():
+        time.sleep(0.02)
     if words[0] == "exit":
         os._exit(3)
     while words[0] == "spin":
@@ -78,10 +80,10 @@ def begun(config: KernelAgentConfig) -> RemoteSimulation:
 
 
 def until(simulation: LiveSimulation, holds: Callable[[], bool]) -> None:
-    """Wait for something to become true in a session; each change of it is looked at."""
-    looked = threading.Event()
-    for _ in range(int(PATIENCE / 0.02)):
-        if holds():
-            return
-        looked.wait(0.02)
-    raise AssertionError(simulation.view())
+    """Wait for something to become true in a session."""
+    wait_until(holds, what=f"another session than {simulation.view()}", seconds=PATIENCE)
+
+
+def until_gone(process: int) -> None:
+    """Wait for a process to end."""
+    wait_until(lambda: not Path(f"/proc/{process}").exists(), what=f"the end of {process}", seconds=PATIENCE)

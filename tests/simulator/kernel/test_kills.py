@@ -1,6 +1,6 @@
 """Processes are killed at any moment: nothing that was acknowledged is lost, nothing stays behind, and no port is open.
 
-`GOLDEN_TRACE_KILLS=200` kills more of them than the suite does.
+`GOLDEN_TRACE_KILLS=500` kills more of them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.runtime import SimulationError
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
-from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until
-from tests.simulator.kernel.test_trouble import until_gone
+from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until, until_gone
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
-KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "8"))
+KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "60"))
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ import pytest
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.agents.renamed_agent import under_earlier_name
-from simulator.kernel import kernel_loader as kernel_agents
+from simulator.kernel import agent_kernels, kernel_loader
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
+from tests.harness.processes import wait_until
 from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, project
 
 pytestmark = pytest.mark.process
@@ -148,17 +149,14 @@ def test_an_import_that_hangs_is_stopped_and_begun_again(tmp_path: Path, ended: 
     ended.append(agents := catalogue_of(agents_dir=home))
     thread = threading.Thread(target=agents.load_all)
     thread.start()
-    looked = threading.Event()
-    for _ in range(int(PATIENCE / 0.02)):
-        if agents.load("desk").state == "ready" and "hangs" in agents.loading():
-            break
-        looked.wait(0.02)
+    assert agents.load("desk").state == "ready"
+    wait_until(lambda: "hangs" in agents.loading(), what="the import", seconds=PATIENCE)
     assert agents.loading(seconds=3600) == frozenset()
     agents.stop("hangs")
     thread.join(PATIENCE)
     assert not thread.is_alive()
     (failed,) = [entry for entry in agents.entries() if entry.name == "hangs"]
-    assert failed.error == "loading the agent was stopped"
+    assert failed.error == agent_kernels._STOPPED
     (home / "hangs" / "agent.py").write_text(DESK)
     agents.refresh()
     assert agents.load("hangs").state == "ready"
@@ -168,7 +166,7 @@ def test_of_many_agents_few_processes_stay(
     tmp_path: Path, ended: list[AgentCatalogue], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that a session is played in stays; the others are started again for theirs."""
-    monkeypatch.setattr(kernel_agents, "MOST_RESTING", 1)
+    monkeypatch.setattr(kernel_loader, "MOST_RESTING", 1)
     for number in range(3):
         project(tmp_path, DESK, f"desk_{number}")
     ended.append(agents := catalogue_of(agents_dir=tmp_path))

@@ -14,8 +14,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
-from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until
-from tests.simulator.kernel.test_trouble import until_gone
+from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until, until_gone
 
 pytestmark = pytest.mark.process
 
@@ -88,7 +87,7 @@ def test_undo_needs_no_process(config: KernelAgentConfig) -> None:
 def test_one_at_work_goes_on(config: KernelAgentConfig) -> None:
     """However long it takes."""
     simulation = begun(config)
-    assert not simulation.query("sleep 30", wait=0.1)
+    assert not simulation.query("hold", wait=0.1)
     end_idle(idle_seconds=0)
     assert config.kernels.running is not None
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from simulator.kernel import spare_kernel
+from simulator.kernel.kernel import Kernel
 from simulator.kernel.spare_kernel import Spare
-from tests.simulator.kernel.test_trouble import until_gone
+from tests.harness.processes import wait_until
+from tests.simulator.kernel.projects import PATIENCE, until_gone
 
 pytestmark = pytest.mark.process
 
@@ -68,8 +71,20 @@ def test_a_folder_that_is_not_there_leaves_no_process(spare: Spare, tmp_path: Pa
     assert spare.take(Path(sys.executable), tmp_path / "nothing") is None
 
 
-def test_one_that_is_being_started_is_not_waited_for(spare: Spare) -> None:
-    """A server that is stopped just then stops at once."""
-    began = time.monotonic()
+def test_one_that_is_being_started_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is stopped just then stops at once, and the process ends when it has started."""
+    goes_on, made = threading.Event(), list[Kernel]()
+
+    def held(python: Path, folder: Path) -> Kernel:
+        assert goes_on.wait(PATIENCE)
+        made.append(Kernel(python, folder))
+        return made[0]
+
+    monkeypatch.setattr(spare_kernel, "Kernel", held)
+    spare = Spare()
+    spare.begin()
     spare.end()
-    assert time.monotonic() - began < 0.5  # no process starts in that, not even on an idle machine
+    assert not made
+    goes_on.set()
+    wait_until(lambda: bool(made), what="the process", seconds=PATIENCE)
+    until_gone(made[0].process_id)

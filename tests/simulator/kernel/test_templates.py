@@ -20,7 +20,7 @@ from simulator.kernel import kernel_templates
 from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError
 from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Template, Templates
-from tests.simulator.kernel.test_trouble import until_gone
+from tests.simulator.kernel.projects import until_gone
 
 pytestmark = [
     pytest.mark.process,

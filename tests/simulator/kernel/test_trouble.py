@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,12 +23,9 @@ from simulator.kernel.messages import HeadMoved
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
 from tests.harness.processes import wait_until
-from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
+from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until, until_gone
 
 pytestmark = pytest.mark.process
-
-AT_ONCE_SECONDS = 5.0
-"""About a second, and what a busy machine adds; what is held up waits until the agent's code lets go."""
 
 
 @pytest.fixture
@@ -39,28 +36,32 @@ def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
     found.kernels.end()
 
 
-def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentConfig) -> None:
+def let_go(folder: Path) -> None:
+    """Let the agent's code go on that was asked to hold."""
+    (folder / "desk" / "let_go").touch()
+
+
+def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentConfig, tmp_path: Path) -> None:
     """The command comes back after what it was told to wait; what is there can be looked at."""
     simulation = begun(config)
-    assert not simulation.query("sleep 3", wait=0.2)
+    assert not simulation.query("hold", wait=0.2)
     assert simulation.view().session.state is SessionState.ACTIVE
     assert not simulation.pending  # it still sleeps
+    let_go(tmp_path)
     until(simulation, lambda: bool(simulation.pending))
 
 
-@pytest.mark.parametrize("words", ["spin", "sleep 100"])
+@pytest.mark.parametrize("words", ["spin", "hold"])
 def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     config: KernelAgentConfig, words: str
 ) -> None:
-    """At once; the session goes on in a fresh process, and so does one beside it that waits for a person."""
+    """The session goes on in a fresh process, and so does one beside it that waits for a person."""
     beside = begun(config)
     beside.query("Hello", wait=PATIENCE)
     (before,) = beside.pending
     simulation = begun(config)
     simulation.query(words, wait=0.2)
-    began = time.monotonic()
     simulation.stop()
-    assert time.monotonic() - began < AT_ONCE_SECONDS
     until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
     assert simulation.session.turns[-1].ended
     until(beside, lambda: [each.key for each in beside.pending] == [before.key])
@@ -69,7 +70,7 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     assert simulation.pending
 
 
-@pytest.mark.parametrize(("words", "wait"), [("spin", 0.2), ("sleep 100", None)])
+@pytest.mark.parametrize(("words", "wait"), [("spin", 0.2), ("hold", None)])
 def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     config: KernelAgentConfig, words: str, wait: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,9 +81,7 @@ def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     (before,) = beside.pending
     simulation.query(words, wait=0.2)
     until(simulation, lambda: simulation.session.is_running)
-    began = time.monotonic()
     beside.answer(before, said("Hello!"), wait=wait)
-    assert wait is None or time.monotonic() - began < AT_ONCE_SECONDS
     until(beside, lambda: beside.session.turns[-1].ended)
     assert simulation.session.is_running
     assert len(config.kernels.alive) == 2
@@ -101,31 +100,30 @@ def test_a_real_tool_runs_once_where_its_session_has_left_a_process_that_was_hel
     source = DESK.replace(
         "def find_order(order_id: str) -> dict:",
         "def find_order(order_id: str) -> dict:\n    print('ran', file=open(Path(__file__).with_name('runs'), 'a'))\n",
-    ).replace(
-        'if words[0] == "sleep":',
-        'if words[0] == "sleep":\n        Path(__file__).with_name("slept").touch()',
     )
     config = config_of(project(tmp_path, source))
     beside, simulation = begun(config), begun(config)
     beside.query("Hello", wait=PATIENCE)
     beside.answer(beside.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
-    simulation.query("sleep 6", wait=0.2)
+    simulation.query("hold", wait=0.2)
     beside.run_real(beside.pending[0], wait=0.2)
     until(beside, lambda: bool(beside.pending) and beside.pending[0].kind == "model")
+    let_go(tmp_path)
     until(simulation, lambda: bool(simulation.pending))
     first = next(each for each in config.kernels.alive if each is not config.kernels.running)
-    assert first.has_pulse()
+    until(simulation, first.has_pulse)
     assert (tmp_path / "desk" / "runs").read_text().split() == ["ran"]
     config.kernels.end()
 
 
 def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelAgentConfig) -> None:
-    """A turn that ends it each time would do so for ever: a person stops it, and goes on."""
+    """Nothing is lost and no port is open; a turn that ends it each time would do so for ever: a person stops it, and goes on."""
     simulation = begun(config)
     simulation.query("Where is A1?", wait=PATIENCE)
     simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
     length = len(simulation.journal)
     first = config.kernels.kernel().process_id
+    assert all(one.status != "LISTEN" for one in psutil.Process(first).net_connections("inet"))
     os.kill(first, 9)
     until(simulation, lambda: bool(simulation.view().problems) and bool(simulation.pending))
     assert config.kernels.kernel().process_id != first
@@ -148,18 +146,10 @@ def test_no_process_stays_once_nobody_listens(config: KernelAgentConfig) -> None
     until_gone(kernel.process_id)
 
 
-def until_gone(process: int) -> None:
-    """Wait for a process to end."""
-    deadline = time.monotonic() + PATIENCE
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
-        os.sched_yield()
-    assert not Path(f"/proc/{process}").exists()
-
-
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("import nothing_of_this_name\n", "No module named 'nothing_of_this_name'"),
+        ("import nothing_of_this_name\n", "nothing_of_this_name"),
         ("raise SystemExit(4)\n", "SystemExit: 4"),
         ("import os\nos._exit(5)\n", "exit code 5"),
     ],
@@ -174,7 +164,7 @@ def test_an_agent_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, wo
 def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its deadline; its process is ended."""
     monkeypatch.setattr(agent_kernels, "LOAD_SECONDS", 1.0)
-    with pytest.raises(AgentLoadError, match="took longer than 1 s"):
+    with pytest.raises(AgentLoadError, match="longer than 1 s"):
         config_of(project(tmp_path, "import time\ntime.sleep(1000)\n"))
 
 
@@ -202,10 +192,10 @@ def test_an_interpreter_without_adk_is_told_with_the_line_to_paste(tmp_path: Pat
     home = project(tmp_path / "agents")
     with pytest.raises(
         AgentLoadError,
-        match=r"google-adk is not installed for .*\. Install it: .*python -m pip install 'google-adk",
+        match=rf"{python}.* {python} -m pip .*'google-adk",
     ):
         config_of(home, python=str(python))
-    with pytest.raises(AgentLoadError, match="cannot be run"):
+    with pytest.raises(AgentLoadError, match=rf"{tmp_path}/nothing"):
         config_of(home, python=str(tmp_path / "nothing"))
 
 
@@ -215,18 +205,18 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_pat
     home = project(tmp_path / "my agents", f"import {name}\n{DESK}")
     with pytest.raises(AgentLoadError) as told:
         config_of(home)
-    assert f"No module named '{name}'" in str(told.value)
+    assert f"'{name}'" in str(told.value)
     assert "google-adk" not in str(told.value)
     assert "pip install" not in str(told.value)
     needs = home / "requirements.txt"
     needs.write_text(f"{name}\n")
-    environment = shlex.quote(str(home / ".venv"))
+    environment = home / ".venv"
     with pytest.raises(AgentLoadError) as told:
         config_of(home)
-    assert str(told.value).endswith(
-        f"If requirements.txt lists the missing package, create an environment for the project: {shlex.quote(sys.executable)} -m venv {environment} && "
-        f"{shlex.quote(str(home / '.venv' / 'bin' / 'python'))} -m pip install 'google-adk>=2.11' -r {shlex.quote(str(needs))}"
-    )
+    commands = shlex.split(str(told.value)[str(told.value).index(f"{sys.executable} -m") :])
+    assert commands[:4] == [sys.executable, "-m", "venv", str(environment)]
+    assert commands[4:6] == ["&&", str(environment / "bin" / "python")]
+    assert commands[-3:] == ["google-adk>=2.11", "-r", str(needs)]
 
 
 def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp_path: Path) -> None:
@@ -239,9 +229,7 @@ def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp
     python.chmod(0o700)
     with pytest.raises(AgentLoadError) as told:
         config_of(home, python=str(python))
-    assert str(told.value).endswith(
-        f"If pyproject.toml lists the missing package, install it: {python} -m pip install {home}"
-    )
+    assert re.search(rf"pyproject\.toml .* {python} -m pip .*{home}$", str(told.value))
 
 
 def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
@@ -280,16 +268,15 @@ def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(t
 
 
 STUDIO = """
-import os, sys, threading
+import sys, threading, time
 from pathlib import Path
-from simulator.kernel.messages import HeadMoved
 from simulator.kernel.kernel import Kernel, KernelError
 from simulator.kernel.agent_requests import of_folder
 folder = Path(sys.argv[1])
 kernel = Kernel(Path(sys.executable), folder)
 threading.Thread(target=kernel.ask, args=("load", of_folder(folder, folder.name)), daemon=True).start()
 while not (folder / "child.txt").exists():
-    os.sched_yield()
+    time.sleep(0.02)
 print(kernel.process_id, flush=True)
 threading.Event().wait()
 """

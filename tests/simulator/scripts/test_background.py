@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator import Simulation
 from simulator.facts import ModelAnswered, ToolAnswered, TurnStarted
 from simulator.scripts import Script, ScriptAtWork, ScriptProgress, open_for_script
+from simulator.scripts.script_player import MOVED, STOPPED
 from tests.evalset.sessions import PATIENCE, agent, call, refund, say
 from tests.simulator.scripts.recording import config
 from tests.simulator.scripts.test_playing import FIND, desk, last, results, script
@@ -46,7 +48,7 @@ def test_what_the_script_lacks_waits_for_a_person_and_then_it_goes_on() -> None:
     with at_work(desk(TWO, [say("done")]), lines) as (simulation, work):
         assert work.wait(asking, PATIENCE)
         (waits,) = work.progress.asks
-        assert waits.words == "a response of find_order, called by order_desk"
+        assert {"find_order", "order_desk"} <= set(re.findall(r"\w+", waits.words))
         assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
@@ -80,7 +82,7 @@ def test_it_can_be_stopped_and_the_session_goes_on_by_hand() -> None:
         assert work.wait(asking, PATIENCE)
         work.stop()
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "You stopped the script."
+        assert work.progress.played.stopped not in {"", MOVED, STOPPED}
         assert len(simulation.pending) == 1
         assert simulation.answer(simulation.pending[0], {}, wait=PATIENCE)
         assert len(simulation.pending) == 1
@@ -93,13 +95,13 @@ def test_it_ends_where_somebody_goes_back_or_stops_the_turn() -> None:
         assert simulation.undo(wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "Someone moved the session to another step."
+        assert work.progress.played.stopped == MOVED
     with at_work(desk(), script(FIND, {"text": "Late."})) as (simulation, work):
         assert work.wait(asking, PATIENCE)
         simulation.stop()
         assert work.wait(over, PATIENCE)
         assert work.progress.played is not None
-        assert work.progress.played.stopped == "Someone stopped the turn."
+        assert work.progress.played.stopped == STOPPED
 
 
 def test_it_goes_on_where_it_was_after_a_stop_and_after_an_undo() -> None:
@@ -140,7 +142,7 @@ def test_a_call_left_open_in_the_end_waits_and_the_scripts_lines_answer_what_fol
     lines = script(agent="model", environment=[{"tool": "refund", "returns": {"ok": 1}}])
     with at_work(of, lines) as (simulation, work):
         assert work.wait(asking, PATIENCE)
-        assert work.progress.asks[0].words == "the user's confirmation of refund"
+        assert "refund" in work.progress.asks[0].words
         assert simulation.confirm(simulation.session.open_calls[0].call_id, True, wait=PATIENCE)
         assert work.wait(over, PATIENCE)
         assert {"ok": 1} in results(simulation.session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -54,11 +55,11 @@ def test_the_script_plays_agent_and_environment() -> None:
     assert played.came_through
     assert results(played.session) == [{"status": "late"}]
     assert last(played.session) == "Late."
-    assert steps == [
-        "the user message is sent",
-        "order_desk is answered by turns.0.moves.0",
-        "find_order is answered by turns.0.moves.1",
-        "order_desk is answered by turns.0.moves.2",
+    assert [re.findall("order_desk|find_order|turns[.0-9a-z]+", each) for each in steps] == [
+        [],
+        ["order_desk", "turns.0.moves.0"],
+        ["find_order", "turns.0.moves.1"],
+        ["order_desk", "turns.0.moves.2"],
     ]
     assert played.session.start_timestamp == LATEST
 
@@ -95,7 +96,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
         (waits,) = played.waits
         assert not played.came_through
         assert waits.place == ("turns", 0, "moves")
-        assert waits.words == "a response of find_order, called by order_desk"
+        assert re.findall("order_desk|find_order", waits.words) == ["find_order", "order_desk"]
         assert waits.snippet.startswith("- tool: find_order\n  args:\n    order_id: A-1\n  returns:")
         assert scripted.simulation.answer(scripted.simulation.pending[0], {"by": "hand"})
         assert results(scripted.simulation.session) == [{"by": "hand"}]
@@ -106,7 +107,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
 def test_the_snippet_of_an_agents_turn_names_its_tools() -> None:
     """What waits may be the agent's move."""
     (waits,) = play(desk(), script(agent="person")).waits
-    assert waits.words == "a response of the agent order_desk"
+    assert re.findall("order_desk|find_order", waits.words) == ["order_desk"]
     assert "find_order, refund" in waits.snippet
     assert "- agent: order_desk\n  text: " in waits.snippet
 
@@ -222,13 +223,18 @@ def test_what_waits_for_the_user_in_the_end_is_named() -> None:
     tools = [FunctionTool(refund, require_confirmation=True)]
     turns: Any = [[call("refund", order_id="A-1", amount=1.0)]]
     (waits,) = play(agent(*turns, tools=tools), script(agent="model")).waits
-    assert (waits.place, waits.words) == (("turns", 1), "the user's confirmation of refund")
+    assert waits.place == ("turns", 1)
+    assert "refund" in waits.words
     assert waits.snippet == "- confirm: true\n  tool: refund\n"
     misplaced = {"agent": "model", "turns": [{"say": "go"}, {"confirm": True, "tool": "find_order"}]}
     played = play(agent(*turns, tools=tools), misplaced)
     assert played.refused is not None
     assert played.refused.place == ("turns", 1)
-    assert "no open call matches confirm of find_order; open calls: refund (" in played.refused.words
+    assert re.findall("confirm|find_order|refund", played.refused.words) == [
+        "confirm",
+        "find_order",
+        "refund",
+    ]
 
 
 def test_an_answer_that_does_not_fit_ends_the_script() -> None:
@@ -244,16 +250,16 @@ def test_a_turn_that_fails_ends_the_script_unless_it_is_meant_to() -> None:
     """And one that is meant to fail and does not is named."""
     raises = {"tool": "find_order", "raises": "ValueError: no"}
     calls = [[call("find_order", order_id="A-1")]]
-    assert play(desk(*calls), script(raises, agent="model")).failure == "turn 1 ended with ValueError: no"
+    failure = play(desk(*calls), script(raises, agent="model")).failure
+    assert failure.startswith("turn 1 ")
+    assert failure.endswith("ValueError: no")
     meant = {
         "agent": "model",
         "turns": [{"say": "go", "moves": [raises], "ends": "failed"}, {"say": "on", "ends": "failed"}],
     }
     played = play(desk(*calls), meant)
     assert played.came_through
-    assert [(each.place, each.words) for each in played.leftovers] == [
-        (("turns", 1, "ends"), "the turn should have ended with an error, but ended normally")
-    ]
+    assert [each.place for each in played.leftovers] == [("turns", 1, "ends")]
 
 
 def test_a_turn_that_hangs_can_be_stopped() -> None:
@@ -281,7 +287,7 @@ def test_code_prints_what_the_script_says() -> None:
     assert played.came_through, played.waits
     assert last(played.session) == "It is 42."
     (waits,) = play(coder(), script(agent="model", otherwise="generate")).waits
-    assert waits.snippet == "# its code:\n#   print(6 * 7)\n- prints: The output of the code.\n"
+    assert re.search(r"^#   print\(6 \* 7\)\n- prints: \w", waits.snippet, re.MULTILINE)
 
 
 def test_a_content_and_a_state_delta_may_be_said() -> None:

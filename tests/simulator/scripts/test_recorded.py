@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -133,8 +134,7 @@ def test_every_kind_of_answer_is_said_again() -> None:
         recorded = case_of(simulation.session)
         assert case_of(replayed(desk(), simulation).session) == recorded
         text = write_script(script_of(simulation))
-    assert "raises: 'TimeoutError: too slow'" in text
-    assert "raises: 'KeyError: A-1'" in text
+    assert re.findall("raises: '(.*)'", text) == ["TimeoutError: too slow", "KeyError: A-1"]
 
 
 def test_rules_speak_again_and_what_they_changed_is_not_written_down() -> None:
@@ -335,10 +335,7 @@ def test_a_session_in_the_middle_of_a_turn_gives_what_there_is() -> None:
 
 def test_a_session_without_a_turn_is_no_script() -> None:
     """There is nothing to play again, and the error says so."""
-    with (
-        opened(agent()) as simulation,
-        pytest.raises(ScriptError, match="this session has no user message"),
-    ):
+    with opened(agent()) as simulation, pytest.raises(ScriptError, match="message"):
         script_of(simulation)
 
 

@@ -1,15 +1,16 @@
-"""Whatever text is given as a script, it is read, or refused with a `ScriptError` that names the place; and in bounded time."""
+"""Whatever text is given as a script, it is read, or refused with a `ScriptError` that names the place."""
 
 from __future__ import annotations
 
 import json
-import time
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.base import documents
 from simulator.base.documents import write_yaml
 from simulator.scripts import ScriptError, read_script
 from simulator.scripts.script import FORMAT
@@ -108,7 +109,6 @@ def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
 @pytest.mark.parametrize("depth", [50, 900, 200_000])
 def test_deep_nesting_is_refused(opens: str, depth: int) -> None:
     """However deep, in either notation, at the top and inside."""
-    began = time.monotonic()
     assert tried(opens * depth)
     assert tried(HEAD + "turns: " + opens * depth)
     closes = {"[": "]", "{a: ": "1}", '{"a":': "1}"}
@@ -116,7 +116,6 @@ def test_deep_nesting_is_refused(opens: str, depth: int) -> None:
         assert tried(
             json.dumps(GOOD)[:-1] + ', "initial_state": ' + opens * depth + closes[opens] * depth + "}"
         )
-    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize(
@@ -139,18 +138,24 @@ def test_what_yaml_can_do_beside_data_is_refused_with_its_line(text: str) -> Non
     assert "line " in tried(text)
 
 
-def test_a_file_that_is_too_large_is_refused_at_once() -> None:
-    """Before it is looked into."""
-    began = time.monotonic()
-    assert "characters" in tried(HEAD + "turns:\n" + "- say: hi\n" * 2_500_000)
-    assert time.monotonic() - began < 5
+def test_a_file_that_is_too_large_is_refused_before_it_is_looked_into(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its length is told, and the limit. Patched, as nothing else shows that nobody reads it."""
+
+    def looks(text: str) -> None:
+        raise AssertionError(len(text))
+
+    monkeypatch.setattr(documents, "_read", looks)
+    text = HEAD + "turns:\n" + "- say: hi\n" * 2_500_000
+    said = tried(text)
+    assert f"{len(text):,}" in said
+    assert "20,000,000" in said
 
 
 def test_many_mistakes_are_told_in_few_lines() -> None:
-    """A file with thousands of mistakes gives an error that a person can read, soon."""
-    began = time.monotonic()
-    said = tried(HEAD + "turns:\n" + "- sya: hi\n" * 3_000).splitlines()
-    assert said[0] == "line 4: turns.0.sya: unknown field; did you mean 'say'?"
+    """A file with thousands of mistakes gives an error that a person can read: with a place, a field that is near, and a count."""
+    said = tried(HEAD + "turns:\n" + "- sya: hi\n" * 1_000).splitlines()
+    assert re.fullmatch(r"line 4: turns\.0\.sya: .*'say'.*", said[0])
     assert len(said) <= 101
-    assert "more after this line" in said[-1]
-    assert time.monotonic() - began < 60
+    assert re.match(r"line \d+: [1-9][\d,]+ ", said[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -120,48 +121,46 @@ HEAD = {"format": "golden-trace-studio/script", "version": 1}
 
 
 @pytest.mark.parametrize(
-    ("document", "words"),
+    ("document", "line", "named"),
     [
-        ({"turns": [{"say": "hi", "moves": [{"tool": "x"}]}]}, "line 8: turns.0.moves.0: an answer needs exactly one of returns"),
-        ({"turns": [{"say": "hi", "moves": [{"tool": "x", "return": 3}]}]}, "turns.0.moves.0.return: unknown field; did you mean 'returns'?"),
-        ({"turns": [{"say": "hi", "moves": [3]}]}, "turns.0.moves.0: Input should be an object, got 3"),
-        ({"turns": [{"say": "hi", "moves": [{"text": "a", "transfer": "b"}]}]}, "this one has text or calls and transfer"),
-        ({"turns": [{"say": "hi", "before": [{"text": "x"}]}]}, "turns.0.before.0: Input should be a change"),
-        ({"turns": [{"say": "hi", "confirm": True}]}, "turns.0: a turn needs exactly one of say, confirm, reply; this one has say and confirm"),
-        ({"turns": [{"confirm": True, "state_delta": {"a": 1}}]}, "turns.0: state_delta cannot be combined with confirm"),
-        ({"turns": [{}]}, "turns.0: a turn needs exactly one of say, confirm, reply; this one has none"),
-        ({"turns": []}, "turns: a script needs at least one turn"),
-        ({}, "turns: this field is required"),
-        ({"turns": [{"say": "x"}], "agent": {"a": [{"txt": 1}]}}, "agent.a.0.txt: unknown field; did you mean 'text'?"),
-        ({"turns": [{"say": "x"}], "agent": "robot"}, "agent: Input should be 'model' or 'person', got 'robot'"),
-        ({"turns": [{"say": "x"}], "players": {"a": "me"}}, "players.a: Input should be 'person'"),
-        ({"turns": [{"say": "x"}], "rules": [{"rule_id": "r"}]}, "rules: rule 'r' (number 1): tool_name: this field is required"),
-        ({"turns": [{"say": "x"}], "environment": [{"text": "x"}]}, "environment.0: Input should be an answer to a tool"),
-        ({"turns": [{"say": "x"}], "environment": [{"tool": "x", "raises": "too slow"}]}, "must start with the name of an exception"),
-        ({"turns": [{"say": "x"}], "environment": [{"tool": "x", "draft": True, "times": 0}]}, "environment.0.times: Input should be greater than or equal to 1"),
-        ({"turns": [{"say": "x", "moves": [{"seat": "agent", "player": "offline"}]}]}, "an agent is played by its model or by a person"),
+        ({"turns": [{"say": "hi", "moves": [{"tool": "x"}]}]}, 8, "turns.0.moves.0: .*returns"),
+        ({"turns": [{"say": "hi", "moves": [{"tool": "x", "return": 3}]}]}, 10, "turns.0.moves.0.return: .*'returns'"),
+        ({"turns": [{"say": "hi", "moves": [3]}]}, 8, "turns.0.moves.0: .*3$"),
+        ({"turns": [{"say": "hi", "moves": [{"text": "a", "transfer": "b"}]}]}, 8, "turns.0.moves.0: .*text .*transfer"),
+        ({"turns": [{"say": "hi", "before": [{"text": "x"}]}]}, 8, "turns.0.before.0: "),
+        ({"turns": [{"say": "hi", "confirm": True}]}, 5, "turns.0: .*say, confirm, reply.*say and confirm"),
+        ({"turns": [{"confirm": True, "state_delta": {"a": 1}}]}, 5, "turns.0: .*state_delta.*confirm"),
+        ({"turns": [{}]}, 5, "turns.0: .*say, confirm, reply.*none"),
+        ({"turns": []}, 4, "turns: .*turn"),
+        ({}, 1, "turns: .*required"),
+        ({"turns": [{"say": "x"}], "agent": {"a": [{"txt": 1}]}}, 12, "agent.a.0.txt: .*'text'"),
+        ({"turns": [{"say": "x"}], "agent": "robot"}, 9, "agent: .*'model' or 'person'.*'robot'"),
+        ({"turns": [{"say": "x"}], "players": {"a": "me"}}, 10, "players.a: .*'person'"),
+        ({"turns": [{"say": "x"}], "rules": [{"rule_id": "r"}]}, 9, r"rules: .*'r' \(number 1\): tool_name: .*required"),
+        ({"turns": [{"say": "x"}], "environment": [{"text": "x"}]}, 10, "environment.0: "),
+        ({"turns": [{"say": "x"}], "environment": [{"tool": "x", "raises": "too slow"}]}, 12, "environment.0.raises: .*TimeoutError"),
+        ({"turns": [{"say": "x"}], "environment": [{"tool": "x", "draft": True, "times": 0}]}, 13, "environment.0.times: .*1$"),
+        ({"turns": [{"say": "x", "moves": [{"seat": "agent", "player": "offline"}]}]}, 8, "turns.0.moves.0.*: .*model.*person"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(document: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_is_said_with_its_place(document: dict[str, Any], line: int, named: str) -> None:
     """One line of the error for each thing, with the line in the text, the place, and what was expected."""
     with pytest.raises(ScriptError) as caught:
         read_script(json.dumps({**HEAD, **document}, indent=1))
-    assert words in str(caught.value)
-    assert all(line.startswith("line ") for line in str(caught.value).splitlines())
+    said = str(caught.value).splitlines()
+    assert re.match(f"line {line}: {named}", said[0]), said
+    assert all(each.startswith("line ") for each in said)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "the text is empty"),
-        ("[]", "a script must be an object with turns, not list"),
-        ("a: b", "its format is None"),
-        (
-            "format: golden-trace-studio/script\nversion: 2",
-            "version 2 is not supported; this studio reads version 1",
-        ),
-        ("format: [", "invalid YAML: .* at line 2"),
-        ('{"a": 1, "a": 2}', "'a' appears twice"),
+        ("", "empty"),
+        ("[]", "turns.* list"),
+        ("a: b", "format .*None"),
+        ("format: golden-trace-studio/script\nversion: 2", "version 2 .*version 1"),
+        ("format: [", "invalid YAML: .* line 2"),
+        ('{"a": 1, "a": 2}', "'a'.* twice"),
     ],
 )
 def test_what_is_no_script_is_refused(text: str, words: str) -> None:

@@ -39,33 +39,33 @@ def _session(state: SessionState, *history: Any, agent_name: str = "Clerk") -> S
 @pytest.mark.parametrize("name", ["", "  ", "\n"])
 def test_config_name_is_not_empty(name: str) -> None:
     """SimulatedAgentConfig.name: a non-empty string."""
-    with pytest.raises(AgentConfigError, match=r"SimulatedAgentConfig\.name is empty"):
+    with pytest.raises(AgentConfigError, match=r"SimulatedAgentConfig\.name "):
         SimulatedAgentConfig(name, LlmAgent(name="clerk"), "set.json")
 
 
-@pytest.mark.parametrize("agent", [None, "clerk", object(), LlmAgent])
+@pytest.mark.parametrize("agent", [None, "clerk", object(), LlmAgent, 5])
 def test_config_agent_is_an_adk_agent(agent: Any) -> None:
     """SimulatedAgentConfig.agent: a valid ADK agent; the error says what it is instead."""
-    with pytest.raises(AgentConfigError, match="not an ADK agent"):
+    with pytest.raises(AgentConfigError, match=f"agent is a {type(agent).__name__}, not "):
         SimulatedAgentConfig("Clerk", agent, "set.json")
 
 
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("", "is empty"),
-        (" ", "is empty"),
-        (None, "is a NoneType, not a path"),
-        (5, "is a int, not a path"),
-        (b"set.json", "is a bytes, not a path"),
-        ("\0", "contains a null character"),
-        (".", "is a folder, not a file"),
-        ("..", "is a folder, not a file"),
-        ("/", "is a folder, not a file"),
-        ("nowhere/", "is a folder, not a file"),
-        (Path(), "is a folder, not a file"),
-        (Path(__file__).parent, "is a folder, not a file"),
-        ("~nobody-of-this-name/set.json", "cannot be resolved"),
+        ("", "empty"),
+        (" ", "empty"),
+        (None, "NoneType"),
+        (5, "int"),
+        (b"set.json", "bytes"),
+        ("\0", "null"),
+        (".", "folder"),
+        ("..", "folder"),
+        ("/", "folder"),
+        ("nowhere/", "folder"),
+        (Path(), "folder"),
+        (Path(__file__).parent, "folder"),
+        ("~nobody-of-this-name/set.json", "resolved"),
     ],
 )
 def test_config_path_is_a_path(path: Any, words: str) -> None:
@@ -90,7 +90,7 @@ def test_config_path_counts_from_the_working_directory(
 )
 def test_session_agent_name_is_not_empty(state: SessionState) -> None:
     """SimulationSession.agent_name: a non-empty string once an agent is selected."""
-    with pytest.raises(ValidationError, match="agent_name is empty"):
+    with pytest.raises(ValidationError, match="agent_name"):
         _session(state, _QUERY, _FINAL, agent_name="")
     with pytest.raises(ValidationError, match="agent_name"):
         selected().model_validate({**selected().model_dump(), "agent_name": ""})
@@ -100,7 +100,7 @@ def test_session_agent_name_is_not_empty(state: SessionState) -> None:
 @pytest.mark.parametrize("history", [(), (_CALL, _FINAL), (_FINAL,)])
 def test_session_history_starts_with_the_query(state: SessionState, history: tuple[Any, ...]) -> None:
     """SimulationSession.history: starts with `UserQuery` when the state is ACTIVE or beyond."""
-    with pytest.raises(ValidationError, match="starts with a UserQuery"):
+    with pytest.raises(ValidationError, match=f"{state.value} .*UserQuery"):
         _session(state, *history)
     assert _session(SessionState.AWAITING_QUERY).history == ()
 
@@ -108,34 +108,34 @@ def test_session_history_starts_with_the_query(state: SessionState, history: tup
 @pytest.mark.parametrize("last", [_QUERY, _CALL])
 def test_session_history_ends_with_the_final_response(last: Any) -> None:
     """SimulationSession.history: ends with `FinalResponse` when the state is COMPLETED."""
-    with pytest.raises(ValidationError, match="ends with a FinalResponse"):
+    with pytest.raises(ValidationError, match="FinalResponse"):
         _session(SessionState.COMPLETED, _QUERY, last)
     assert _session(SessionState.COMPLETED, _QUERY, _FINAL).history[-1] is _FINAL
 
 
 def test_call_id_is_unique_within_the_session() -> None:
     """ToolCall.call_id: unique within the session, across turns too; the fact that breaks it is refused."""
-    with pytest.raises(ValidationError, match="two tool calls have the call_id 'c'"):
+    with pytest.raises(ValidationError, match=r"two .*call_id 'c'"):
         _session(SessionState.ACTIVE, _QUERY, _CALL, _CALL)
-    with pytest.raises(IllegalFactError, match="the call id c is not unique"):
+    with pytest.raises(IllegalFactError, match="call id c "):
         journal_of(asked(), model(call("c"), call("c")))
     first: list[Fact] = [asked(), model(call("c")), tool("c"), ended(event({"text": "done"}))]
-    with pytest.raises(IllegalFactError, match="the call id c is not unique"):
+    with pytest.raises(IllegalFactError, match="call id c "):
         journal_of(*first, asked(turn=1), model(call("c"), turn=1))
 
 
 def test_call_id_is_there() -> None:
     """A function call without an id cannot be answered, so it is refused."""
-    with pytest.raises(IllegalFactError, match="a function call has no id"):
+    with pytest.raises(IllegalFactError, match=r"model_answered .* id$"):
         journal_of(asked(), model({"function_call": {"name": "find"}}))
 
 
 @pytest.mark.parametrize("answer", [_OUTPUT, _ERROR])
 def test_answer_matches_a_call(answer: Any) -> None:
     """ToolOutput and ToolError: their call_id is that of a `ToolCall` before them."""
-    with pytest.raises(ValidationError, match="has the call_id 'c', but no tool call has it"):
+    with pytest.raises(ValidationError, match=f"{answer.type} .*'c'"):
         _session(SessionState.ACTIVE, _QUERY, answer)
-    with pytest.raises(ValidationError, match="has the call_id 'c', but no tool call has it"):
+    with pytest.raises(ValidationError, match=f"{answer.type} .*'c'"):
         _session(SessionState.ACTIVE, _QUERY, answer, _CALL)
     assert _session(SessionState.ACTIVE, _QUERY, _CALL, answer).history[-1] is answer
 

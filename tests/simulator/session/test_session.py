@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -172,63 +173,51 @@ def test_a_seat_has_the_player_of_its_name_before_that_of_all() -> None:
     assert journal.session().seats.of_agent("helper") == "person"
 
 
-_TWO_TURNS = [opened(), selected(), *answered_turn()]
+_BEGUN = [opened(), selected()]
+_TWO_TURNS = [*_BEGUN, *answered_turn()]
 
 
 @pytest.mark.parametrize(
     ("before", "fact", "reason"),
     [
-        ([], selected(), "the session is not open"),
-        ([opened()], opened(), "already open"),
-        ([opened()], asked(), "no agent is selected"),
-        ([opened(), selected()], selected(), "an agent is already selected"),
-        ([opened(), selected()], model(), "no turn is running"),
-        ([opened(), selected()], tool("c"), "no turn is running"),
-        ([opened(), selected()], ended(), "no turn is running"),
-        ([opened(), selected()], asked(turn=1), "the next turn is 0"),
-        ([opened(), selected(), asked()], asked(turn=1), "turn 0 has not ended"),
-        ([opened(), selected(), asked()], model(turn=1), "turn 0 is running, not 1"),
-        ([opened(), selected(), asked(), tool("c")], tool("c"), "tool/c is already answered"),
+        ([], selected(), "open"),
+        ([opened()], opened(), "open"),
+        ([opened()], asked(), "agent"),
+        (_BEGUN, selected(), "agent"),
+        (_BEGUN, model(), "turn"),
+        (_BEGUN, tool("c"), "turn"),
+        (_BEGUN, ended(), "turn"),
+        (_BEGUN, asked(turn=1), "turn is 0"),
+        ([*_BEGUN, asked()], asked(turn=1), "^turn 0"),
+        ([*_BEGUN, asked()], model(turn=1), "turn 0 .*1"),
+        ([*_BEGUN, asked(), tool("c")], tool("c"), "tool/c .*answered"),
+        ([*_BEGUN, asked(), model()], ModelProposed(at=1, turn=0, key="model"), "model .*answered"),
         (
-            [opened(), selected(), asked(), model()],
-            ModelProposed(at=1, turn=0, key="model"),
-            "model is already answered",
-        ),
-        (
-            [opened(), selected(), asked(), tool("c")],
+            [*_BEGUN, asked(), tool("c")],
             CallStarted(at=1, turn=0, key="tool/c", name="find"),
-            "answered",
+            "tool/c .*answered",
         ),
-        (_TWO_TURNS, replied("wait", 1), "no open call has the id wait"),
-        (_TWO_TURNS, ended(turn=0), "no turn is running"),
-        (
-            [opened(), selected()],
-            SeatChanged(at=1, seat="agent", player="real"),
-            "real cannot play the agent seat",
-        ),
-        (
-            [opened(), selected()],
-            SeatChanged(at=1, seat="tool", player="held"),
-            "held cannot play the tool seat",
-        ),
-        ([opened()], SeatChanged(at=1, seat="tool", player="real"), "no agent is selected"),
+        (_TWO_TURNS, replied("wait", 1), "id wait"),
+        (_TWO_TURNS, ended(turn=0), "turn"),
+        (_BEGUN, SeatChanged(at=1, seat="agent", player="real"), "real .*agent seat"),
+        (_BEGUN, SeatChanged(at=1, seat="tool", player="held"), "held .*tool seat"),
+        ([opened()], SeatChanged(at=1, seat="tool", player="real"), "agent"),
     ],
 )
 def test_illegal_facts_are_refused_by_name(before: list[Fact], fact: Fact, reason: str) -> None:
     """A fact that cannot follow raises, naming its kind, the session's state and the reason; nothing changes."""
     journal = Journal(before)
     text, session = journal.to_json(), journal.session()
-    with pytest.raises(IllegalFactError, match=reason) as caught:
+    with pytest.raises(IllegalFactError, match=rf"^{fact.kind} .* {session.state.value}: ") as caught:
         journal.append(fact)
-    assert fact.kind in str(caught.value)
-    assert session.state.value in str(caught.value)
+    assert re.search(reason, str(caught.value).partition(f"{session.state.value}: ")[2])
     assert (journal.to_json(), journal.session()) == (text, session)
 
 
 def test_a_query_has_something_in_it() -> None:
     """A turn without any part is refused."""
     empty = asked().model_copy(update={"message": {"role": "user", "parts": []}})
-    with pytest.raises(IllegalFactError, match="the message has no parts"):
+    with pytest.raises(IllegalFactError, match="parts"):
         journal_of(empty)
 
 

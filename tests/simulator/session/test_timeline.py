@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -134,36 +135,29 @@ def test_a_call_without_words_has_empty_ones() -> None:
     ("fact", "kind", "message"),
     [
         (said(error=RaisedError(type="m:Out.Of", message="no")), "Of", "no"),
-        (said(), "NoResponse", "The model ended without yielding a response."),
-        (
-            said({**content({"text": "h"}), "partial": True}),
-            "NoResponse",
-            "The model's stream ended before its response was complete.",
-        ),
-        (said(content()), "NoResponse", "The model's response is empty: no text and no tool call."),
-        (
-            said({"finish_reason": "STOP"}, {"finish_reason": "SAFETY"}, {"finish_reason": "STOP"}),
-            "NoResponse",
-            "The model's response is empty: no text and no tool call. Finish reason: STOP, SAFETY.",
-        ),
-        (
-            said(content({"text": ""})),
-            "NoResponse",
-            "The model's response is empty: no text and no tool call.",
-        ),
         (said({"error_code": 429, "error_message": "slow"}), "429", "slow"),
         (said({"error_code": "X"}), "X", ""),
     ],
 )
-def test_a_model_that_says_nothing_is_a_step_with_its_reason(fact: Fact, kind: str, message: str) -> None:
-    """What it raised, the error that it gave, or why there is nothing."""
+def test_the_error_of_a_model_is_a_step(fact: Fact, kind: str, message: str) -> None:
+    """What it raised, or the error that it gave."""
     (error,) = shown(asked(), fact)[1:]
-    assert (error.type, error.agent, error.error_type, error.error_message) == (
-        "model_error",
-        "clerk",
-        kind,
-        message,
-    )
+    assert (error.type, error.agent) == ("model_error", "clerk")
+    assert (error.error_type, error.error_message) == (kind, message)
+
+
+def test_a_model_that_says_nothing_is_a_step_with_its_reason() -> None:
+    """No response, one that broke off, and an empty one are told apart; what ADK gives as reasons is named once each."""
+    broken, stop = {**content({"text": "h"}), "partial": True}, {"finish_reason": "STOP"}
+    facts = [said(), said(broken), said(content()), said(content({"text": ""}))]
+    reasons = said(stop, {"finish_reason": "SAFETY"}, stop)
+    errors = [shown(asked(), fact)[1] for fact in (*facts, reasons)]
+    assert {(error.type, error.error_type) for error in errors} == {("model_error", "NoResponse")}
+    nothing, half, empty, blank, because = (error.error_message for error in errors)
+    assert len({nothing, half, empty}) == 3
+    assert blank == empty
+    assert because.startswith(empty)
+    assert because.endswith("STOP, SAFETY.")
 
 
 def test_a_model_that_says_something_is_no_error() -> None:
@@ -314,7 +308,7 @@ def test_a_turn_that_leaves_a_call_open_has_no_final_response() -> None:
     for end in ({"stopped": True}, {"error": RaisedError(type="m:E", message="no")}):
         assert shown(*facts, ended(waits, event({"text": "so"}), **end))[-1].type == "turn_failed"
     stopped = shown(*facts, ended(stopped=True))[-1]
-    assert (stopped.stopped, stopped.error_message) == (True, "stopped by a person")
+    assert (stopped.stopped, stopped.error_type) == (True, "stopped")
     assert not shown(*facts, ended(error=RaisedError(type="m:E", message="no")))[-1].stopped
 
 
@@ -336,66 +330,58 @@ OTHER = RULES[0].model_copy(update={"tool_name": "other"})
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "words"),
+    ("before", "after", "named"),
     [
-        ((), RULES, "injections: added a, added b"),
-        (RULES, RULES[1:], "injections: removed a"),
-        (RULES, (OFF, RULES[1]), "injections: switched a off"),
-        ((OFF,), RULES[:1], "injections: switched a on"),
-        (RULES, (OTHER, RULES[1]), "injections: edited a"),
-        (RULES, RULES[::-1], "injections: new order"),
+        ((), RULES, "added a, .*b"),
+        (RULES, RULES[1:], "removed a"),
+        (RULES, (OFF, RULES[1]), "a off"),
+        ((OFF,), RULES[:1], "a on"),
+        (RULES, (OTHER, RULES[1]), "edited a"),
+        (RULES, RULES[::-1], "order"),
     ],
 )
-def test_a_change_of_the_rules_says_what_is_new(before: Any, after: Any, words: str) -> None:
+def test_a_change_of_the_rules_says_what_is_new(before: Any, after: Any, named: str) -> None:
     """Added, removed, switched, edited, or only in another order."""
     notes = shown(RulesChanged(at=1, rules=before), RulesChanged(at=1, rules=after), asked())
-    assert notes[1].content == words
+    assert re.search(rf"(: | ){named}$", notes[1].content)
 
 
 CALL = ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[0]")
 
 
 @pytest.mark.parametrize(
-    ("fact", "words"),
+    ("fact", "named"),
     [
-        (SeatChanged(at=1, seat="tool", player="real"), "tool seat of all others: real"),
-        (SeatChanged(at=1, seat="agent", target="clerk", player="held"), "agent seat of clerk: held"),
+        (SeatChanged(at=1, seat="tool", player="real"), "tool seat .*: real"),
+        (SeatChanged(at=1, seat="agent", target="clerk", player="held"), "agent seat .*clerk: held"),
         (UserSeated(at=1, player="person"), "user seat: person"),
-        (UserSeated(at=1, player="script"), "user seat: script, each message held for approval"),
+        (UserSeated(at=1, player="script"), "user seat: script, .+"),
         (UserSeated(at=1, player="script", hold=False), "user seat: script"),
         (EnvironmentDataGiven(at=1, text="x"), "environment: data loaded"),
         (EnvironmentDataGiven(at=1, text=""), "environment: data cleared"),
         (EnvironmentChanged(at=1, settings=EnvironmentSettings()), "environment: settings: unchanged"),
-        (StateCleared(at=1, state_key="desk"), "environment: cleared the calls of desk"),
-        (RecordingGiven(at=1, name="r", calls=(CALL,)), "environment: recording 'r': 1 call"),
-        (RecordingGiven(at=1, name="r", calls=(CALL, CALL)), "environment: recording 'r': 2 calls"),
-        (RecordingGiven(at=1, name="r"), "environment: recording 'r' removed"),
-        (ToolsDeclared(at=1, tools=()), "environment: declared tools: none"),
+        (StateCleared(at=1, state_key="desk"), "environment: .*desk"),
+        (RecordingGiven(at=1, name="r", calls=(CALL,)), "environment: .*'r': 1 call"),
+        (RecordingGiven(at=1, name="r", calls=(CALL, CALL)), "environment: .*'r': 2 calls"),
+        (RecordingGiven(at=1, name="r"), "environment: .*'r' removed"),
+        (ToolsDeclared(at=1, tools=()), "environment: .*: none"),
         (
             ToolsDeclared(at=1, tools=(DeclaredTool(name="lend", description="x"),)),
-            "environment: declared tools: lend",
+            "environment: .*: lend",
         ),
-        (
-            ConnectionsAnalysed(at=1, model="m", reason="no key"),
-            "environment: connections: no response from m, no key",
-        ),
-        (ConnectionsAnalysed(at=1, model="m"), "environment: connections by m"),
+        (ConnectionsAnalysed(at=1, model="m", reason="no key"), "environment: connections: .* m, no key"),
+        (ConnectionsAnalysed(at=1, model="m"), "environment: connections [a-z]+ m"),
         (
             WorldEdited(at=1, changes=(EntityChange(op="delete", kind="order", id="A-1"),)),
-            "environment: world edited: delete order A-1",
+            "environment: .*: delete order A-1",
         ),
     ],
 )
-def test_a_change_is_told_in_words(fact: Fact, words: str) -> None:
-    """Before the query that it precedes, or in the turn that runs, at its own time."""
+def test_a_change_is_told(fact: Fact, named: str) -> None:
+    """With what it names, before the query that it precedes, or in the turn that runs, at its own time."""
     note, query = shown(fact, asked())
-    assert (note.type, note.content, note.turn, note.fact, query.type) == (
-        "session_note",
-        words,
-        0,
-        2,
-        "user_query",
-    )
+    assert re.fullmatch(named, note.content)
+    assert (note.type, note.turn, note.fact, query.type) == ("session_note", 0, 2, "user_query")
     assert note.timestamp == datetime.fromtimestamp(1.0, UTC)
     assert kinds(shown(asked(), fact)) == ["user_query", "session_note"]
     assert kinds(shown(asked(), ended(), fact, asked(turn=1))) == ["user_query", "session_note", "user_query"]
@@ -405,6 +391,6 @@ def test_the_end_of_a_conversation_is_told() -> None:
     """And that it goes on after all."""
     facts = (*answered_turn(), ConversationEnded(at=7), ConversationEnded(at=8, over=False), asked(turn=1))
     over, again = [entry for entry in shown(*facts) if entry.type == "session_note"]
-    assert over.content == "user seat: ended the conversation"
-    assert again.content == "user seat: reopened the conversation"
+    assert re.match("user seat: .*ended", over.content)
+    assert re.match("user seat: .*reopened", again.content)
     assert (over.turn, again.turn) == (1, 1)

@@ -1,4 +1,4 @@
-"""Gives each test of the store an empty database of each kind."""
+"""Gives each test of the store an empty database: a file, and for `make test-long` one of PostgreSQL too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def server() -> Iterator[Postgres]:
         yield running
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     """Return an empty database; what was opened of it is closed behind the test."""
     if request.param == "sqlite":

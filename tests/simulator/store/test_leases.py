@@ -220,7 +220,7 @@ def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
         _claimed(store)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    wait_until(lambda: store.leases.standings(["session"])["session"].is_free, what="the lease", seconds=1)
+    wait_until(lambda: store.leases.standings(["session"])["session"].is_free, what="the lease")
     journal = _claimed(store)
     assert len(journal) == 3
     journal.append(_seat("mine"))

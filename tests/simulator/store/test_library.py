@@ -152,9 +152,9 @@ def test_a_purged_session_is_gone(kept: Kept) -> None:
     store.purge("session")
     store.purge("session")
     journal.append(asked())
-    with pytest.raises(UnknownSessionError, match="was deleted permanently"):
+    with pytest.raises(UnknownSessionError, match="'session'") as gone:
         journal.keep()
-    assert "was deleted permanently" in str(journal.trouble)
+    assert journal.trouble == str(gone.value)
     store.put_drafts("session", {"a": "more"})
     store.keep_drafts()
     for table in ("sessions", "facts", "drafts"):
@@ -218,7 +218,7 @@ def test_a_shared_session_is_found_by_its_token(kept: Kept) -> None:
     assert store.share("session") == token
     assert store.shared(token).session_id == "session"
     store.delete("session")
-    with pytest.raises(UnknownSessionError, match="no session is shared at this address"):
+    with pytest.raises(UnknownSessionError, match="shared"):
         store.shared(token)
     store.restore("session")
     store.unshare("session")
@@ -286,18 +286,15 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda _: "{", "not JSON"),
-        (lambda _: [], "its format is not"),
-        (lambda data: {**data, "format": "other"}, "its format is not"),
-        (
-            lambda data: {**data, "version": 2},
-            "session file version 2 is not supported; this studio reads version 1",
-        ),
-        (lambda data: {**data, "more": 1}, "more: Extra inputs"),
-        (lambda data: {**data, "record": {}}, r"record\.agent_key: Field required"),
-        (lambda data: {**data, "journal": {}}, "journal cannot be read: .*its format is not"),
-        (lambda data: {**data, "journal": json.loads(Journal().to_json())}, "is not a valid session id"),
-        (lambda data: {**data, "drafts": {"a": 1}}, r"drafts\.a: Input should be a valid string"),
+        (lambda _: "{", "JSON"),
+        (lambda _: [], "format"),
+        (lambda data: {**data, "format": "other"}, "format"),
+        (lambda data: {**data, "version": 2}, "version 2 .*version 1"),
+        (lambda data: {**data, "more": 1}, ": more: "),
+        (lambda data: {**data, "record": {}}, r": record\.agent_key: "),
+        (lambda data: {**data, "journal": {}}, "journal .*format"),
+        (lambda data: {**data, "journal": json.loads(Journal().to_json())}, "session id"),
+        (lambda data: {**data, "drafts": {"a": 1}}, r": drafts\.a: "),
     ],
 )
 def test_a_file_that_is_no_session_is_refused(kept: Kept, change: Any, reason: str) -> None:

@@ -141,21 +141,23 @@ class KeptJournal(RuleBasedStateMachine):
         self.kept.drop_all()
 
 
-def _run(new_url: Callable[[], Any], examples: int) -> None:
+def _run(new_url: Callable[[], Any], examples: int, steps: int = 12) -> None:
     class Machine(KeptJournal):
         pass
 
     Machine.new_url = staticmethod(new_url)
-    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=12))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=steps))
 
 
-def test_a_file_holds_what_a_model_says() -> None:
+@pytest.mark.parametrize(("examples", "steps"), [(4, 8), pytest.param(60, 12, marks=pytest.mark.long)])
+def test_a_file_holds_what_a_model_says(examples: int, steps: int) -> None:
     """In SQLite, whatever happens in whatever order; each step asserts."""
     with tempfile.TemporaryDirectory() as folder:
-        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", 20)
+        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", examples, steps)
         assert len(list(Path(folder).iterdir())) >= 1
 
 
+@pytest.mark.long
 def test_postgresql_holds_what_a_model_says(server: Postgres) -> None:
     """In PostgreSQL too."""
     url = server.new_database()

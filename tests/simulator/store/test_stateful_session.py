@@ -29,7 +29,8 @@ from tests.simulator.store.databases import KEY, ME, Kept
 from tests.simulator.store.plain_session import BROKEN, PLANS, TOOLS, PlainSession, State
 from tests.simulator.store.planned_agent import planned_config
 
-PATIENCE = 30.0
+pytestmark = pytest.mark.long
+PATIENCE = 60.0
 _HISTORY: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "user_query": lambda entry: ("query", entry.content),
     "user_reply": lambda entry: ("reply", entry.tool_name),
@@ -376,12 +377,12 @@ def _run(new_url: Callable[[], Any], examples: int, steps: int) -> None:
 def test_a_session_in_a_file_is_what_a_model_says() -> None:
     """In SQLite, whatever is done in whatever order; each step asserts."""
     with tempfile.TemporaryDirectory() as folder:
-        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", 6, 20)
+        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", 12, 25)
         assert len(list(Path(folder).iterdir())) >= 1
 
 
 def test_a_session_in_postgresql_is_what_a_model_says(server: Postgres) -> None:
     """In PostgreSQL too."""
     url = server.new_database()
-    _run(server.new_database, 2, 8)
+    _run(server.new_database, 4, 12)
     assert url

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import pytest
@@ -70,7 +71,7 @@ def test_after_the_close_nothing_is_said_to_be_durable(kept: Kept) -> None:
     journal = begun(store)
     store.close()
     journal.append(asked())
-    with pytest.raises(StoreError, match="session 'session' is not saved: the store is closed"):
+    with pytest.raises(StoreError, match=r"'session' .*closed"):
         journal.keep()
 
 
@@ -93,7 +94,7 @@ def test_any_fact_is_read_as_it_was_written(kept: Kept, facts: list[Fact]) -> No
     assert loaded.to_json() == journal.to_json()
 
 
-@pytest.mark.parametrize("text", ["a\0b", "ß 日本 🦊", "'; DROP TABLE studio_facts; --", "x" * 200_000])
+@pytest.mark.parametrize("text", ["a\0b", "ß 日本 🦊", "'; DROP TABLE facts; --", "x" * 200_000])
 def test_any_text_is_stored(kept: Kept, text: str) -> None:
     """Texts that a database does not take as they are come back all the same."""
     store = kept.store()
@@ -127,7 +128,7 @@ def test_two_sessions_cannot_have_one_id(kept: Kept) -> None:
     """A second session with the same id is refused, and the first is as it was."""
     store = kept.store()
     first = begun(store, "session", asked())
-    with pytest.raises(StoreError, match="the session 'session' already exists"):
+    with pytest.raises(StoreError, match=r"'session' .*exists"):
         begun(store)
     assert store.load("session").to_json() == first.to_json()
 
@@ -135,7 +136,7 @@ def test_two_sessions_cannot_have_one_id(kept: Kept) -> None:
 @pytest.mark.parametrize("journal", [Journal(), new_journal("a\nb"), new_journal("x" * 201)])
 def test_a_journal_without_a_proper_id_is_refused(kept: Kept, journal: Journal) -> None:
     """An id stands in addresses, so it is printable and not long."""
-    with pytest.raises(StoreError, match="is not a valid session id: use 1 to 200 printable characters"):
+    with pytest.raises(StoreError, match=r"session id: .*1 to 200 "):
         kept.store().begin(journal, owner=ME, agent_key=KEY)
 
 
@@ -145,10 +146,10 @@ def test_an_unknown_session_is_named(kept: Kept, session_id: str) -> None:
     store = kept.store()
     begun(store)
     for ask in (store.load, store.place, store.record, store.export, store.duplicate, store.archive):
-        with pytest.raises(UnknownSessionError, match="the store has no session"):
+        with pytest.raises(UnknownSessionError, match=re.escape(repr(session_id))):
             ask(session_id)
     assert store.drafts(session_id) == {}
-    with pytest.raises(UnknownSessionError, match="no session is shared"):
+    with pytest.raises(UnknownSessionError):
         store.shared(session_id)
 
 
@@ -183,7 +184,7 @@ def test_who_comes_second_loses_nothing(kept: Kept) -> None:
     first.keep()
     second.append(_seat("theirs"))
     second.append(ended(stopped=True))
-    with pytest.raises(HeadMovedError, match=r"was continued elsewhere.*kept as a separate branch"):
+    with pytest.raises(HeadMovedError, match=r"'session' .*branch"):
         second.keep()
     assert second.superseded
     assert not first.superseded
