@@ -25,8 +25,8 @@ from tests.harness.page_client import PageClient
 from tests.harness.processes import Served
 from tests.harness.stepping_agent import ANSWER, NAME, write_stepping_agent
 
-BROWSERS = 200
-"""So many are connected at once, each a person of their own in a session of their own that waits for them."""
+BROWSERS, FIRST = 200, 4
+"""So many are connected at once, each a person of their own in a session of their own that waits for them; the first ones warm the server up."""
 
 AT_ONCE = 8
 """So many open their page at the same moment."""
@@ -39,6 +39,7 @@ LOOK_SECONDS, PAGE_SECONDS, ROUNDS = 5.0, 20.0, 3
 
 MOST_MS_LOOK, MOST_MS_PAGE = 20.0, 100.0
 """So much of the processor's time a page's look whether something has happened may take, and the whole page."""
+SMALLEST = {"BROWSERS": 6, "FIRST": 2, "LOOK_SECONDS": 0.1, "PAGE_SECONDS": 0.1, "ROUNDS": 1}
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,9 @@ async def _look(page: PageClient) -> float:
 
 async def _measure(served: Served, browsers: list[tuple[str, str]]) -> tuple[float, list[float], Load, Load]:
     server = psutil.Process(served.process.pid)
-    first, _ = await _opened(served.url, browsers[:4])
+    first, _ = await _opened(served.url, browsers[:FIRST])
     before = server.memory_info().rss
-    pages, joined = await _opened(served.url, browsers[4:])
+    pages, joined = await _opened(served.url, browsers[FIRST:])
     each = (server.memory_info().rss - before) / 2**20 / len(pages)
     pages += first
     looks = await _load(pages, server, LOOK_SECONDS, _look)
@@ -163,7 +164,7 @@ async def _measure(served: Served, browsers: list[tuple[str, str]]) -> tuple[flo
 
 
 @pytest.mark.process
-def test_200_browsers_are_served(server: Served, browsers: list[tuple[str, str]]) -> None:
+def test_200_browsers_are_served(server: Served, browsers: list[tuple[str, str]], measured: bool) -> None:
     """Each has its session brought back; then all look by themselves, and then all have their whole page drawn anew."""
     each, joined, looks, whole = asyncio.run(_measure(server, browsers))
     print(  # noqa: T201 - figures are what a benchmark is run for
@@ -173,6 +174,7 @@ def test_200_browsers_are_served(server: Served, browsers: list[tuple[str, str]]
         f"\nall have their whole page drawn every {PAGE_SECONDS:.0f} s: {whole} (at most {MOST_MS_PAGE:.0f} ms), "
         f"so one server draws {1e3 / whole.processor:.0f} pages a second"
     )
-    assert each <= MOST_MIB
-    assert looks.processor <= MOST_MS_LOOK
-    assert whole.processor <= MOST_MS_PAGE
+    assert len(looks.waited) == len(whole.waited) == BROWSERS * ROUNDS
+    assert each <= MOST_MIB or not measured
+    assert looks.processor <= MOST_MS_LOOK or not measured
+    assert whole.processor <= MOST_MS_PAGE or not measured

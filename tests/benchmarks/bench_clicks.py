@@ -1,4 +1,7 @@
-"""How long a click takes that answers a call with a form of twenty fields, beside a plain Streamlit page of as many elements."""
+"""How long a click takes that answers a call with a form of twenty fields, beside a plain Streamlit page of as many elements.
+
+Both are held to a ratio alone: the milliseconds of a machine tell of the machine. `tests/stories/test_deciding.py` goes the same way.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,8 @@ from tests.harness.browser import PATIENCE_MS, STREAMLIT, Studio, chromium, stud
 from tests.harness.processes import free_port, quiet_environment, serve
 
 CLICKS = 20
-MOST_MS = 120
-"""The most that the median may be, to the next pause and back."""
 MOST_TIMES_PLAIN = 1.5
+"""So many times longer than a click on the plain page the median may be, to the next pause and back."""
 
 _AGENT = '''
 """Asks for one answer of twenty fields after another."""
@@ -174,8 +176,7 @@ def test_a_click_costs_little_more_than_in_plain_streamlit(
             taken["plain"].append(clicked(page, ".st-key-next button", '[data-testid="stCode"]', wanted))
     forth, back, peer = (median(taken[name]) for name in ("next", "undo", "plain"))
     print(  # noqa: T201 - figures are what a benchmark is run for
-        f"\nform of 20 fields, {sum(counts.values())} elements: {forth:.0f} ms to the next pause, {back:.0f} ms back "
-        f"(at most {MOST_MS}); plain Streamlit {peer:.0f} ms: {forth / peer:.2f} times (at most {MOST_TIMES_PLAIN})"
+        f"\nform of 20 fields, {sum(counts.values())} elements: {forth:.0f} ms to the next pause, {back:.0f} ms back"
+        f"; plain Streamlit {peer:.0f} ms: {forth / peer:.2f} and {back / peer:.2f} times (at most {MOST_TIMES_PLAIN})"
     )
-    assert max(forth, back) <= MOST_MS
-    assert forth <= MOST_TIMES_PLAIN * peer
+    assert max(forth, back) <= MOST_TIMES_PLAIN * peer

@@ -14,7 +14,6 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.runners import InMemoryRunner
 from google.genai import types
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.base.json_values import JsonObject
@@ -24,6 +23,7 @@ from tests.benchmarks.bench_turns import Caller, find_order
 
 FIELDS, ROUNDS, CALLS = 50, 60, 1_000
 MOST_KB_PER_CALL = 40.0
+SMALLEST = {"ROUNDS": 1, "CALLS": 50}
 
 _NAMES = (
     "order_id", "customer_name", "email", "street", "city", "country", "phone", "quantity", "unit_price", "total",
@@ -78,8 +78,7 @@ async def adks_turns() -> float:
     return median(seconds) * 1000
 
 
-@pytest.mark.benchmark(group="drafts")
-def test_a_draft_of_50_fields_costs_less_than_a_turn_of_adks_model(benchmark: BenchmarkFixture) -> None:
+def test_a_draft_of_50_fields_costs_less_than_a_turn_of_adks_model(measured: bool) -> None:
     """Each draft is for another call, so nothing is only remembered; five candidates are given as a figure too."""
     schema = large_schema()
     calls = iter(
@@ -89,7 +88,7 @@ def test_a_draft_of_50_fields_costs_less_than_a_turn_of_adks_model(benchmark: Be
             arguments={"order_id": f"A-{number}"},
             seed=f"seed {number}",
         )
-        for number in range(10 * ROUNDS)
+        for number in range(ROUNDS + 2)
     )
     first = next(calls)
     assert not drafted(first).problems
@@ -103,17 +102,16 @@ def test_a_draft_of_50_fields_costs_less_than_a_turn_of_adks_model(benchmark: Be
     start = perf_counter()
     ready = candidates(next(calls))
     five = (perf_counter() - start) * 1000
-    benchmark.pedantic(lambda: drafted(next(calls)), rounds=ROUNDS)  # type: ignore[no-untyped-call] # pytest-benchmark has no types for it
     ratio = median(times) * 1000 / turn
-    benchmark.extra_info.update(ratio=ratio)
     print(  # noqa: T201 - the figure is what a benchmark is run for
         f"\na draft of {FIELDS} fields: {median(times) * 1000:.2f} ms, {ratio:.2f} of a turn of ADK's model "
         f"({turn:.2f} ms), at most 1; {len(ready)} candidates {five:.1f} ms"
     )
-    assert ratio < 1
+    assert len(ready) > 1
+    assert ratio < 1 or not measured
 
 
-def test_a_session_of_1000_calls_stays_small() -> None:
+def test_a_session_of_1000_calls_stays_small(measured: bool) -> None:
     """What a session of 1,000 calls keeps: its journal, ADK's session, the world and all that the environment knows."""
     config = SimulatedAgentConfig(
         "desk",
@@ -138,4 +136,4 @@ def test_a_session_of_1000_calls_stays_small() -> None:
     print(  # noqa: T201 - the figure is what a benchmark is run for
         f"\na session of {calls} calls keeps {kept / 1024:.1f} MB, {kept / calls:.1f} KB a call, at most {MOST_KB_PER_CALL}"
     )
-    assert kept / calls <= MOST_KB_PER_CALL
+    assert kept / calls <= MOST_KB_PER_CALL or not measured

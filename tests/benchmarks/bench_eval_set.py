@@ -38,6 +38,8 @@ LEAST_FASTER = 3
 
 MOST_TIMES_THE_FILE = 2.0
 """How many times the size of the file an opened set keeps in memory, at most."""
+ROUNDS = 3
+SMALLEST = {"CASES": 20, "NAMES": NAMES[:1], "ROUNDS": 1}
 
 _OPEN = """
 import ctypes, gc, json, resource, sys, time
@@ -57,6 +59,7 @@ held = load(path)
 seconds = time.perf_counter() - start
 print(json.dumps({
     "seconds": seconds,
+    "cases": len(held.rows if sys.argv[1] == "ours" else held.eval_cases),
     "kept": resident() - before,
     "peak": int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024,
 }))
@@ -90,10 +93,10 @@ def opened_by(whom: str, path: Path) -> dict[str, float]:
     return found
 
 
-def test_a_large_set_is_opened_without_building_models(path: Path) -> None:
+def test_a_large_set_is_opened_without_building_models(path: Path, measured: bool) -> None:
     """Opens the set in a fresh process, as ADK's own loader does; the best of three each."""
     ours, adk = (
-        min((opened_by(whom, path) for _ in range(3)), key=lambda found: found["seconds"])
+        min((opened_by(whom, path) for _ in range(ROUNDS)), key=lambda found: found["seconds"])
         for whom in ("ours", "adk")
     )
     size = path.stat().st_size
@@ -102,28 +105,32 @@ def test_a_large_set_is_opened_without_building_models(path: Path) -> None:
         f"{adk['seconds'] / ours['seconds']:.1f} times), keeps {ours['kept'] / 1e6:.0f} MB (ADK {adk['kept'] / 1e6:.0f} MB), "
         f"peak of the process {ours['peak'] / 1e6:.0f} MB (ADK {adk['peak'] / 1e6:.0f} MB)"
     )
-    assert adk["seconds"] / ours["seconds"] >= LEAST_FASTER
-    assert ours["kept"] <= MOST_TIMES_THE_FILE * size
+    assert ours["cases"] == adk["cases"] == CASES
+    assert adk["seconds"] / ours["seconds"] >= LEAST_FASTER or not measured
+    assert ours["kept"] <= MOST_TIMES_THE_FILE * size or not measured
 
 
-def test_an_edit_in_a_large_set_costs_as_little_as_one_case(path: Path, tmp_path: Path) -> None:
+def test_an_edit_in_a_large_set_costs_as_little_as_one_case(
+    path: Path, tmp_path: Path, measured: bool
+) -> None:
     """Edits, looks at what has changed, takes back and saves, in a copy of the set."""
     copy = tmp_path / path.name
     copy.write_bytes(path.read_bytes())
     work = SetWork(open_set(copy), open_beside(copy))
     taken: dict[str, float] = {}
+    middle = f"case {CASES // 2}"
 
     def timed(name: str, start: float) -> None:
         taken[name] = (perf_counter() - start) * 1e3
 
     start = perf_counter()
-    work.apply(SetText(case="case 5000", where=("conversation", 0, "user_content"), text="Where?"))
+    work.apply(SetText(case=middle, where=("conversation", 0, "user_content"), text="Where?"))
     timed("edit", start)
     start = perf_counter()
-    work.apply(DuplicateCase(case="case 5000", eval_id="again"))
+    work.apply(DuplicateCase(case=middle, eval_id="again"))
     timed("duplicate", start)
     start = perf_counter()
-    assert len(changes(work).cases) == len(["case 5000", "again"])
+    assert len(changes(work).cases) == len([middle, "again"])
     timed("what changed", start)
     start = perf_counter()
     work.undo()
@@ -132,10 +139,9 @@ def test_an_edit_in_a_large_set_costs_as_little_as_one_case(path: Path, tmp_path
     save(work)
     timed("save", start)
     print("\n" + ", ".join(f"{name} {value:.1f} ms" for name, value in taken.items()))  # noqa: T201 - as above
-    assert (
-        max(taken[name] for name in ("edit", "duplicate", "what changed", "undo")) < 100
-    )  # in ms: nobody waits for that
-    assert open_set(copy).rows[5000].query == "Where?"
+    assert open_set(copy).rows[CASES // 2].query == "Where?"
+    longest = max(taken[name] for name in ("edit", "duplicate", "what changed", "undo"))
+    assert longest < 100 or not measured  # in ms: nobody waits for that
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +164,7 @@ def seconds_to(studio: Studio, click: Locator, shown: Locator, words: str) -> fl
 
 @pytest.mark.browser
 def test_the_page_of_a_large_set_is_usable_in_two_seconds(studio: Studio) -> None:
-    """Opens the set from the list, turns the page and searches; the file has not been read by the server before."""
+    """Opens the set from the list and searches, as the stories of eval sets do; the file has not been read by the server before."""
     count = studio.keyed("cases_count")
     taken: list[float] = []
     for name in NAMES:

@@ -35,6 +35,7 @@ STARTS, MOST_S_WARM = 5, 0.3
 
 PAUSED, DESCRIPTORS, MOST_KIB_PAUSED = 1_000, 1_024, 400
 """So many sessions of an agent wait for a person, with so many file descriptors; each may take so much, in both processes."""
+SMALLEST = {"STEPS": 2, "STARTS": 1, "PAUSED": 3}
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,9 @@ def step_times(simulation: RemoteSimulation | Simulation) -> list[float]:
     return taken
 
 
-def test_a_click_costs_little_more_than_in_this_process(home: Path, config: KernelAgentConfig) -> None:
+def test_a_click_costs_little_more_than_in_this_process(
+    home: Path, config: KernelAgentConfig, measured: bool
+) -> None:
     """A person plays model and tool: the same steps of the same agent, here and there."""
     with (
         begun(config) as there,
@@ -92,7 +95,7 @@ def test_a_click_costs_little_more_than_in_this_process(home: Path, config: Kern
         f"click to pause: {median(ours):.1f} ms in a kernel, {median(theirs):.1f} ms here; "
         f"{more:+.1f} ms (p95 {more_95:+.1f} ms)"
     )
-    assert more <= MOST_MS_MORE
+    assert more <= MOST_MS_MORE or not measured
 
 
 def first_pause(home: Path) -> float:
@@ -107,7 +110,7 @@ def first_pause(home: Path) -> float:
     return taken
 
 
-def test_the_first_pause_comes_soon(home: Path) -> None:
+def test_the_first_pause_comes_soon(home: Path, measured: bool) -> None:
     """As a server has it: a template is there that forks, or a spare kernel where nothing can be forked."""
     if not CAN_FORK:
         SPARE.begin()
@@ -123,7 +126,7 @@ def test_the_first_pause_comes_soon(home: Path) -> None:
     report(
         f"first pause: {first:.2f} s with the start of a template, then {median(later):.2f} s (worst {max(later):.2f} s)"
     )
-    assert median(later) < MOST_S_WARM
+    assert median(later) < MOST_S_WARM or not measured
 
 
 def _spare_is_there(spare: Spare) -> None:
@@ -147,7 +150,7 @@ def _few_descriptors() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_few_descriptors")
-def test_many_sessions_wait_in_one_kernel(config: KernelAgentConfig) -> None:
+def test_many_sessions_wait_in_one_kernel(config: KernelAgentConfig, measured: bool) -> None:
     """Each waits for a person as model; the last one answers as fast as the first."""
     kernel, here = psutil.Process(config.kernels.kernel().process_id), psutil.Process()
     with ExitStack() as stack:
@@ -166,7 +169,7 @@ def test_many_sessions_wait_in_one_kernel(config: KernelAgentConfig) -> None:
             f"{kernel.num_fds()} and {here.num_fds()} descriptors; the kernel began with {there_before / 1024:.0f} MiB; "
             f"an answer then takes {step:.0f} ms"
         )
-        assert there + mine <= MOST_KIB_PAUSED
+        assert there + mine <= MOST_KIB_PAUSED or not measured
 
 
 def step_times_of_one(simulation: RemoteSimulation) -> float:

@@ -1,19 +1,31 @@
-"""The order desk in a browser, alone and beside agents that hang, sleep, spin, eat memory and end their process."""
+"""The order desk in a browser, alone and beside agents that hang, sleep, spin, eat memory and end their process.
+
+`tests/stories/test_bad_neighbours.py` goes the same way.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 
+import pytest
 from playwright.sync_api import BrowserContext
 
 from tests.harness.browser import Studio, chromium
 from tests.harness.neighbours import bad_server, bad_sessions, begun, p95, steps, words
 
 STEPS = 40
-AIM, MOST = 1.3, 1.5
-"""So much longer shall, and may at most, the slowest of twenty steps take from the click to the next pause; two cores are shared with one that spins."""
+MOST, MOST_P95 = 1.3, 2.5
+"""So many times longer a step may take from the click to the next pause: in the middle, and the slowest of twenty.
+
+Of forty steps the slowest of twenty is the second slowest of all. On two cores, one of which spins, an agent that ended its process is
+started anew meanwhile: a step that falls into that waits twice as long, and whether one or three do is chance. So the middle is held to a narrow bar, and
+the slowest to one that only a step which waits for a neighbour itself breaks: the sleeper sleeps 12 s, the spinner has no end.
+"""
 
 
+@pytest.mark.browser
+@pytest.mark.process
 def test_a_step_takes_no_longer_beside_agents_that_misbehave(tmp_path: Path) -> None:
     """The same steps of the same session, before the others begin and while they are at work."""
     with bad_server(tmp_path) as server, chromium() as browser:
@@ -26,8 +38,10 @@ def test_a_step_takes_no_longer_beside_agents_that_misbehave(tmp_path: Path) -> 
             steps(desk, 2)
             beside = steps(desk, STEPS)
         context.close()
-    ratio = p95(beside) / p95(alone)
+    ratio, slowest = median(beside) / median(alone), p95(beside) / p95(alone)
     print(  # noqa: T201 - figures are what a benchmark is run for
-        f"\na step alone {words(alone)}, beside five bad agents {words(beside)}: p95 {ratio:.2f} times (aim {AIM})"
+        f"\na step alone {words(alone)}, beside five bad agents {words(beside)}: "
+        f"{ratio:.2f} times (at most {MOST}), p95 {slowest:.2f} times (at most {MOST_P95})"
     )
     assert ratio <= MOST
+    assert slowest <= MOST_P95

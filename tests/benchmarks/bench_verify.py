@@ -20,6 +20,7 @@ CASES = 300
 QUERIES = ("check A", "check B, check C", "note A", "check D; note D")
 CRITERIA = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
 ROUNDS = 2
+SMALLEST = {"CASES": 2, "ROUNDS": 1}
 LEAST_RATIO = 2.3
 """On two quiet cores; what else runs there takes more from two processes than from one, and it can fall below."""
 
@@ -56,7 +57,7 @@ def seconds(*command: str | Path, passed: str) -> float:
     return taken
 
 
-def test_a_large_set_is_verified_in_about_a_third_of_the_time(eval_set: Path) -> None:
+def test_a_large_set_is_verified_in_about_a_third_of_the_time(eval_set: Path, measured: bool) -> None:
     """300 cases of four turns, both with the agent's own model, from the start of the process to its end."""
     folder, config = eval_set.parent / "agents", eval_set.parent / "criteria.json"
     verify = (
@@ -80,4 +81,4 @@ def test_a_large_set_is_verified_in_about_a_third_of_the_time(eval_set: Path) ->
     print(  # noqa: T201 - figures are what a benchmark is run for
         f"\n{CASES} cases of 4 turns: verify {min(ours):.1f} s, adk eval {min(theirs):.1f} s, {ratio:.1f} times faster"
     )
-    assert ratio >= LEAST_RATIO
+    assert ratio >= LEAST_RATIO or not measured
