@@ -22,6 +22,7 @@ from simulator.environment.recordings.recorded_calls import RecordingError, read
 from simulator.environment.world.seed_tables import TablesError, read_tables
 from simulator.journal import Journal, JournalError
 from simulator.store import StoreError, read_session
+from tests.simulator.base.rows import for_each
 
 MANY: JsonValue = {
     "turns": [{"say": f"hello {number}", "more": [1, 2.5, True, None]} for number in range(6_000)]
@@ -53,24 +54,24 @@ def test_nothing_is_read_by_python_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     assert located.line(("turns", 5_999, "more", 1)) == write_yaml(MANY).count("\n") - 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "words"),
     [
-        ("a: &x [1]\nb: [*x, *x]", "aliases are not supported, at line 2, column 5"),
-        ("a: &x {b: 1}\n*x : 1", "aliases are not supported, at line 2, column 1"),
-        ("[" * 100_000, "nested too deeply at line 1, column"),
-        ("- " * 100_000, "nested too deeply, at line 1"),
-        ("a: 1\na: 2", "the field 'a' appears twice in one object, at line 2, column 1"),
-        ("1: 2", "field names must be strings, at line 1, column 1"),
-        (f"x: {'9' * 5_000}", "a number has 5,000 digits; the limit is 4,000, at line 1, column 4"),
-        (f"[1,\n {'9' * 5_000}]", "a number has 5,000 digits; the limit is .* at line 2, column 2"),
-        ('{"a": NaN}', "NaN is not a JSON number at line 1, column 7"),
-        ("a: !!binary aGk=", "'tag:yaml.org,2002:binary' has no JSON equivalent, at line 1, column 4"),
-        ("a: !!int x", "'x' is not a valid int, at line 1, column 4"),
-        ("a: !!bool x", "'x' is not a valid bool, at line 1, column 4"),
-        ("--- 1\n--- 2", "more than one document, at line 2, column 1"),
-        ('a: "\ud800"', "an unpaired surrogate, which a file cannot contain, at line 1, column 5"),
-        ("a: 'x", "found unexpected end of stream"),
+        ("a: &x [1]\nb: [*x, *x]", "aliases .*line 2, column 5"),
+        ("a: &x {b: 1}\n*x : 1", "aliases .*line 2, column 1"),
+        ("[" * 100_000, "too deeply .*line 1, column"),
+        ("- " * 100_000, "too deeply.*line 1"),
+        ("a: 1\na: 2", "'a' appears twice .*line 2, column 1"),
+        ("1: 2", "strings.*line 1, column 1"),
+        (f"x: {'9' * 5_000}", "5,000 digits.*4,000.*line 1, column 4"),
+        (f"[1,\n {'9' * 5_000}]", "5,000 digits.*line 2, column 2"),
+        ('{"a": NaN}', "NaN .*line 1, column 7"),
+        ("a: !!binary aGk=", "'tag:yaml.org,2002:binary'.*line 1, column 4"),
+        ("a: !!int x", "'x' .*int.*line 1, column 4"),
+        ("a: !!bool x", "'x' .*bool.*line 1, column 4"),
+        ("--- 1\n--- 2", "document.*line 2, column 1"),
+        ('a: "\ud800"', "surrogate.*line 1, column 5"),
+        ("a: 'x", "end of stream"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str) -> None:
@@ -83,14 +84,14 @@ def test_json_nested_without_end_is_refused() -> None:
     """At any depth, with the place where it went too far."""
     with pytest.raises(DocumentError, match="nested too deeply"):
         read_document('{"a":' * 100_000)
-    with pytest.raises(DocumentError, match="nested more than 200 levels deep"):
+    with pytest.raises(DocumentError, match="200 levels"):
         read_document("[" * 900 + "]" * 900)
 
 
 def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words say what to do. Patched, as a text of that size takes a while to make."""
     monkeypatch.setattr(yaml_text, "MOST_CHARACTERS", 100)
-    with pytest.raises(DocumentError, match="101 characters; the limit for YAML is 100, so use JSON"):
+    with pytest.raises(DocumentError, match=r"101 characters.*\b100\b.*JSON"):
         read_document("a" * 101)
     assert read_document(json.dumps(["a" * 101])) == ["a" * 101]
 
@@ -126,12 +127,12 @@ READERS: tuple[tuple[Callable[[str], object], type[ValueError]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("read", "kind"), READERS)
+@for_each(("read", "kind"), READERS)
 def test_a_number_of_any_length_is_an_error_and_no_traceback(
     read: Callable[[str], object], kind: type[ValueError]
 ) -> None:
     """Python reads integers up to a number of digits, and a depth; a text with more is refused wherever texts are read."""
-    with pytest.raises(kind, match=r"a number has 5,000 digits; the limit is 4,300"):
+    with pytest.raises(kind, match=r"5,000 digits.*4,300"):
         read(f'{{"a": {"1" * 5_000}}}')
     with pytest.raises(kind, match="nested too deeply"):
         read("[" * 100_000)

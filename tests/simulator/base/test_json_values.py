@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
+from tests.simulator.base.rows import for_each
 
 json_values = st.recursive(
     st.none()
@@ -86,9 +87,7 @@ def test_a_dict_of_words_and_numbers_is_copied_as_json_would(value: dict[str, An
     assert repr(copy) == repr(json.loads(written)) == repr(value)
 
 
-@pytest.mark.parametrize(
-    "value", [{1: "a"}, {"a": Word.ONE}, {"a": Number.ONE}, {"a": Text("t")}, Words(a=1)]
-)
+@for_each("value", [{1: "a"}, {"a": Word.ONE}, {"a": Number.ONE}, {"a": Text("t")}, Words(a=1)])
 def test_what_only_looks_like_a_word_becomes_one(value: Any) -> None:
     """Keys that are no text, and values of classes of their own, come back as JSON has them."""
     copy = copied(value)
@@ -108,11 +107,11 @@ def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
 @pytest.mark.parametrize("value", NOT_JSON, ids=lambda value: type(value).__name__)
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     """No copy, and no field of a journal, takes what could not be stored; the text says why."""
-    with pytest.raises(NotJsonError, match="not a JSON value"):
+    with pytest.raises(NotJsonError, match="a JSON value"):
         copied([value])
-    with pytest.raises(ValidationError, match="not a JSON value"):
+    with pytest.raises(ValidationError, match="a JSON value"):
         Holder(value=value)
-    with pytest.raises(ValidationError, match="not a JSON value"):
+    with pytest.raises(ValidationError, match="a JSON value"):
         Holder(fields={"deep": {"er": value}})
 
 
@@ -137,12 +136,12 @@ def nested(levels: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("work", [copied, canonical, taken])
+@for_each("work", [copied, canonical, taken])
 def test_what_is_too_deep_for_a_journal_is_refused_in_words(work: Any) -> None:
     """Thousands of levels are no JSON value for whoever copies or writes them, and no recursion error."""
-    with pytest.raises(NotJsonError, match="nested more than 200 levels deep"):
+    with pytest.raises(NotJsonError, match="200 levels"):
         work(nested(3000))
-    with pytest.raises(ValidationError, match="nested more than 200 levels deep"):
+    with pytest.raises(ValidationError, match="200 levels"):
         Holder(value=nested(3000))
 
 
@@ -150,5 +149,5 @@ def test_what_comes_from_outside_is_at_most_200_levels_deep() -> None:
     """Two hundred levels are taken as they are, one more is refused: pydantic could not write it with more around it."""
     assert taken(nested(200)) == nested(200)
     assert Holder(value=taken(nested(200))).model_dump_json()
-    with pytest.raises(NotJsonError, match="nested more than 200 levels deep"):
+    with pytest.raises(NotJsonError, match="200 levels"):
         taken(nested(201))

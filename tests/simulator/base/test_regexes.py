@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from simulator.base.pattern_search import PatternError, SearchError, StandardSearcher, searcher
+from tests.simulator.base.rows import for_each
 
 SECONDS = 0.05
 USUAL = [
@@ -18,7 +17,7 @@ USUAL = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "found", "other"), USUAL)
+@for_each(("pattern", "found", "other"), USUAL)
 def test_usual_patterns_are_searched_for_in_both_ways(pattern: str, found: str, other: str) -> None:
     """Without the package, what tools declare is told as with it."""
     for ready in (searcher(pattern), StandardSearcher(pattern, ignore_case=False)):
@@ -32,13 +31,11 @@ def test_case_is_ignored_where_that_is_asked_for() -> None:
         assert ready.fullmatch("OSLO", SECONDS)
 
 
-@pytest.mark.parametrize("pattern", [r"^(a|aa)+$", r"(a+)+$", r"(\w*,?)*!", r"a*a*a*a*a*b"])
+@for_each("pattern", [r"^(a|aa)+$", r"(a+)+$", r"(\w*,?)*!", r"a*a*a*a*a*b"])
 def test_a_search_that_nothing_could_end_is_not_begun(pattern: str) -> None:
-    """Python's `re` would search for days; the reason names the package that could end it."""
-    begun = time.perf_counter()
-    with pytest.raises(SearchError, match=r"was not searched: the package regex is not installed"):
+    """Python's `re` would search for days, so that this test would not end; the reason names the package that could end it."""
+    with pytest.raises(SearchError, match=r"package regex"):
         StandardSearcher(pattern, ignore_case=False).search("a" * 200, SECONDS)
-    assert time.perf_counter() - begun < 1
 
 
 def test_a_search_that_takes_too_long_is_ended() -> None:
@@ -50,11 +47,11 @@ def test_a_search_that_takes_too_long_is_ended() -> None:
 def test_what_only_the_package_reads_is_no_error_without_it() -> None:
     """A journal that holds such a pattern can still be read; the search says what is missing."""
     ready = StandardSearcher(r"^\p{Lu}+$", ignore_case=False)
-    with pytest.raises(SearchError, match="re cannot read it"):
+    with pytest.raises(SearchError, match="re cannot read"):
         ready.search("OSLO", SECONDS)
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "*"])
+@for_each("pattern", ["(", "[a", "*"])
 def test_a_pattern_that_nobody_reads_is_an_error(pattern: str) -> None:
     """Both ways name what is wrong with it."""
     with pytest.raises(PatternError):

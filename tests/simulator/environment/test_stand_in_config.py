@@ -31,6 +31,7 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime.adk.stub_functions import has_body
 from simulator.runtime.plugin import create_plugin
+from tests.simulator.base.rows import for_each
 
 BUSY = InjectionRule(
     rule_id="busy", tool_name="find_order", effect=ErrorEffect(error_code=503, error_message="busy")
@@ -131,14 +132,14 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert create_plugin(path).environment.config == FULL
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("config", "told"),
     [
-        ({"playerz": {}}, "playerz: unknown field; did you mean 'players'?"),
+        ({"playerz": {}}, "'players'"),
         ({"unlisted": "maybe"}, "unlisted"),
         ({"rules": [{"rule_id": "x", "tool_name": "t"}]}, "rule 'x' (number 1): effect"),
         ({"rules": [BUSY, BUSY]}, "'busy'"),
-        ({"format": "other"}, "format is 'other'"),
+        ({"format": "other"}, "'other'"),
         ({"version": 2}, "version 2"),
         ({"tool_simulation_configs": [{"tool_nam": "x"}]}, "tool_nam"),
         ("[]", "not list"),
@@ -219,15 +220,15 @@ def test_only_functions_that_say_nothing_have_no_body() -> None:
 DOUBLED = '{"orders": [{"id": "A-1"}, {"id": "A-1"}]}'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "told"),
     [
         (
             {"settings": {"invariants": ["stock >= 0", "stock >"]}},
-            r"settings\.invariants\.1: .*ends too early",
+            r"settings\.invariants\.1: .*too early",
         ),
-        ({"environment_data": DOUBLED}, r"environment_data: table 'orders', row 2, field 'id'"),
-        (ADK.model_copy(update={"environment_data": DOUBLED}), r"environment_data: table 'orders', row 2"),
+        ({"environment_data": DOUBLED}, r"environment_data: .*'orders', row 2, field 'id'"),
+        (ADK.model_copy(update={"environment_data": DOUBLED}), r"environment_data: .*'orders', row 2"),
         (
             {"settings": {"simulation_model_configuration": {"temperature": "hot"}}},
             r"settings: .*temperature",

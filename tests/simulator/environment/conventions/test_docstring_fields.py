@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from simulator.environment.conventions.docstring_fields import (
     choices_in,
     default_in,
@@ -11,6 +9,7 @@ from simulator.environment.conventions.docstring_fields import (
     field_texts,
     shape_of_id,
 )
+from tests.simulator.base.rows import for_each
 
 _GOOGLE = """Find orders.
 
@@ -40,7 +39,7 @@ def test_each_field_has_the_lines_of_its_own_section() -> None:
     assert sphinx == {"order_id": "The id.", "n": "How many."}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "choices"),
     [
         ("status: one of 'open', 'closed'", ("open", "closed")),
@@ -61,7 +60,7 @@ def test_choices_are_literals_behind_a_fixed_word(text: str, choices: tuple[str,
     assert choices_in(text) == choices
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "examples"),
     [
         ('The id, for instance "A-1001".', ("A-1001",)),
@@ -76,7 +75,7 @@ def test_examples_are_literals_or_have_a_digit(text: str, examples: tuple[str, .
     assert examples_in(text) == examples
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "default"),
     [
         ("How many, defaults to 5.", 5),
@@ -90,7 +89,7 @@ def test_a_default_is_a_literal(text: str, default: object) -> None:
     assert default_in(text) == default
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("example", "text", "found"),
     [
         ("A-1001", "Cancel order B-7, not XA-1001.", ["B-7"]),
@@ -107,7 +106,7 @@ def test_an_example_says_what_other_ids_look_like(example: str, text: str, found
     assert shape.findall(text) == found
 
 
-@pytest.mark.parametrize("word", ["Rome", "12", "the order 12345"])
+@for_each("word", ["Rome", "12", "the order 12345"])
 def test_what_is_no_id_has_no_shape(word: str) -> None:
     """Plain words, short numbers and several words."""
     assert shape_of_id(word) is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from simulator.environment.conventions.entity_kinds import (
     collection_of,
     id_kind,
@@ -12,9 +10,10 @@ from simulator.environment.conventions.entity_kinds import (
     kind_named,
 )
 from simulator.environment.conventions.tool_roles import role_of
+from tests.simulator.base.rows import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "collection"),
     [
         ("order", "orders"),
@@ -44,15 +43,13 @@ def test_a_plural_leads_back_to_its_singular(kind: str, collection: str) -> None
     assert kind_named(kind) == kind
 
 
-@pytest.mark.parametrize(
-    "spelling", ["salesOrders", "sales_orders", "SalesOrder", "sales-order", "Sales Orders"]
-)
+@for_each("spelling", ["salesOrders", "sales_orders", "SalesOrder", "sales-order", "Sales Orders"])
 def test_any_spelling_gives_one_kind(spelling: str) -> None:
     """However a name is written, the kind is in the singular and in snake case."""
     assert kind_named(spelling) == "sales_order"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "kind"),
     [
         ("order_id", "order"),
@@ -107,7 +104,7 @@ def test_only_plain_words_and_whole_numbers_are_ids() -> None:
     assert [id_of(value) for value in others] == [None] * len(others)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "use", "kind"),
     [
         ("find_order", "reads", "order"),
@@ -143,7 +140,7 @@ def test_a_tools_name_says_what_it_does(tool: str, use: str, kind: str) -> None:
     assert (role.use, role.kind) == (use, kind)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "description", "use"),
     [
         ("reimburse", "Pays an employee back. The money leaves at once.", "changes"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from simulator.environment.schema.numerals import fitted
 from simulator.environment.schema.pattern_texts import matching
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.schema.schema_merge import NEVER, merged
+from tests.simulator.base.rows import for_each
 
 ERROR: JsonObject = {
     "type": "object",
@@ -102,7 +102,7 @@ def test_an_answer_that_cannot_be_made_valid_is_left_out() -> None:
     assert "error" not in offered(response_schema={"type": "integer"})
 
 
-@pytest.mark.parametrize("pattern", [
+@for_each("pattern", [
     r"^[A-Z]{3}-\d{4}$", r"^\+?[1-9]\d{6,14}$", r"^(\d{1,3}\.){3}\d{1,3}$", r"^[a-f0-9]{40}$", r"^(?!x)[a-z]+$", r"^\S+@\S+\.\w+$",
     r"^v?\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$", r"^\d{4}-(0[1-9]|1[0-2])$", r"^[^\W\d_]+$", r"(a|b)*c", r"^.{5,}$", "^(?i:ok)$", r"\bword\b",
 ])  # fmt: skip

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from simulator.environment.drafts.draft_generator import Draft, DraftCall, Earli
 from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Hole, Module, Outcome
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
+from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drafts.test_generator import schemas
 
 SHOP = '''
@@ -80,7 +80,7 @@ def test_the_code_gives_the_answer_and_its_place() -> None:
         "status": "success",
         "order": {"order_id": "A-1", "status": "processing", "total": 24.9},
     }
-    assert re.fullmatch(r"From the tool's code: shop/tools.py, line \d+", made.why)
+    assert re.search(r"\bshop/tools\.py, line \d+$", made.why)
     assert (made.is_guess, made.blanks, made.varies) == (False, (), False)
     assert asked("find_order", order_id="A-9").value == {
         "status": "error",
@@ -181,7 +181,7 @@ def test_what_code_leaves_open_is_filled_from_the_next_evidence() -> None:
     assert read(Outcome(raises="NotImplementedError", certain=True)).value == {"result": "<result>"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("description", "expected"),
     [
         ("Add.\n\n>>> add(2, 3)\n5", 5),
@@ -274,7 +274,9 @@ def create_order(customer_id: str, sku: str) -> dict:
         ),
         Sources(World(tables=read_tables(tables))),
     )
-    assert made.value == {"error_code": 404, "error_message": "No product with sku 'sofa' was found."}
+    assert isinstance(made.value, dict)
+    assert made.value["error_code"] == 404
+    assert "'sofa'" in str(made.value["error_message"])
 
 
 def test_what_code_certainly_returns_counts_for_more_than_a_plain_annotation() -> None:

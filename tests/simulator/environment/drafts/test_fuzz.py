@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -15,13 +14,12 @@ from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswe
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.schema.schema_plans import plan_for
+from tests.simulator.base.rows import for_each
 from tests.simulator.environment.schema.witnessed_schemas import witnessed
 
-CASES, PARTS = 4_000, 4
+FEW, CASES = 60, 4_000
 TOOLS = ("find_it", "create_order", "delete_item", "list_orders", "pay", "x")
 ARGUMENTS = ("order_id", "status", "price", "items", "name", "limit", "max_price")
-SLOWEST = 5.0
-"""Seconds. The slowest draft of all takes a tenth of this on a busy machine; a hang takes for ever."""
 
 
 def call_of(seed: int) -> DraftCall:
@@ -38,15 +36,14 @@ def call_of(seed: int) -> DraftCall:
     )
 
 
-@pytest.mark.many
-@pytest.mark.parametrize("part", range(PARTS))
-def test_each_of_thousands_of_random_drafts_fits_its_schema(part: int) -> None:
-    """Whatever the schema, the arguments and the earlier answers are, the draft is JSON, fits, and is there in time."""
-    for seed in range(part, CASES, PARTS):
+@pytest.mark.parametrize(
+    "seeds", [range(FEW), pytest.param(range(FEW, CASES), marks=pytest.mark.long)], ids=str
+)
+def test_each_random_draft_fits_its_schema(seeds: range) -> None:
+    """Whatever the schema, the arguments and the earlier answers are, the draft is JSON, fits, and comes to its end."""
+    for seed in seeds:
         call = call_of(seed)
-        began = time.monotonic()
         made = drafted(call)
-        assert time.monotonic() - began < SLOWEST, seed
         assert made.problems == (), (seed, made)
         is_adks = isinstance(made.value, dict) and made.value.keys() == {"error_code", "error_message"}
         assert is_adks or plan_for(call.response_schema or {}).problems(made.value) == (), (seed, made)
@@ -55,7 +52,7 @@ def test_each_of_thousands_of_random_drafts_fits_its_schema(part: int) -> None:
 
 def test_the_witnesses_of_the_fuzz_fit_their_schemas() -> None:
     """Each random schema really has a value, so no draft can be excused."""
-    for seed in range(0, CASES, 20):
+    for seed in range(0, CASES, 80):
         schema, value, _ = witnessed(seed)
         assert check(value, schema) == (), seed
 
@@ -81,7 +78,7 @@ def test_candidates_of_any_call_fit_its_schema_and_differ(seed: int) -> None:
     assert candidates(call) == found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "schema",
     [
         False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from simulator.environment.schema.schema_checks import check, normalise
 from simulator.environment.schema.schema_plans import plan_of
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.world import World
+from tests.simulator.base.rows import for_each
 
 CREATED = EarlierAnswer(
     tool_name="create_order",
@@ -133,13 +133,14 @@ def test_an_earlier_answer_of_the_tool_gives_the_shape() -> None:
     made = drafted_from(DraftCall(tool_name="find_order", arguments={"order_id": "A-2"}, earlier=(before,)))
     assert made.value == {"status": "success", "order": {"order_id": "A-2", "price": 0, "paid": False}}
     assert [one.path for one in made.blanks] == ["$.order.price", "$.order.paid"]
-    assert made.why == "In the shape of this tool's earlier responses"
+    assert "shape" in made.why
 
 
 def test_a_missing_required_argument_is_named() -> None:
     """The draft is what a strict tool would say."""
-    answer = drafted("find_order", {"other": 1}, parameters={"required": ["order_id", "other"]})
-    assert answer == {"error_code": 400, "error_message": "Missing required argument: order_id."}
+    answer: Any = drafted("find_order", {"other": 1}, parameters={"required": ["order_id", "other"]})
+    assert answer["error_code"] == 400
+    assert "order_id" in answer["error_message"]
 
 
 def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
@@ -153,7 +154,7 @@ def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
     assert answer == {"order_id": "Z-1"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "broken",
     [
         {"properties": {"a": {"$ref": "#/nowhere"}}},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
+from tests.simulator.base.rows import for_each
 
 SHOP: dict[str, Any] = {
     "products": [
@@ -74,7 +74,7 @@ def listing(name: str, *fields: str) -> JsonObject:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "ids"),
     [
         ({"category": "audio"}, ["P-001", "P-002"]),
@@ -103,7 +103,7 @@ def test_a_search_gives_the_rows_that_fit(arguments: dict[str, Any], ids: list[s
     assert [(one["product_name"], one["price"]) for one in found] == [names[one] for one in ids]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [{"customer_id": "C-1"}, {"email": "ada@example.com"}, {"customer_id": "C-1", "status": None}],
 )
@@ -215,7 +215,7 @@ def test_a_question_that_was_recorded_twice_is_answered_twice() -> None:
     assert [one["state"] for one in said] == ["pending", "running", "done", "done"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("known", "expected"),
     [
         (["A-1001", "A-1004", "A-1002"], "A-1005"),

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from pydantic import JsonValue
 
 from simulator.environment.evidence.sketch import FunctionSource, Hole, Module, Outcome, Sketch
 from simulator.environment.evidence.tool_returns import read_returns
+from tests.simulator.base.rows import for_each
 
 TOOLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
     "get_order_status": (
@@ -161,7 +161,7 @@ def renamed(text: str) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda match: match[0] if match[0] in KEPT else nonsense(match[0]), text)
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@for_each("name", TOOLS)
 def test_names_decide_nothing(name: str) -> None:
     """A tool whose every word is nonsense has the same outcomes, in nonsense."""
     text, arguments = TOOLS[name]

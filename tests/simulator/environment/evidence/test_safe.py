@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk.tool_code import code_of
+from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.running import stands_for
 
 MODULE = """
@@ -237,24 +237,20 @@ UNREADABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", UNREADABLE)
+@for_each("what", UNREADABLE)
 def test_what_cannot_be_read_breaks_nothing(what: str) -> None:
-    """A reading always comes back, and soon: with outcomes, or with the reason for none."""
-    began = time.process_time()
+    """A reading always comes back: with outcomes, or with the reason for none. Without bounds it would never end."""
     reading = read_returns(FunctionSource(Module("tools.py", UNREADABLE[what], "tools"), "tool", 1), {"x": 1})
     assert reading.outcomes or reading.problem
-    assert time.process_time() - began < 5
 
 
 def test_large_modules_are_not_read() -> None:
-    """10 MB of source cost next to nothing."""
+    """10 MB of source are not even parsed: the reason says so."""
     text = "VALUES = [\n" + "    1234567890,\n" * 700_000 + "]\n\ndef tool(x):\n    return x\n"
-    began = time.process_time()
     reading = read_returns(
         FunctionSource(Module("tools.py", text, "tools"), "tool", text.count("\n") - 1), {"x": 1}
     )
     assert reading.problem
-    assert time.process_time() - began < 1
 
 
 def test_a_project_that_cannot_be_read_leaves_the_rest() -> None:

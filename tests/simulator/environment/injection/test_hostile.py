@@ -13,6 +13,7 @@ from simulator.environment.injection.distortions import (
     hostile_texts,
 )
 from simulator.environment.yaml_libraries import LibraryError, read_library
+from tests.simulator.base.rows import for_each
 
 CALL = {"tool": "find_hotel", "agent": "booker", "argument": "Oslo"}
 
@@ -69,18 +70,18 @@ def test_a_text_is_named_drawn_or_given() -> None:
 ONE = "- {name: a, category: c, title: t, text: x, good: g}\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reason"),
     [
-        (ONE + ONE, "two hostile texts are called 'a'"),
+        (ONE + ONE, "called 'a'"),
         ("- {name: a, category: c, title: t, good: g}", "text"),
         (
             "- {name: a, category: c, title: t, text: '{{ town }}', good: g}",
-            "{{ town }} is not known; available: tool",
+            "{{ town }} ",
         ),
         ("- {name: a, category: c, title: t, text: x, good: g, more: 1}", "more"),
-        ("[", "the library of hostile texts"),
-        ("a: 1", "the library of hostile texts"),
+        ("[", "of hostile texts"),
+        ("a: 1", "of hostile texts"),
     ],
 )
 def test_a_damaged_library_is_refused(text: str, reason: str) -> None:

@@ -23,7 +23,7 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
     ToolSimulationConfig,
 )
 from google.adk.tools.environment_simulation.environment_simulation_engine import EnvironmentSimulationEngine
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
@@ -189,7 +189,6 @@ def sessions(draw: st.DrawFn) -> tuple[EnvironmentSimulationConfig, list[Call]]:
     return EnvironmentSimulationConfig(tool_simulation_configs=tools), calls
 
 
-@settings(max_examples=3 * settings().max_examples)
 @given(sessions())
 def test_our_rules_answer_as_adks_engine(session: tuple[EnvironmentSimulationConfig, list[Call]]) -> None:
     """For one configuration and one sequence of calls: the same answers and the same latencies, call by call."""

@@ -29,6 +29,7 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import InjectionRule
+from tests.simulator.base.rows import for_each
 
 CALL = variables_of(args={"id": "o-7", "n": 2}, seed="s", call_number=3)
 RAW = "{{ args.id }}"
@@ -45,7 +46,7 @@ def slow(latency: LatencySpread | None, seconds: float = 0.0) -> InjectionRule:
     return InjectionRule(rule_id="r", tool_name="t", effect=effect, latency=latency, latency_seconds=seconds)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("effect", "expected"),
     [
         (ResponseEffect(value={"id": RAW}), GivesValue(value={"id": RAW})),
@@ -72,7 +73,7 @@ def test_an_effect_answers_with_its_templates_filled_in(
     assert answered(effect, CALL, 0) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("then", "expected"),
     [
         ("repeat", ["a", 2, None, None, None]),
@@ -86,7 +87,9 @@ def test_a_sequence_gives_one_value_after_the_other(then: str, expected: list[ob
     given_values = [answered(effect, CALL, n) for n in range(5)]
     assert [each.value if isinstance(each, GivesValue) else ... for each in given_values] == expected
     if then == "pass":
-        assert given_values[-1] == PassesOn(reason="its 3 values are used up")
+        last = given_values[-1]
+        assert isinstance(last, PassesOn)
+        assert "3 values" in last.reason
 
 
 def test_an_answer_shares_nothing_with_its_rule() -> None:
@@ -99,7 +102,7 @@ def test_an_answer_shares_nothing_with_its_rule() -> None:
     assert answered(effect, CALL, 1) == GivesValue(value={"rows": [1]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("effect", "place"),
     [
         (ResponseEffect(value={"a": ["{{ args.x }}"]}, templated=True), "value.a[0]: expression 'args.x'"),
@@ -127,7 +130,7 @@ def test_templates_are_read_when_a_rule_is_made() -> None:
     """A broken template is known before the rule fires; without `templated` nothing is read."""
     broken: dict[str, JsonValue] = {"a": "{{ 1 + }}"}
     assert answered(ResponseEffect(value=broken), CALL, 0) == GivesValue(value=broken)
-    with pytest.raises(ValidationError, match=r"value\.a: expression '1 \+': it ends too early"):
+    with pytest.raises(ValidationError, match=r"value\.a: expression '1 \+': "):
         ResponseEffect(value=broken, templated=True)
     with pytest.raises(ValidationError, match=r"values\[0\]\.a: expression"):
         SequenceEffect(values=(broken,), templated=True)

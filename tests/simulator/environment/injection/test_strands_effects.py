@@ -10,7 +10,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import pytest
 from pydantic import JsonValue
 
 from simulator.environment.injection.distortions import distorted
@@ -24,6 +23,7 @@ from simulator.environment.injection.rule_effects import (
     ResponseEffect,
 )
 from simulator.environment.injection.rules import evaluate
+from tests.simulator.base.rows import for_each
 
 ANSWER: dict[str, JsonValue] = {
     "status": "success, all was found",
@@ -50,7 +50,7 @@ def fired(effect: dict[str, Any], tool_name: str = "search_flights", **fields: A
     return rule
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "error_type", "code", "message"),
     [
         ("timeout", "TimeoutError", 504, "Request timed out after 30s"),
@@ -117,7 +117,7 @@ def pairs(before: Any, after: Any) -> list[tuple[Any, Any]]:
     return [(before, after)]
 
 
-@pytest.mark.parametrize("kind", ["corrupt", "wrong_type", "null"])
+@for_each("kind", ["corrupt", "wrong_type", "null"])
 def test_corrupt_values(kind: str) -> None:
     """A share of the values becomes garbage: of the same type, of another one, or null; the fields stay."""
     answer = struck({"kind": kind, "share": 0.4})

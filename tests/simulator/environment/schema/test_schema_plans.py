@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
@@ -43,7 +43,6 @@ def wider(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.recursive(LEAVES, wider, max_leaves=6), VALUES)
 def test_a_plan_accepts_what_the_validator_accepts(schema: JsonObject, value: Any) -> None:
     """The quick look at common schemas never lets a value pass that the validator refuses, nor the other way round."""

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from simulator.environment.schema.schema_checks import BrokenSchemaError, check, normalise
+from tests.simulator.base.rows import for_each
 
 
 class Item(BaseModel):
@@ -45,13 +46,22 @@ def problems(value: object, schema: object) -> list[tuple[str, str]]:
     return [(problem.path, problem.message) for problem in check(value, schema)]
 
 
+def found(value: object, schema: object, *words: str) -> list[str]:
+    """Return the places of the problems, each of which has these words."""
+    problems_there = problems(value, schema)
+    assert all(word in message for word, (_, message) in zip(words, problems_there, strict=True)), (
+        problems_there
+    )
+    return [place for place, _ in problems_there]
+
+
 def test_each_problem_has_its_place() -> None:
     """Paths lead from the root through names and positions."""
     order = {"order_id": 3, "items": [{"sku": "AB1", "quantity": 0}, {"sku": "AB1"}]}
-    assert problems(order, Order.model_json_schema()) == [
-        ("$.order_id", "3 is not of type 'string'"),
-        ("$.items[0].quantity", "0 is less than the minimum of 1"),
-        ("$.items[1]", "'quantity' is a required property"),
+    assert found(order, Order.model_json_schema(), "'string'", "minimum of 1", "'quantity'") == [
+        "$.order_id",
+        "$.items[0].quantity",
+        "$.items[1]",
     ]
     assert (
         problems({"order_id": "A", "items": [{"sku": "AB1", "quantity": 1}]}, Order.model_json_schema()) == []
@@ -65,7 +75,7 @@ def test_the_cause_inside_a_choice_is_named() -> None:
         "items": [{"sku": "AB1", "quantity": 1}],
         "gift": {"sku": "AB1", "quantity": "2"},
     }
-    assert problems(order, Order.model_json_schema()) == [("$.gift.quantity", "'2' is not of type 'integer'")]
+    assert found(order, Order.model_json_schema(), "'integer'") == ["$.gift.quantity"]
 
 
 def test_a_schema_of_google_genai_is_read() -> None:
@@ -101,9 +111,7 @@ def test_a_schema_of_google_genai_is_read() -> None:
             "$.level",
             "$.parts",
         ]
-        assert problems({"name": "x", "parts": [{}]}, dumped) == [
-            ("$.parts[0]", "'id' is a required property")
-        ]
+        assert found({"name": "x", "parts": [{}]}, dumped, "'id'") == ["$.parts[0]"]
 
 
 def test_openapi_spellings_are_read() -> None:
@@ -139,7 +147,7 @@ def test_properties_that_are_named_like_keywords_stay() -> None:
     assert normal["default"] == {"type": "STRING", "any_of": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "schema",
     [
         "text",
@@ -161,7 +169,7 @@ def test_a_broken_schema_is_one_problem(schema: object) -> None:
     """It says that the schema is broken, it fetches nothing and it never raises."""
     ((path, message),) = problems({"a": 1}, schema)
     assert path == "$"
-    assert message.startswith("the schema itself is invalid: ")
+    assert "schema itself" in message
     assert [problem.of_schema for problem in check({"a": 1}, schema)] == [True]
 
 
@@ -196,9 +204,7 @@ def test_a_schema_that_contains_itself_keeps_one_definition() -> None:
     normal = normalise(TypeAdapter(list[Node]).json_schema())
     assert normalise(normal) == normal
     assert problems([{"name": "a", "children": [{"name": "b"}]}], normal) == []
-    assert problems([{"name": "a", "children": [{"name": 3}]}], normal) == [
-        ("$[0].children[0].name", "3 is not of type 'string'")
-    ]
+    assert found([{"name": "a", "children": [{"name": 3}]}], normal, "'string'") == ["$[0].children[0].name"]
 
 
 def test_local_references_are_resolved() -> None:
@@ -207,12 +213,12 @@ def test_local_references_are_resolved() -> None:
     assert "$ref" not in json.dumps(normal)
     assert normal["properties"]["items"]["items"]["properties"]["quantity"]["minimum"] == 1
     beside = {"$ref": "#/$defs/N", "maximum": 3, "title": "few", "$defs": {"N": {"type": "integer"}}}
-    assert problems(4, beside) == [("$", "4 is greater than the maximum of 3")]
-    assert problems("x", beside) == [("$", "'x' is not of type 'integer'")]
+    assert found(4, beside, "maximum of 3") == ["$"]
+    assert found("x", beside, "'integer'") == ["$"]
     assert normalise(beside)["title"] == "few"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "good", "bad"),
     [
         ("date", "2025-02-28", "2025-02-30"),
@@ -237,14 +243,14 @@ def test_problems_stay_readable() -> None:
     assert len(check(["x"] * 1_000, {"items": {"type": "integer"}})) == 50
     ((_, message),) = problems("x" * 10_000, {"type": "integer"})
     assert len(message) < 400
-    assert message.endswith("is not of type 'integer'")
+    assert message.endswith("'integer'")
 
 
 def test_normalise_says_what_is_no_schema() -> None:
     """Only an object or a boolean is a schema."""
     assert normalise(True) == {}
     assert check(1, False) != ()
-    with pytest.raises(BrokenSchemaError, match="must be an object, not list"):
+    with pytest.raises(BrokenSchemaError, match="object, not list"):
         normalise([])
 
 

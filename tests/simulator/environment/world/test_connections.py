@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
@@ -18,6 +17,7 @@ from simulator.environment.world.connections import (
     found_offline,
     merged,
 )
+from tests.simulator.base.rows import for_each
 
 TEXT: JsonObject = {"type": "string"}
 
@@ -156,9 +156,7 @@ def test_a_choice_a_date_or_a_number_with_fractions_is_no_id() -> None:
     assert found_offline([tool("get_order", parameters)]).uses == ()
 
 
-@pytest.mark.parametrize(
-    "schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": None}}, {"$ref": "#/x"}]
-)
+@for_each("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": None}}, {"$ref": "#/x"}])
 def test_a_schema_that_says_nothing_or_is_broken_is_no_error(schema: JsonObject) -> None:
     """The tool has its role by its name, and no connections by its schema."""
     found = found_offline([ToolShape(name="find_order", parameters=schema, response_schema=schema)])
@@ -204,7 +202,6 @@ SCHEMAS = st.recursive(
     st.dictionaries(st.sampled_from(["type", "properties", "items", "anyOf", "$defs", "$ref"]), SCHEMAS),
     st.text(),
 )
-@settings(max_examples=150, deadline=None)
 def test_any_schema_and_any_name_can_be_looked_at(schema: JsonObject, name: str) -> None:
     """Nothing that a tool declares crashes the search, and what is found can be stored."""
     shape = ToolShape(name=name or "x", description=name, parameters=schema, response_schema=schema)

