@@ -97,6 +97,11 @@ class Tab:
         (found,) = self.keys(start)
         return found
 
+    def block(self, key: str) -> Any:
+        """Return the container with this key."""
+        (found,) = [node for node in self.nodes() if _block_key(node) == key]
+        return found
+
     def nodes(self) -> list[Any]:
         """Return all elements and blocks."""
         return [node for node in self.app._tree if node is not self.app._tree]

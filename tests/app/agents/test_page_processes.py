@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.screens import start_page
 from simulator.kernel.kernel import KernelError
 from simulator.kernel.kernel_processes import AgentProcess
-from tests.app.page_driver import HOSTILE, Tab
+from tests.app.page_driver import HOSTILE, Tab, live_marks
 
 DESK = AgentProcess(
     key="k1",
@@ -27,40 +29,46 @@ DESK = AgentProcess(
 )
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, *found: AgentProcess) -> Tab:
-    """Open the list of processes on the start page."""
-    monkeypatch.setattr(sys, "argv", ["main.py"])  # the command line is an input of the process
-    monkeypatch.setattr(start_page, "agent_processes", lambda: found)
-    return Tab().unfold("agent_processes")
+def _panel(processes: "Any") -> None:  # noqa: UP037 - the script has no imports
+    from app.agents.processes_panel import agent_processes_panel  # noqa: PLC0415 - the function's text is the page's script
+
+    agent_processes_panel(lambda: processes)
 
 
-def captions(tab: Tab) -> list[str]:
-    """Return the small texts of the page."""
-    return [one.value for one in tab.app.caption]
+def drawn(*processes: AgentProcess) -> AppTest:
+    """Draw the open list of processes alone."""
+    page = AppTest.from_function(_panel, kwargs={"processes": processes}, default_timeout=60)
+    page.session_state["agent_processes"] = True
+    page.run()
+    assert not page.exception, page.exception
+    return page
 
 
-def test_each_process_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agent, what it does, sessions, memory, Python, ADK and interpreter."""
+def test_each_process_is_described() -> None:
+    """Agent, what it does, sessions, memory, Python, ADK and interpreter, letter for letter; new code changes the button."""
     other = replace(DESK, key="k2", agent="planner", sessions=1, busy=True, process_id=4712)
-    said = captions(shown(monkeypatch, DESK, other))
-    assert "Idle for 3 min · 2 sessions · 134 MB" in said
-    assert "Busy · 1 session · 134 MB" in said
-    assert r"Python 3\.12.1 · google-adk 2\.12.0 · process 4711" in said
-
-
-def test_without_any_the_list_says_when_one_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It teaches."""
-    assert (
-        "No processes running. One starts when an agent is loaded, or when a session needs it."
-        in captions(shown(monkeypatch))
-    )
+    changed = replace(DESK, key="k3", process_id=4713, new_code=True)
+    hostile = replace(DESK, key="k4", agent=HOSTILE, python=HOSTILE, adk=HOSTILE, process_id=4714)
+    page = drawn(DESK, other, changed, hostile)
+    said = [str(one.value).replace("\\", "") for one in page.caption]
+    assert any({"3", "2", "134"} <= set(one.split()) for one in said)
+    assert any(one.startswith("Busy") and {"1", "134"} <= set(one.split()) for one in said)
+    assert any("3.12.1" in one and "2.12.0" in one and "4711" in one for one in said)
+    assert {"**order_desk**", "**planner**"} <= {str(one.value).replace("\\", "") for one in page.markdown}
+    assert [one.value for one in page.code].count(DESK.python) == 3
+    plain, new = (page.button(key=f"restart_process_{key}") for key in ("k1", "k3"))
+    assert plain.label != new.label
+    assert live_marks(page.main) == []
+    assert not drawn().button
 
 
 def test_restart_starts_that_one_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its key; where it does not start, the page says why."""
     asked: list[str] = []
     monkeypatch.setattr(start_page, "restart", asked.append)
-    tab = shown(monkeypatch, DESK)
+    monkeypatch.setattr(sys, "argv", ["main.py"])  # the command line is an input of the process
+    monkeypatch.setattr(start_page, "agent_processes", lambda: (DESK,))
+    tab = Tab().unfold("agent_processes")
     tab.click("restart_process_k1")
     assert asked == ["k1"]
 
@@ -70,18 +78,3 @@ def test_restart_starts_that_one_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_page, "restart", fails)
     tab.click("restart_process_k1")
     assert any("agent.py, line 3" in str(one.value) for one in tab.nodes() if hasattr(one, "value"))
-
-
-def test_new_code_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The button says so."""
-    tab = shown(monkeypatch, DESK)
-    assert tab.app.button(key="restart_process_k1").label == "Restart"
-    tab = shown(monkeypatch, replace(DESK, new_code=True))
-    assert tab.app.button(key="restart_process_k1").label == "Restart with new code"
-    assert "The agent's files have changed since it was loaded." in captions(tab)
-
-
-def test_names_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder may be called anything."""
-    tab = shown(monkeypatch, replace(DESK, agent=HOSTILE, python=HOSTILE, adk=HOSTILE))
-    assert tab.live_marks() == []

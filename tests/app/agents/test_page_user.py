@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(se
     write(tab, "script_", "first\nsecond\nthird")
     tab.click("seat_user_sit")
     assert editor(tab).value == "first"
-    assert "Script: 3 of 3 messages left, each held for you" in tab.words
+    assert "3 of 3" in tab.words
     tab.click("query_send")
     assert editor(tab).value == "second"
     editor(tab).set_value("second, but better")
@@ -75,7 +76,7 @@ def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(se
         if turn.kind == "turn_started" and turn.provenance
     ]
     assert sources == ["written", "edited", "written"]
-    assert "All messages were sent (3 of 3)." in tab.literal
+    assert "(3 of 3)" in tab.literal
 
 
 def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> None:
@@ -83,7 +84,7 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     session._engine.user.models["speaker"] = speaker("one", "two")
     tab = seats(session, "scenario")
     tab.click("seat_user_sit")
-    assert "Starting prompt: enter the first user message." in tab.literal
+    assert "Starting prompt: " in tab.literal
     write(tab, "starting_prompt_", "Where is it?")
     write(tab, "conversation_plan_", "Ask twice.")
     write(tab, "model_user", "speaker")
@@ -108,19 +109,21 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     again.click("user_take_over")
     assert session.view().user.seat.player == "person"
     assert editor(again).value == ""
+    taken = step_words(session.journal.fact(session.journal.head))
+    assert taken in again.app.button(key="undo_step").help
     again.choose("context_view", "Seats")
     assert again.app.selectbox(key="seat_user").value == "person"
     again.click("open_export")
-    assert "The scenario is frozen: the case contains the messages that were sent" in again.words
-    again.click("export_back")
-    assert "player change for the user" in again.app.button(key="undo_step").help
+    assert any("`adk eval`" in each.value for each in again.app.info)
 
 
 def test_a_scenario_without_a_model_says_why_a_person_is_asked(session: Simulation) -> None:
-    """The words stand above the empty query, with the way to let it try again."""
+    """The reason stands above the empty query, with the way to let it try again."""
     assert session.set_user("scenario", scenario=SCENARIO, config={"model": ""}, hold=False, wait=PATIENCE)
     tab = Tab(session.session.session_id)
-    assert "No model is set for the scenario" in tab.literal
+    words = session.view().user.words
+    assert words
+    assert words in tab.literal
     assert tab.has("user_go_on")
     editor(tab).set_value("I go on myself")
     tab.click("query_send")
@@ -128,11 +131,12 @@ def test_a_scenario_without_a_model_says_why_a_person_is_asked(session: Simulati
 
 
 def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:
-    """The cases are listed, and the chosen one's messages are said; a text that is none is refused with words."""
+    """The cases are listed, and the chosen one's messages are said; a text that is none is refused."""
     tab = seats(session, "recording")
     write(tab, "set_user", "{}")
     tab.run()
-    assert "This eval set cannot be read." in tab.words
+    assert tab.app.error
+    assert not tab.has("seat_user_sit")
     write(tab, "set_user", evalset.case_document(AGENT, a_case("two turns", turns=2), at=1.0))
     tab.run().click("seat_user_sit")
     seat = session.view().user.seat
@@ -153,9 +157,9 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     path = tmp_path / "new" / "talk.evalset.json"
     write(tab, "set_path_", str(path))
     tab.run().click("scenario_add")
-    assert "added as" in tab.literal
+    assert tab.app.success
     tab.click("scenario_add")
-    assert "already there as" in tab.literal
+    assert tab.app.success
     (case,) = json.loads(path.read_text())["eval_cases"]
     assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
     assert case["session_input"]["app_name"] == "stage"
@@ -174,7 +178,6 @@ def test_what_a_scenario_says_is_never_read_as_markdown(session: Simulation) -> 
             assert session.accept(wait=PATIENCE)
         tab.run()
     assert tab.live_marks() == []
-    assert "the player change for the user" in [step_words(fact) for _, fact in session.journal.path()]
 
 
 def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simulation) -> None:
@@ -184,10 +187,10 @@ def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simul
         assert not session.accept(wait=0)
         until(lambda: server.asked)
         tab = Tab(session.session.session_id)
-        assert "**Scenario** is writing the next message" in tab.words
-        assert "asking gemini-2.5-test" in tab.literal
+        assert "**Scenario**" in tab.words
+        assert "gemini-2.5-test" in tab.literal
         tab.click("stop_running")
-        assert "Generation was stopped." in tab.literal
+        assert session.view().user.words in tab.literal
         assert tab.has("user_go_on")
     session.close()
 
@@ -198,9 +201,11 @@ def test_a_person_says_that_the_conversation_is_over_and_goes_back_on_it(session
     assert not tab.has("complete")
     assert session.query("hello", wait=PATIENCE)
     tab.run().click("complete")
-    assert "The conversation ended after 1 turn. Export the trace." in tab.words
+    (ended,) = tab.app.success
+    assert re.search(r"\b1\b", ended.value)
     assert not tab.has("query_send")
-    assert "the end of the conversation" in tab.app.button(key="undo_step").help
+    ending = step_words(session.journal.fact(session.journal.head))
+    assert ending in tab.app.button(key="undo_step").help
     assert not tab.app.button(key="open_export").disabled
     tab.click("go_on_after_all")
     assert tab.has("query_send")

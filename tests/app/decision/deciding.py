@@ -13,7 +13,7 @@ from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a page, or a session, has failed its test."""
 
 HOSTILE = "![x](http://evil.example/a.png) <b>bold</b> **loud** :red[red] $x$"
@@ -34,7 +34,7 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # n
     if decided is not None:
         try:
             hand(simulation, decided)
-            simulation.wait(30.0)
+            simulation.wait(60.0)
         except ValueError as error:
             problems.append(str(error))
         st.rerun()

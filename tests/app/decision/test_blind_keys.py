@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import ToolAnswered
@@ -30,7 +30,7 @@ class Failing(BaseLlm):
 
     async def generate_content_async(self, llm_request, stream=False):
         if llm_request.contents[-1].parts[-1].function_response:
-            raise ValueError("the server is overloaded")
+            raise ValueError("overloaded")
         part = types.Part.from_function_call(name="look_up", args={"name": "Ada"})
         yield LlmResponse(content=types.Content(role="model", parts=[part]))
 
@@ -127,32 +127,29 @@ def test_a_turn_that_lets_real_tools_run_takes_a_click(player: Any, *, listens: 
     """The tools are named; where a person answers them, keys send the turn."""
     _, tab = _opened("failing", "Who is Ada?", agent_player="held", tool_player=player)
     assert bool(tab.app.button(key=tab.key("accept_proposal_")).proto.shortcut) == listens
-    assert ("run for real when you send this turn" in tab.words) != listens
-    assert ("look_up" in tab.literal) or listens
+    assert ("look_up" in [each.value for each in tab.app.text]) != listens
 
 
-def test_a_model_that_cannot_be_asked_is_not_offered() -> None:
-    """Without a key the button is there, off, with the reason beside it."""
-    _, tab = _opened("keyless", "Hello", agent_player="person")
+def test_a_model_that_cannot_be_asked_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key the button is there, off, with the reason beside it; a turn that was stopped offers no way back."""
+    live, tab = _opened("keyless", "Hello", agent_player="person")
     assert tab.app.button(key=tab.key("own_model_")).disabled
-    assert "The agent's model is not available" in tab.words
-    assert "set GOOGLE_API_KEY or GEMINI_API_KEY" in tab.literal
-
-
-def test_a_model_that_can_be_asked_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a key nothing is said."""
+    assert "GOOGLE_API_KEY" in tab.literal
+    live.simulation.stop()
+    live.simulation.wait(60)
+    assert not tab.run().has("answer_yourself")
     monkeypatch.setenv("GOOGLE_API_KEY", "some")
     _, tab = _opened("keyless", "Hello", agent_player="person")
     assert not tab.app.button(key=tab.key("own_model_")).disabled
-    assert "cannot be asked" not in tab.words
+    assert "GOOGLE_API_KEY" not in tab.literal
 
 
 def test_a_failed_turn_is_taken_back_to_where_the_model_failed() -> None:
     """What was answered before stays answered; the person has the agent's seat, and ends the turn."""
     live, tab = _opened("failing", "Who is Ada?", agent_player="model")
     tab.click(tab.key("accept_"))
-    assert "The turn ended with an error." in tab.words
-    assert "the server is overloaded" in tab.literal
+    assert tab.app.error
+    assert "ValueError: overloaded" in tab.literal
     tab.click("answer_yourself")
     (request,) = live.simulation.view().pending
     assert isinstance(request, ModelRequest)
@@ -161,14 +158,5 @@ def test_a_failed_turn_is_taken_back_to_where_the_model_failed() -> None:
     answered = [fact for _, fact in live.simulation.journal.path() if isinstance(fact, ToolAnswered)]
     assert [fact.tool_name for fact in answered] == ["look_up"]
     assert tab.run().keys("own_model_")
-    live.simulation.answer(request, "She is a mathematician.", wait=30)
+    live.simulation.answer(request, "She is a mathematician.", wait=60)
     assert live.simulation.session.turns[-1].error is None
-
-
-def test_a_turn_without_an_error_offers_no_way_back() -> None:
-    """One that was stopped, and one that ended well."""
-    live, tab = _opened("keyless", "Hello", agent_player="person")
-    live.simulation.stop()
-    live.simulation.wait(30)
-    assert not tab.run().has("answer_yourself")
-    assert registry().newest_first()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel, JsonValue
 
 from app.decision.pasted_examples import read_example, take_example
 from app.forms.typed_json import TypedJsonError
+from app.live.player_names import NO_MODEL
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from tests.app.decision.deciding import Deciding, answers, first
@@ -56,49 +58,43 @@ def badges(page: Deciding) -> str:
     return "\n".join(str(each.value) for each in page.tab.markdown)
 
 
+def guessed(page: Deciding) -> bool:
+    """Return whether the draft is shown as a guess."""
+    return "Guess" in badges(page)
+
+
 def test_a_draft_from_the_code_names_its_file_and_line() -> None:
     """Nothing is blank, so there is nothing to ask for; the code's other outcome stands among the candidates."""
     with deciding("greet").simulation as simulation:
         page = Deciding(simulation)
         line = 1 + Path(__file__).read_text().splitlines().index('    return {"said": f"Hello, {whom}!"}')
-        assert f"From the tool's code: decision/{Path(__file__).name}, line {line}" in page.shown()
-        assert "Guess" not in badges(page)
+        assert re.search(rf"{re.escape(Path(__file__).name)}\W.*\b{line}\b", page.shown())
+        assert not guessed(page)
         assert not [
             name for name in page.names() if name.startswith(("ask_model", "paste_example", "draw_again"))
         ]
-        assert any(one.title == "When whom == 'Ada'" for one in first(simulation).candidates)
+        assert any("whom == 'Ada'" in one.title for one in first(simulation).candidates)
 
 
-def test_blanks_are_listed_and_a_model_cannot_be_asked_where_none_is_set() -> None:
-    """The reason stands beside the button."""
+def test_blanks_are_listed_drawn_again_and_filled_by_a_model() -> None:
+    """Without a model the button is off; what somebody typed stays when another is drawn; a model's draft is no guess."""
+    said = {"email": "a@example.com", "points": 7}
     with deciding("find_customer").simulation as simulation:
         page = Deciding(simulation)
         assert "points (integer)" in badges(page)
-        assert "No source for:" in page.shown()
+        assert guessed(page)
         assert page._one(page.tab.button, "ask_model").disabled
-        assert "No model is set." in page.shown()
-
-
-def test_a_model_fills_what_is_not_known() -> None:
-    """With a model the button asks it; its draft is no guess."""
-    said = {"email": "a@example.com", "points": 7}
-    with deciding("find_customer").simulation as simulation:
-        simulation.environment.use_model(Drafter(says=json.dumps(said)))
-        page = Deciding(simulation).press("ask_model")
-        wait_until(lambda: first(simulation).draft_by == "drafter", what="the draft", seconds=PATIENCE)
-        assert "Guess" not in badges(page.run())
-        assert json.loads(page.text("response_")) == said
-
-
-def test_another_one_draws_anew_and_an_untouched_editor_follows() -> None:
-    """What somebody typed stays, as with every draft that changes."""
-    with deciding("find_customer").simulation as simulation:
-        page = Deciding(simulation)
+        assert NO_MODEL in page.shown()
         before = page.text("response_")
         assert page.press("draw_again").text("response_") != before
         assert page.refreshed().text("response_") == page.text("response_")
         page.type("response_", '{"mine": 1}').press("draw_again")
         assert page.text("response_") == '{"mine": 1}'
+        simulation.environment.use_model(Drafter(says=json.dumps(said)))
+        page = page.press("reset_").press("ask_model")
+        wait_until(lambda: first(simulation).draft_by == "drafter", what="the draft", seconds=PATIENCE)
+        assert not guessed(page.run())
+        assert json.loads(page.text("response_")) == said
 
 
 def test_a_pasted_example_is_the_draft_and_the_shape_from_now_on() -> None:
@@ -106,14 +102,14 @@ def test_a_pasted_example_is_the_draft_and_the_shape_from_now_on() -> None:
     with deciding("find_customer").simulation as simulation:
         page = Deciding(simulation).press("paste_example")
         page.type("example_text", '{"email": ').press("use_example")
-        assert "The example is not valid JSON. Line 1" in page.shown()
+        assert "Line 1" in page.shown()
         page.type("example_text", '{"email": "a@b.c", "points": "many"}').press("use_example")
-        assert "does not match the tool's output schema" in page.shown()
         assert "$.points" in page.shown()
+        assert first(simulation).draft_blanks
         page.type("example_text", '{"email": "a@b.c", "points": 3}').press("use_example")
         assert not page.problems
         assert json.loads(page.text("response_")) == {"email": "a@b.c", "points": 3}
-        assert "Guess" not in badges(page)
+        assert not guessed(page)
         page.press("accept_")
         assert answers(simulation)[0].outcome.model_dump()["value"] == {"email": "a@b.c", "points": 3}
         assert simulation.undo(wait=PATIENCE)
@@ -146,24 +142,17 @@ def test_a_declared_schema_stays_and_an_earlier_example_goes() -> None:
     assert not read_example('["another shape"]', made).misfits
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("done", "done"),
-        (" 12 ", 12),
-        ("null", None),
-        ("12 pieces", "12 pieces"),
-        ('"a"', "a"),
-        ("<b>x", "<b>x"),
-    ],
-)
-def test_what_is_no_json_is_a_text(text: str, value: JsonValue) -> None:
-    """A tool may answer with a text, which nobody puts in quotes."""
-    assert read_example(text, None).value == value
-
-
-@pytest.mark.parametrize("text", ["", "  ", "{", '{"a": 1,}', "[1", '"open'])
-def test_half_json_is_refused(text: str) -> None:
-    """It was meant as JSON: a text would hide the mistake."""
-    with pytest.raises(TypedJsonError):
-        read_example(text, None)
+def test_what_is_no_json_is_a_text_and_half_json_is_refused() -> None:
+    """A tool may answer with a text, which nobody puts in quotes; what was meant as JSON hides no mistake as a text."""
+    texts: dict[str, JsonValue] = {
+        "done": "done",
+        " 12 ": 12,
+        "null": None,
+        "12 pieces": "12 pieces",
+        '"a"': "a",
+        "<b>x": "<b>x",
+    }
+    assert {text: read_example(text, None).value for text in texts} == texts
+    for text in ("", "  ", "{", '{"a": 1,}', "[1", '"open'):
+        with pytest.raises(TypedJsonError):
+            read_example(text, None)

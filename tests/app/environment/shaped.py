@@ -12,7 +12,7 @@ from simulator.runtime import Simulation
 from tests.app.page_driver import Tab
 
 CANCEL = "Please cancel order A-1001 and refund me."
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Shaped:

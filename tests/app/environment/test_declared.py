@@ -28,6 +28,14 @@ def _form(**more: Any) -> DeclaredForm:
     return DeclaredForm.model_validate({"name": "track_parcel", "description": "Say where it is.", **more})
 
 
+def _rows(*rows: SchemaRow) -> TypedSchema:
+    return TypedSchema(rows=rows)
+
+
+def _json(text: str) -> TypedSchema:
+    return TypedSchema(style="JSON schema", text=text)
+
+
 def test_rows_become_a_schema() -> None:
     """Each row is a field with its type, words, choices, and whether it is needed."""
     rows = rows_read(
@@ -50,44 +58,28 @@ def test_rows_become_a_schema() -> None:
     assert tool.output_schema is None
 
 
-@pytest.mark.parametrize(
-    ("form", "said"),
-    [
-        (_form(name=" "), "Name: enter a name."),
-        (_form(name="find_order"), "Name: a tool named 'find_order' already exists"),
-        (_form(name="no name"), "Name: 'no name' is not a valid tool name"),
-        (
-            _form(parameters=TypedSchema(rows=(SchemaRow(description="x"),))),
-            "Parameters: row 1: the field has no",
-        ),
-        (
-            _form(parameters=TypedSchema(rows=(SchemaRow(name="a"), SchemaRow(name="a")))),
-            "Parameters: row 2: the field 'a' already exists",
-        ),
-        (
-            _form(parameters=TypedSchema(rows=(SchemaRow(name="a", type="number", choices="x"),))),
-            "Parameters: field 'a': the allowed value 'x' is not a number",
-        ),
-        (_form(parameters=TypedSchema(style="JSON schema", text="{")), "Parameters: Line 1, column 2"),
-        (
-            _form(parameters=TypedSchema(style="JSON schema", text='{"type": "array"}')),
-            "Parameters: the parameters are of type 'array'",
-        ),
-        (
-            _form(parameters=TypedSchema(style="JSON schema", text='{"required": ["x"]}')),
-            "Parameters: required parameters that are not declared: x",
-        ),
-        (
-            _form(output=TypedSchema(style="JSON schema", text='{"type": "texts"}')),
-            "Response: the schema is invalid",
-        ),
-    ],
+_WRONG: tuple[tuple[DeclaredForm, str], ...] = (
+    (_form(name=" "), "Name: "),
+    (_form(name="find_order"), "Name: .*'find_order'"),
+    (_form(name="no name"), "Name: 'no name'"),
+    (_form(parameters=_rows(SchemaRow(description="x"))), "Parameters: row 1: "),
+    (_form(parameters=_rows(SchemaRow(name="a"), SchemaRow(name="a"))), "Parameters: row 2: .*'a'"),
+    (
+        _form(parameters=_rows(SchemaRow(name="a", type="number", choices="x"))),
+        "Parameters: field 'a': .*'x'",
+    ),
+    (_form(parameters=_json("{")), "Parameters: Line 1, column 2"),
+    (_form(parameters=_json('{"type": "array"}')), "Parameters: .*'array'"),
+    (_form(parameters=_json('{"required": ["x"]}')), "Parameters: .*: x"),
+    (_form(output=_json('{"type": "texts"}')), "Response: "),
 )
-def test_what_cannot_be_read_is_named(form: DeclaredForm, said: str) -> None:
-    """A mistake is said with the field in which it stands."""
-    with pytest.raises(DeclaredFormError) as raised:
+
+
+@pytest.mark.parametrize(("form", "place"), _WRONG)
+def test_what_cannot_be_read_is_named(form: DeclaredForm, place: str) -> None:
+    """A mistake is said with the field in which it stands, its row or line, and the value."""
+    with pytest.raises(DeclaredFormError, match=f"^{place}"):
         read_declared(form, ["find_order"])
-    assert str(raised.value).startswith(said)
 
 
 def test_a_schema_that_rows_cannot_say_is_json() -> None:
@@ -99,7 +91,7 @@ def test_a_schema_that_rows_cannot_say_is_json() -> None:
     assert rows_of_schema({"type": "object", "additionalProperties": False}) is None
 
 
-_ROWS = st.lists(
+_DRAWN = st.lists(
     st.builds(
         SchemaRow,
         name=st.text("abc_", min_size=1, max_size=6),
@@ -112,8 +104,8 @@ _ROWS = st.lists(
 )
 
 
-@given(rows=_ROWS)
-@settings(max_examples=80, deadline=None)
+@given(rows=_DRAWN)
+@settings(max_examples=30, deadline=None)
 def test_a_tool_is_edited_as_it_was_declared(rows: list[SchemaRow]) -> None:
     """A declaration opened in the form and saved again is the same one, and its schema is a sound one."""
     schema = schema_of_rows(rows)

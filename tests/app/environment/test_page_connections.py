@@ -12,6 +12,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
+from app.forms.model_names import model_problem
 from simulator.environment.declared_tools import DeclaredTool
 from tests.app.environment.shaped import CANCEL, Shaped
 from tests.app.page_driver import HOSTILE, Tab
@@ -31,20 +32,12 @@ def _graph(tab: Tab) -> str:
     return str(chart.proto.spec)
 
 
-def test_the_graph_shows_tools_and_things(shaped: Shaped) -> None:
-    """Each tool is a box and each kind an ellipse, with the uses in words; the filter leaves the chosen ones."""
+def test_the_graph_shows_tools_and_things_as_the_table_says(shaped: Shaped) -> None:
+    """Each tool is a box, each kind an ellipse; a changed use counts at once and can be taken back, a senseless one is named."""
     drawn = _graph(shaped.tab)
     assert 'label="cancel_order", shape="box"' in drawn
     assert 'label="order", shape="ellipse"' in drawn
     assert 'label="changes order_id"' in drawn
-    shaped.tab.app.multiselect(key="connections_only").set_value(["find_order"])
-    drawn = _graph(shaped.tab.run())
-    assert "find_order" in drawn
-    assert "cancel_order" not in drawn
-
-
-def test_a_connection_is_edited_and_put_back(shaped: Shaped) -> None:
-    """A changed use counts at once, says that a person said it, and can be taken back to what was found."""
     table = shaped.tab.app.data_editor[0].value
     place = table.index[(table["tool"] == "cancel_order") & (table["part"] == "parameter")][0]
     shaped.edit("connections_", edited_rows={int(place): {"use": "deletes"}})
@@ -52,14 +45,14 @@ def test_a_connection_is_edited_and_put_back(shaped: Shaped) -> None:
     assert "you" in shaped.tab.app.data_editor[0].value.loc[place, "said_by"]
     shaped.tab.click("connections_reset")
     assert "deletes" not in _graph(shaped.tab)
-
-
-def test_what_is_no_connection_is_said(shaped: Shaped) -> None:
-    """A row that makes no sense is named, and the page goes on."""
     added = {"tool": "cancel_order", "part": "parameter", "place": "nothing", "kind": "order", "use": "reads"}
-    tab = shaped.edit("connections_", added_rows=[added])
-    assert "the tool has no such parameter. Its parameters are order_id" in tab.literal
+    shaped.edit("connections_", added_rows=[added])
+    assert "cancel_order, nothing: " in shaped.tab.literal
     assert not shaped.environment.settings.connections.uses
+    shaped.tab.app.multiselect(key="connections_only").set_value(["find_order"])
+    drawn = _graph(shaped.tab.run())
+    assert "find_order" in drawn
+    assert "cancel_order" not in drawn
 
 
 def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +65,16 @@ def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped, monkeypatch: pyte
     assert shaped.tab.app.button(key="analysis_ask").disabled
     shaped.environment.change(simulation_model="gemini-2.5-flash")
     tab = shaped.tab.run()
-    assert "gemini-2.5-flash cannot be used here" in tab.literal
+    reason = model_problem("gemini-2.5-flash")
+    assert reason
+    assert reason in tab.literal
+    assert not tab.app.error
     tab.click("analysis_ask")
-    shaped.simulation.wait(5)
-    assert tab.run().app.button(key="analysis_ask")
+    wait_until(lambda: bool(shaped.environment.now.not_analysed), what="the failure", seconds=60)
+    tab.run()
+    assert not tab.app.button(key="analysis_ask").disabled
     assert shaped.environment.now.not_analysed in tab.literal
-    assert "Connections found in names still apply" in tab.words
+    assert tab.app.error
 
 
 class Analyst(BaseLlm):
@@ -96,29 +93,22 @@ class Analyst(BaseLlm):
         yield LlmResponse(content=types.ModelContent(json.dumps(said)))
 
 
-def test_what_a_model_says_stands_in_the_graph(shaped: Shaped) -> None:
-    """A model that answers is named with what it said, and its word stands over what names tell."""
-    shaped.environment.use_model(Analyst())
-    shaped.tab.run().click("analysis_ask")
-    wait_until(lambda: bool(shaped.environment.now.by_model), what="the model's word", seconds=20)
-    tab = shaped.tab.run()
-    assert 'label="deletes order_id"' in _graph(tab)
-    assert "by **analyst**" in tab.words
-    assert "model analyst" in set(tab.app.data_editor[0].value["said_by"])
-
-
-def test_a_model_is_asked_once_for_all_sessions_and_again_where_a_person_wants_it(shaped: Shaped) -> None:
-    """Another session of the agent has the same word at no cost; "Ask again" really asks."""
-    model = Analyst(model="analyst of all")
-    other = Shaped("Please cancel order A-1001 and refund me.")
+def test_what_a_model_says_stands_in_the_graph_and_holds_for_all_sessions(shaped: Shaped) -> None:
+    """Its word stands over what names tell; another session of the agent has it at no cost; "Ask again" really asks."""
+    model = Analyst()
+    other = Shaped(CANCEL)
     for each in (shaped, other):
         each.environment.use_model(model)
         each.open("Connections").click("analysis_ask")
         now = each.environment
-        wait_until(lambda now=now: bool(now.now.by_model), what="the model's word", seconds=20)  # type: ignore[misc] # bound
+        wait_until(lambda now=now: bool(now.now.by_model), what="the model's word", seconds=60)  # type: ignore[misc] # bound
     assert len(model.asked) == 1
-    other.tab.run().click("analysis_ask")
-    wait_until(lambda: len(model.asked) == 2, what="the second question", seconds=20)
+    tab = other.tab.run()
+    assert 'label="deletes order_id"' in _graph(tab)
+    assert "**analyst**" in tab.words
+    assert "model analyst" in set(tab.app.data_editor[0].value["said_by"])
+    tab.click("analysis_ask")
+    wait_until(lambda: len(model.asked) == 2, what="the second question", seconds=60)
 
 
 def test_hostile_names_are_letters(shaped: Shaped) -> None:

@@ -21,10 +21,12 @@ def _choose(shaped: Shaped, start: str, value: str) -> None:
 
 
 def test_a_tool_is_declared_with_rows(shaped: Shaped) -> None:
-    """Name, words and rows become a tool of the session, and the page says when it joins."""
-    assert "From the next turn" in shaped.tab.words
-    shaped.write("tool_name", "track_parcel")
+    """Name, words and rows become a tool of the session; one of the agent's own name is refused, and what was typed stays."""
+    shaped.write("tool_name", "find_order")
     shaped.write("tool_words", HOSTILE)
+    assert "Name: " in shaped.tab.click("declared_save").literal
+    assert shaped.environment.now.declared == ()
+    shaped.write("tool_name", "track_parcel")
     shaped.edit("parameters_rows", added_rows=[{"name": "parcel_id", "type": "text", "required": True}])
     shaped.tab.click("declared_save")
     (tool,) = shaped.environment.now.declared
@@ -39,32 +41,22 @@ def test_a_tool_is_declared_with_rows(shaped: Shaped) -> None:
     assert "track_parcel" in {shape.name for shape in shaped.environment.world().tools}
 
 
-def test_a_mistake_is_named_and_nothing_is_lost(shaped: Shaped) -> None:
-    """A tool of the agent's own name, and a broken schema, are refused; what was typed stays."""
-    shaped.write("tool_name", "find_order")
-    assert "a tool named 'find_order' already exists" in shaped.tab.click("declared_save").literal
+def test_a_tool_is_edited_and_removed(shaped: Shaped) -> None:
+    """A broken schema is named; a declared tool opens in the form as it is, is saved in its place, and goes with a click."""
     shaped.write("tool_name", "track_parcel")
     _choose(shaped, "parameters_style", "JSON schema")
     shaped.write("parameters_json", '{"type": ')
     assert "Parameters: Line 1" in shaped.tab.click("declared_save").literal
-    shaped.write(
-        "parameters_json", '{"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}'
-    )
-    shaped.tab.click("declared_save")
-    assert [tool.name for tool in shaped.environment.now.declared] == ["track_parcel"]
-
-
-def test_a_tool_is_edited_and_removed(shaped: Shaped) -> None:
-    """A declared tool opens in the form as it is, is saved in its place, and goes with a click."""
-    shaped.write("tool_name", "track_parcel")
+    shaped.write("parameters_json", '{"type": "object", "properties": {"n": {"minimum": 1}}}')
     shaped.edit("output_rows", added_rows=[{"name": "place", "type": "text", "required": True}])
     shaped.tab.click("declared_save").click("declared_edit_track_parcel")
     (name,) = [each for each in shaped.tab.app.text_input if str(each.key).startswith("tool_name")]
     assert name.value == "track_parcel"
-    shaped.write("tool_words", "Say where it is.")
+    shaped.write("tool_words", "It is tracked.")
     shaped.tab.click("declared_save")
     (tool,) = shaped.environment.now.declared
-    assert tool.description == "Say where it is."
+    assert tool.description == "It is tracked."
+    assert tool.parameters["properties"] == {"n": {"minimum": 1}}
     assert tool.output_schema is not None
     assert list(tool.output_schema["properties"]) == ["place"]
     shaped.tab.click("declared_drop_track_parcel")

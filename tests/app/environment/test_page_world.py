@@ -7,6 +7,7 @@ import json
 import pytest
 
 from simulator.facts import Returned
+from simulator.runtime.knowledge.world_view import WorldTable
 from simulator.seats.answers import ToolAnswer
 from simulator.session.history import ToolOutput
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
@@ -39,138 +40,21 @@ def shaped() -> Shaped:
 
 
 def _order(shaped: Shaped, key: str) -> dict[str, object]:
-    (table,) = [each for each in shaped.environment.world().tables if each.kind == "order"]
+    table = _table(shaped, "order")
     return dict(table.rows[table.ids.index(key)])
 
 
-def test_an_empty_world_teaches() -> None:
-    """Before anything is known, the page says how the world comes to know something."""
-    tab = Shaped(brings=False).open("World")
-    assert "No entities yet" in tab.words
-    assert "Answer a call" in tab.words
-
-
-def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
-    """A changed cell is a fact of its field alone, an undo takes it back, and the draft of the call that waits knows it."""
-    shaped.tab.app.pills(key="world_kind").set_value("order")
-    shaped.tab.run()
-    shaped.edit("world_order_", edited_rows={0: {"status": "delivered"}})
-    assert _order(shaped, "A-1001")["status"] == "delivered"
-    (waiting,) = shaped.simulation.view().pending
-    assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
-    assert "an edit in turn" in shaped.tab.literal
-    shaped.simulation.undo()
-    assert _order(shaped, "A-1001")["status"] == "processing"
-
-
-def test_rows_come_and_go(shaped: Shaped) -> None:
-    """A new row, a deleted one, and one with another id are all carried out; what is gone is named."""
-    shaped.tab.app.pills(key="world_kind").set_value("order")
-    shaped.tab.run()
-    shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": 7.0}])
-    assert _order(shaped, "A-3")["total"] == 7
-    shaped.edit("world_order_", deleted_rows=[1])
-    assert "Deleted: A-2" in shaped.tab.literal
-    shaped.edit("world_order_", edited_rows={0: {"order_id": "A-9"}})
-    assert _order(shaped, "A-9")["order_id"] == "A-9"
-
-
-def test_a_renamed_thing_is_renamed_where_it_is_named(shaped: Shaped) -> None:
-    """Another id of a customer stands in the orders, too."""
-    shaped.edit("world_customer_", edited_rows={0: {"customer_id": "C-7"}})
-    assert _order(shaped, "A-2")["customer_id"] == "C-7"
-
-
-def test_a_cell_that_cannot_be_read_is_named(shaped: Shaped) -> None:
-    """JSON that is none is said with its row, field and place; nothing is changed, and the page goes on."""
-    shaped.tab.app.pills(key="world_kind").set_value("order")
-    shaped.tab.run()
-    tab = shaped.edit("world_order_", edited_rows={0: {"items": "[x"}, 1: {"total": 9.0}})
-    assert "orders, A-1001, field items: Line 1, column 2" in tab.literal
-    assert _order(shaped, "A-2")["total"] == 5.5
-
-
-def test_a_refused_edit_is_not_asked_for_again(shaped: Shaped) -> None:
-    """What cannot be carried out is said, and the page comes to rest instead of trying for ever."""
-    shaped.simulation.close()
-    tab = shaped.edit("world_customer_", edited_rows={0: {"name": "Grace"}})
-    assert "Nothing was changed" in tab.words
-    assert "Ada" in tab.literal
-
-
-def test_search_goes_over_all_kinds(shaped: Shaped) -> None:
-    """Only kinds in which the words are found stay, with their count, and only those rows."""
-    tab = shaped.write("world_search", "shipped")
-    assert list(tab.app.pills(key="world_kind").options) == ["orders \u00b7 1"]
-    assert "A-1001" not in tab.app.data_editor[0].value.to_csv()
-    assert "No entities match." in shaped.write("world_search", "nowhere").words
-
-
-def test_a_thing_is_edited_as_json(shaped: Shaped) -> None:
-    """A record can be written whole; a mistake is said with its place, and what was typed stays."""
-    shaped.tab.app.selectbox(key="world_thing_customer").set_value("C-1")
-    shaped.tab.run()
-    shaped.write("thing_json", '{"customer_id": "C-1", ')
-    assert "Line 1" in shaped.tab.click("thing_save").literal
-    shaped.write("thing_json", '{"customer_id": "C-1", "vip": true}')
-    shaped.tab.click("thing_save")
-    (table,) = [each for each in shaped.environment.world().tables if each.kind == "customer"]
-    assert table.rows == ({"customer_id": "C-1", "vip": True},)
-
-
-def test_a_kind_is_closed_or_open(shaped: Shaped) -> None:
-    """The page says what an unknown id means, and a person decides it."""
-    assert "This kind is closed" in shaped.tab.words
-    shaped.tab.app.selectbox(key="world_authority_customer").set_value("open")
-    shaped.tab.run()
-    assert shaped.environment.settings.authority == {"customer": "open"}
-    assert "This kind is open" in shaped.tab.words
-    shaped.environment.change(authority={})  # from another tab
-    assert "This kind is closed" in shaped.tab.run().words
-    assert shaped.environment.settings.authority == {}
-
-
-def test_hostile_data_is_letters(shaped: Shaped) -> None:
-    """Names, ids and values are shown letter for letter on every part."""
-    shaped.environment.give_data(json.dumps({HOSTILE: [{"id": HOSTILE, HOSTILE: HOSTILE}]}))
-    for part in ("Entities", "Invariants", "Data"):
-        assert shaped.open("World", world_part=part).live_marks() == []
-
-
-def test_an_invariant_is_added_checked_edited_and_deleted(shaped: Shaped) -> None:
-    """Each line says whether it holds now and for which things it does not; one that is none is refused with the reason."""
-    tab = shaped.open("World", world_part="Invariants")
-    shaped.write("invariant_json_invariant-new", "order.total >= ")
-    assert not tab.click("invariant_add").keys("invariant_row_0")
-    shaped.write("invariant_json_invariant-new", "order.total > 10")
-    assert "order 'A-2' breaks" in tab.literal
-    tab.click("invariant_add")
-    assert shaped.environment.settings.invariants == ("order.total > 10",)
-    assert "Broken by 1, holds for 1" in tab.literal
-    shaped.write("invariant_json_invariant-0", "order.total > 1")
-    assert shaped.environment.settings.invariants == ("order.total > 1",)
-    assert "Holds for 2" in tab.literal
-    tab.click("invariant_delete_0")
-    assert shaped.environment.settings.invariants == ()
-    tab.click("invariant_add")
-    assert shaped.environment.settings.invariants == ("order.total > 1",)
-
-
-def test_an_example_is_one_click(shaped: Shaped) -> None:
-    """Examples are made of what is known, and fill the line."""
-    tab = shaped.open("World", world_part="Invariants")
-    labels = [each.label for each in tab.app.button if str(each.key).startswith("invariant_example_")]
-    assert "order.customer_id in customers" in labels
-    tab.click("invariant_example_0").click("invariant_add")
-    assert len(shaped.environment.settings.invariants) == 1
+def _table(shaped: Shaped, kind: str) -> WorldTable:
+    (table,) = [each for each in shaped.environment.world().tables if each.kind == kind]
+    return table
 
 
 def test_data_is_checked_before_it_counts() -> None:
-    """A template to begin with; a mistake names table, row and field; sound data is shown, given, and taken away."""
+    """An empty world, and a template to begin with; a mistake names its place; sound data is shown, given, and taken away."""
     shaped = Shaped(brings=False)
+    assert not shaped.open("World").app.data_editor
     tab = shaped.open("World", world_part="Data").click("data_template")
-    assert "environment_data.json" in tab.words
-    assert "orders" in tab.words
+    assert "orders" in shaped.tab.app.text_area(key=tab.key("data_json")).value
     shaped.write("data_json", '{"orders": [{"order_id": "A-1"}, {"order_id": "A-1"}]}')
     tab.click("data_give")
     assert "table 'orders', row 2, field 'order_id'" in tab.literal
@@ -188,11 +72,106 @@ def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
     """It is shown as what is in force, and what a person gives instead counts for the session."""
     shaped = Shaped()
     tab = shaped.open("World", world_part="Data")
-    assert "comes with the agent" in tab.words
+    assert shaped.environment.now.is_data_brought
+    brought = tab.app.caption[0].value
     assert "Loaded: 3 tables" in tab.words
     shaped.write("data_json", DATA)
-    assert "comes with the agent" not in tab.click("data_give").words
+    assert brought not in tab.click("data_give").words
     assert shaped.environment.now.data == DATA
+
+
+def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
+    """A changed cell is a fact of its field alone, an undo takes it back, and the draft of the call that waits knows it."""
+    shaped.tab.app.pills(key="world_kind").set_value("order")
+    shaped.tab.run()
+    tab = shaped.edit("world_order_", edited_rows={0: {"items": "[x"}, 1: {"total": 9.0}})
+    assert "orders, A-1001, field items: Line 1, column 2" in tab.literal
+    assert _order(shaped, "A-2")["total"] == 5.5
+    shaped.edit("world_order_", edited_rows={0: {"status": "delivered"}})
+    assert _order(shaped, "A-1001")["status"] == "delivered"
+    (waiting,) = shaped.simulation.view().pending
+    assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
+    (table,) = [each for each in shaped.environment.world().tables if each.kind == "order"]
+    assert table.origins["A-1001"]["status"] in tab.literal
+    shaped.simulation.undo()
+    assert _order(shaped, "A-1001")["status"] == "processing"
+
+
+def test_rows_come_and_go(shaped: Shaped) -> None:
+    """A new row, a deleted one, and one with another id, also where it is named, are all carried out; what is gone is named."""
+    shaped.edit("world_customer_", edited_rows={0: {"customer_id": "C-7"}})
+    assert _order(shaped, "A-2")["customer_id"] == "C-7"
+    shaped.tab.app.pills(key="world_kind").set_value("order")
+    shaped.tab.run()
+    shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": 7.0}])
+    assert _order(shaped, "A-3")["total"] == 7
+    shaped.edit("world_order_", deleted_rows=[1])
+    assert "Deleted: A-2" in shaped.tab.literal
+    shaped.edit("world_order_", edited_rows={0: {"order_id": "A-9"}})
+    assert _order(shaped, "A-9")["order_id"] == "A-9"
+
+
+def test_search_goes_over_all_kinds(shaped: Shaped) -> None:
+    """Only kinds in which the words are found stay, with their count, and only those rows."""
+    tab = shaped.write("world_search", "shipped")
+    assert list(tab.app.pills(key="world_kind").options) == ["orders \u00b7 1"]
+    assert "A-1001" not in tab.app.data_editor[0].value.to_csv()
+    assert not shaped.write("world_search", "nowhere").app.data_editor
+
+
+def test_a_thing_is_edited_as_json_and_its_kind_is_closed_or_open(shaped: Shaped) -> None:
+    """A mistake is said with its place; a person decides what an unknown id means; what cannot be carried out is tried once."""
+    shaped.tab.app.selectbox(key="world_thing_customer").set_value("C-1")
+    shaped.tab.run()
+    shaped.write("thing_json", '{"customer_id": "C-1", ')
+    assert "Line 1" in shaped.tab.click("thing_save").literal
+    shaped.write("thing_json", '{"customer_id": "C-1", "vip": true}')
+    shaped.tab.click("thing_save")
+    assert _table(shaped, "customer").rows == ({"customer_id": "C-1", "vip": True},)
+    assert _table(shaped, "customer").is_closed
+    closed = shaped.tab.words
+    shaped.tab.app.selectbox(key="world_authority_customer").set_value("open")
+    shaped.tab.run()
+    assert shaped.environment.settings.authority == {"customer": "open"}
+    assert not _table(shaped, "customer").is_closed
+    assert shaped.tab.words != closed
+    shaped.environment.change(authority={})  # from another tab
+    shaped.tab.run()
+    assert shaped.tab.app.selectbox(key="world_authority_customer").value == "auto"
+    assert shaped.environment.settings.authority == {}
+    shaped.simulation.close()
+    tab = shaped.edit("world_customer_", edited_rows={0: {"vip": False}})
+    assert tab.app.error
+    assert _table(shaped, "customer").rows == ({"customer_id": "C-1", "vip": True},)
+
+
+def test_hostile_data_is_letters(shaped: Shaped) -> None:
+    """Names, ids and values are shown letter for letter on every part."""
+    shaped.environment.give_data(json.dumps({HOSTILE: [{"id": HOSTILE, HOSTILE: HOSTILE}]}))
+    for part in ("Entities", "Invariants", "Data"):
+        assert shaped.open("World", world_part=part).live_marks() == []
+
+
+def test_an_invariant_is_added_checked_edited_and_deleted(shaped: Shaped) -> None:
+    """Each line says whether it holds now and for which things it does not; one that is none is refused; an example fills the line."""
+    tab = shaped.open("World", world_part="Invariants")
+    shaped.write("invariant_json_invariant-new", "order.total >= ")
+    assert not tab.click("invariant_add").keys("invariant_row_0")
+    shaped.write("invariant_json_invariant-new", "order.total > 10")
+    assert "order 'A-2'" in tab.literal
+    tab.click("invariant_add")
+    assert shaped.environment.settings.invariants == ("order.total > 10",)
+    shaped.write("invariant_json_invariant-0", "order.total > 1")
+    assert shaped.environment.settings.invariants == ("order.total > 1",)
+    assert "Holds for 2" in tab.literal
+    tab.click("invariant_delete_0")
+    assert shaped.environment.settings.invariants == ()
+    tab.click("invariant_add")
+    assert shaped.environment.settings.invariants == ("order.total > 1",)
+    labels = [each.label for each in tab.app.button if str(each.key).startswith("invariant_example_")]
+    assert "order.customer_id in customers" in labels
+    tab.click("invariant_example_0").click("invariant_add")
+    assert len(shaped.environment.settings.invariants) == 2
 
 
 def test_an_answer_that_contradicts_is_flagged_with_its_step(shaped: Shaped) -> None:
@@ -202,7 +181,6 @@ def test_an_answer_that_contradicts_is_flagged_with_its_step(shaped: Shaped) -> 
     answer = Returned(value={**waiting.draft, "total": -1})  # type: ignore[union-attr, dict-item]  # a tool's request
     shaped.simulation.answer(waiting, ToolAnswer(outcome=answer, despite_contradictions=True), wait=PATIENCE)
     tab = shaped.open("World")
-    assert "contradict" in tab.words
     history = shaped.simulation.session.history
     (step,) = [number for number, entry in enumerate(history, start=1) if isinstance(entry, ToolOutput)]
-    assert f"Step {step}, find_order: order 'A-1001' breaks" in tab.literal
+    assert f"Step {step}, find_order: order 'A-1001'" in tab.literal

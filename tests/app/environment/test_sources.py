@@ -65,7 +65,7 @@ def test_a_schema_is_read_or_named() -> None:
 def test_what_was_kept_of_problems_is_read_again() -> None:
     """Nothing kept is no problem."""
     assert read_problems(None) == []
-    assert read_problems('["[1]: the tool name is missing"]') == ["[1]: the tool name is missing"]
+    assert read_problems('["[1]: missing"]') == ["[1]: missing"]
 
 
 def test_a_file_is_text_in_utf8() -> None:

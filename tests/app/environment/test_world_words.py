@@ -71,7 +71,7 @@ _NAMES = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(["s
     rows=st.lists(st.dictionaries(_NAMES, st.text(max_size=6) | st.integers(), max_size=4), max_size=3),
     kind=_NAMES,
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @example(rows=[{"status": "open"}], kind="_")
 def test_every_example_is_an_invariant(rows: list[dict[str, object]], kind: str) -> None:
     """Whatever things are called, what is offered can be added."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.live.live_sessions import LiveSession
 from simulator.scripts import ScriptProgress
+from tests.app.page_driver import Tab
 from tests.simulator.runtime.stage import PATIENCE
 
 
@@ -12,3 +13,8 @@ def until(live: LiveSession, state: str) -> ScriptProgress:
     assert live.script is not None
     assert live.script.wait(lambda progress: state == "asks" and bool(progress.asks), PATIENCE)
     return live.script.progress
+
+
+def told(tab: Tab) -> str:
+    """Return the line on the page that tells how far it is."""
+    return str(tab.block("script_words").text[0].value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from app.live.live_sessions import registry
 from simulator.agents import demo_agent
 from simulator.agents.agent_directory import directory_of
@@ -15,11 +13,10 @@ from tests.app.fakes import AT, FakeSimulation, put_live, tool_request
 from tests.app.page_driver import HOSTILE, Tab
 
 ID = "session-0041-abcdef"
-NO_ANSWER = "The agent ended this turn without a reply."
 
 
 def test_a_problem_of_a_part_stands_where_decisions_are_made() -> None:
-    """While a turn runs the newest problems are in the pane, letter for letter, and all of them in the notes."""
+    """While a turn runs the newest problems are in the pane, letter for letter, and all of them in the notes; then there alone."""
     simulation = FakeSimulation(ID).ask("Where is it?").call("c1")
     simulation.pending = (tool_request("c1"),)
     simulation.problems = ("first", "second", "third", f"McpToolset: no connection {HOSTILE}")
@@ -32,36 +29,24 @@ def test_a_problem_of_a_part_stands_where_decisions_are_made() -> None:
         simulation.problems
     )
     assert tab.live_marks() == []
-
-
-def test_a_problem_leaves_the_pane_with_its_turn() -> None:
-    """After the turn the pane is for the next query, and the problem is in the notes alone."""
-    simulation = FakeSimulation(ID).ask("Where is it?").say("There.").end("There.")
-    simulation.problems = ("no connection",)
-    put_live(simulation)
-    tab = Tab(ID)
-    assert tab.keys("reports") == []
+    simulation.pending = ()
+    simulation.give("c1").say("There.").end("There.")
+    assert tab.run().keys("reports") == []
     assert "no connection" in tab.literal
 
 
 def test_a_turn_without_an_answer_says_so() -> None:
-    """Where the agent ended its turn silently, the pane says it above the next query, and asks for one."""
-    simulation = FakeSimulation(ID).ask("Where is it?")
-    simulation.add(TurnEnded(at=AT + 2, turn=0, events=(), state={}))
+    """Where the agent ended its turn silently, the pane says it above the next query; an answered turn, and none, do not."""
+    simulation = FakeSimulation(ID)
     put_live(simulation)
     tab = Tab(ID)
-    assert NO_ANSWER in tab.words
+    assert not tab.app.info
+    simulation.ask("Where is it?").add(TurnEnded(at=AT + 2, turn=0, events=(), state={}))
+    tab.run()
+    assert tab.app.info
     assert tab.has("query_send")
-
-
-@pytest.mark.parametrize("ends", ["answer", "new"])
-def test_other_ends_are_told_otherwise(ends: str) -> None:
-    """An answered turn, and a session without a turn, do not say that an answer is missing."""
-    simulation = FakeSimulation(ID)
-    if ends == "answer":
-        simulation.ask("Where?").say("There.").end("There.")
-    put_live(simulation)
-    assert NO_ANSWER not in Tab(ID).words
+    simulation.ask("Where?").say("There.").end("There.")
+    assert not tab.run().app.info
 
 
 def expenses() -> tuple[Simulation, Tab]:
@@ -73,12 +58,20 @@ def expenses() -> tuple[Simulation, Tab]:
 
 
 def test_an_agent_with_an_input_schema_shows_its_form() -> None:
-    """The pane says that JSON is expected, shows the schema, and sends what the form holds as JSON."""
+    """A text that ADK would end the turn for is refused with its place, and stays; the pane sends what the form holds as JSON."""
     simulation, tab = expenses()
-    assert "must be a JSON object" in tab.words
     assert "employee_id" in tab.literal
+    tab.choose("query_form_by_schema", "Text")
+    wrong = '{"employee_id": "7"}'
+    tab.app.text_area(key="query_text_query").input(wrong)
     tab.click("query_send")
-    assert not simulation.session.turns
+    assert tab.app.error
+    assert {"employee_id: ", "department: "} <= {
+        line[: line.find(" ") + 1] for line in tab.literal.splitlines()
+    }
+    assert tab.app.text_area(key="query_text_query").value == wrong
+    tab.choose("query_form_by_schema", "Form").click("query_send")
+    assert simulation.session.turns == ()
     tab.app.toggle(key=tab.key("query_form:as")).set_value(True)
     tab.run()
     report = {
@@ -91,16 +84,3 @@ def test_an_agent_with_an_input_schema_shows_its_form() -> None:
     (turn,) = simulation.session.turns
     assert turn.error is None
     assert simulation.pending
-
-
-def test_a_message_that_does_not_fit_is_not_sent() -> None:
-    """What ADK would end the turn for is refused before, with the place, and the text stays to be mended."""
-    simulation, tab = expenses()
-    tab.choose("query_form_by_schema", "Text")
-    tab.app.text_area(key="query_text_query").input('{"employee_id": "7"}')
-    tab.click("query_send")
-    assert "The message was not sent" in tab.words
-    assert "employee_id: " in tab.literal
-    assert "department: Field required" in tab.literal
-    assert simulation.session.turns == ()
-    assert tab.app.text_area(key="query_text_query").value == '{"employee_id": "7"}'

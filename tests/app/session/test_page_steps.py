@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.decision.decision_panel import decision_panel
 from app.live.live_sessions import registry
+from app.live.player_names import PLAYERS
 from app.screens import session_page
 from app.session import timeline_panel
 from app.session.header_panel import header
@@ -17,11 +18,12 @@ from app.session.step_labels import step_words
 from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from simulator.session.history import ToolError
-from tests.app.fakes import FakeSimulation, paused, put_live, tool_request
+from tests.app.fakes import paused, tool_request
 from tests.app.page_driver import Tab
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 STEPS = ["undo_step", "redo_step"]
+QUERY = "Where are my orders?"
 
 
 def find(order_id: str) -> dict[str, str]:
@@ -35,7 +37,7 @@ def session() -> Simulation:
     agent = agent_of([call("find", order_id="A")], [call("find", order_id="B")], [say("done")], tools=[find])
     simulation = opened(agent)
     registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
-    simulation.query("Where are my orders?", wait=PATIENCE)
+    simulation.query(QUERY, wait=PATIENCE)
     simulation.answer(simulation.pending[0], {"status": "first"}, wait=PATIENCE)
     return simulation
 
@@ -45,18 +47,22 @@ def _history(session: Simulation) -> list[str]:
 
 
 def test_undo_and_redo_say_what_they_would_do(session: Simulation) -> None:
-    """Each names its step; what cannot be done is greyed out."""
+    """Each names its step; what cannot be done is greyed out; a query that was taken back stands in the input."""
     tab = Tab(session.session.session_id)
     undo, redo = (tab.app.button(key=key) for key in STEPS)
-    assert "the answer to find" in undo.help
+    (answered,) = [fact for _, fact in session.journal.path() if fact.kind == "tool_answered"]
+    assert step_words(answered) in undo.help
     assert redo.disabled
     before = _history(session)
     tab.click("undo_step")
     assert len(_history(session)) < len(before)
-    assert "the answer to find" in tab.app.button(key="redo_step").help
+    assert step_words(answered) in tab.app.button(key="redo_step").help
     tab.click("redo_step")
     assert _history(session) == before
     assert tab.app.button(key="redo_step").disabled
+    tab.click("undo_step").click("undo_step")
+    assert tab.app.text_area(key=tab.key("query_text_")).value == QUERY
+    assert tab.app.button(key="undo_step").disabled
 
 
 def test_a_click_draws_the_page_once(session: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,31 +93,25 @@ def test_an_answer_that_the_page_has_to_speak_of_is_drawn_first(session: Simulat
     assert session.session.history[-1].type == "final_response"
 
 
-def test_a_query_that_was_taken_back_stands_in_the_input(session: Simulation) -> None:
-    """It can be asked otherwise without being written anew."""
-    tab = Tab(session.session.session_id)
-    tab.click("undo_step").click("undo_step")
-    (text,) = [each for each in tab.app.text_area if str(each.key).startswith("query_text")]
-    assert text.value == "Where are my orders?"
-    assert tab.app.button(key="undo_step").disabled
-
-
 def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulation) -> None:
-    """The answer can be given otherwise; the page says who would give it, and lets them on a click."""
+    """The answer can be given otherwise; the page says who would give it, and lets them on a click; a turn as well as a call."""
     session.set_player("tool", "offline", wait=PATIENCE)
     before = _history(session)
     tab = Tab(session.session.session_id)
     place = next(
         n for n, entry in reversed(list(enumerate(session.session.history))) if entry.type == "tool_output"
     )
-    tab.app.session_state[f"step_{place}"] = True
-    tab.run()
-    tab.click(f"another_way_{place}")
+    tab.unfold(f"step_{place}").click(f"another_way_{place}")
     assert len(session.pending) == 1
-    assert "Would be answered by: Generated draft" in tab.literal
+    assert PLAYERS["offline"].name in tab.literal
     tab.click("go_on")
     assert _history(session) == before
-    assert "Would be answered by" not in tab.literal
+    assert not tab.has("go_on")
+    place = len(session.session.history) - 1
+    assert session.session.history[place].type == "final_response"
+    tab.unfold(f"step_{place}").click(f"another_way_{place}")
+    assert [request.kind for request in session.pending] == ["model"]
+    assert tab.has("go_on")
 
 
 def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
@@ -135,47 +135,29 @@ def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
     assert session.pending[0] != waited
 
 
-def test_another_way_from_the_final_response_asks_for_the_agents_turn(session: Simulation) -> None:
-    """The turn that ended by itself was said by the model: that turn waits for a person."""
-    session.answer(session.pending[0], {"status": "second"}, wait=PATIENCE)
-    place = len(session.session.history) - 1
-    tab = Tab(session.session.session_id)
-    tab.app.session_state[f"step_{place}"] = True
-    tab.run().click(f"another_way_{place}")
-    assert [request.kind for request in session.pending] == ["model"]
-    assert "Would be answered by: The agent's model" in tab.literal
-
-
 def test_a_rule_that_would_answer_is_named_as_it_is() -> None:
     """Its id may come from outside."""
     simulation = paused("session-0031-abcdef")
     simulation.pending = (tool_request("c1", would_answer="**strong**"),)
     tab = Tab("session-0031-abcdef")
-    assert "Would be answered by: Rule **strong**" in tab.literal
+    assert "Rule **strong**" in tab.literal
     assert tab.live_marks() == []
     tab.click("go_on")
     assert simulation.asked == [("go_on", None)]
+    simulation.journal.move_head(simulation.journal.head - 1)
+    tab.run().click("redo_step")
+    assert simulation.asked[1:] == [("redo", None)]
 
 
 def test_every_step_has_words(session: Simulation) -> None:
-    """No fact of a session is called by its class."""
-    environment = session.environment
-    environment.give_data(json.dumps({"orders": [{"id": "A"}]}))
+    """Each kind of step is called by a name of its own, with the tool where it is about one."""
+    session.environment.give_data(json.dumps({"orders": [{"id": "A"}]}))
     session.set_rules([])
     session.set_player("tool", "refuse", "find", wait=PATIENCE)
-    said = [step_words(fact) for _, fact in session.journal.path()]
-    for words in ("the user message", "the answer to find", "the loaded environment data", "the rule change"):
-        assert words in said
-    assert "the player change for find" in said
-
-
-def test_redo_reaches_the_simulation() -> None:
-    """Redo is for the simulation to do."""
-    simulation = FakeSimulation("session-0032-abcdef").ask("Where is order A-1?").call("c1", order_id="A-1")
-    simulation.journal.move_head(simulation.journal.head - 1)
-    put_live(simulation)
-    Tab("session-0032-abcdef").click("redo_step")
-    assert simulation.asked == [("redo", None)]
+    steps = {fact.kind: step_words(fact) for _, fact in session.journal.path()}
+    named = ["turn_started", "tool_answered", "environment_data_given", "rules_changed", "seat_changed"]
+    assert len({steps[kind] for kind in named}) == len(named)
+    assert all("find" in steps[kind] for kind in ("tool_answered", "seat_changed"))
 
 
 @pytest.mark.parametrize("in_table", [False, True])
@@ -200,4 +182,4 @@ def test_a_past_call_is_failed_in_its_place(
     assert (error.provenance.source, error.provenance.by) == ("injected", None)
     assert len(session.journal.tips()) == 2
     assert "injected" in tab.literal if in_table else tab.steps_marked("injected") == 1
-    assert "the answer to find" in tab.app.button(key="undo_step").help
+    assert "find" in tab.app.button(key="undo_step").help

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.live.player_names import AGENT_PLAYERS, PLAYERS
 from app.live.session_opening import StartForm, read_form
 from app.session.timeline_view import FILTERS, Filter, newest_steps, rows, waiting_steps
 from simulator.facts import EVERY, Failed
@@ -65,12 +66,12 @@ def test_the_timeline_says_how_a_confirmation_was_decided() -> None:
         for place, (tool, response) in enumerate([*replies, ("approve", {"confirmed": True})])
     ]
     session = SimulationSession.model_construct(history=tuple(history))
-    labels = [step.label for step in newest_steps(session, "All", 9).steps]
-    assert [label.partition("** ")[2] for label in labels] == [
-        "allowed the tool to run",
-        "did not allow the tool to run",
-        "answered approve",
-    ]
+    yes, no, other = (
+        step.label.partition("** ")[2].split() for step in newest_steps(session, "All", 9).steps
+    )
+    assert "not" in no
+    assert "not" not in yes
+    assert "approve" in other
 
 
 def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
@@ -82,18 +83,18 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "line"),
+    ("content", "about", "named"),
     [
-        ("injections: added slow", "**Rules** \u00b7 added slow"),
-        ("environment: data loaded", "**Environment** \u00b7 data loaded"),
-        ("tool seat of a: offline", "**Seats** \u00b7 a: Generated draft"),
-        ("agent seat of all others: held", "**Seats** \u00b7 all others: Its model, you approve"),
-        ("something else", "**Changed** \u00b7 something else"),
+        ("injections: added slow", "Rules", "added slow"),
+        ("environment: data loaded", "Environment", "data loaded"),
+        ("tool seat of a: offline", "Seats", f"a: {PLAYERS['offline'].name}"),
+        ("agent seat of all others: held", "Seats", f"all others: {AGENT_PLAYERS['held']}"),
+        ("something else", "Changed", "something else"),
     ],
 )
-def test_the_timeline_calls_changes_as_the_page_does(content: str, line: str) -> None:
+def test_the_timeline_calls_changes_as_the_page_does(content: str, about: str, named: str) -> None:
     """What was changed heads the line, and rules and players are called as everywhere on the page."""
     note = SessionNote(fact=1, turn=0, timestamp=datetime(2026, 1, 1, tzinfo=UTC), content=content)
     session = SimulationSession.model_construct(history=(note,))
     (step,) = newest_steps(session, "All", 1).steps
-    assert step.label.replace("\\", "").replace("\u2060", "") == line
+    assert step.label.replace("\\", "").replace("\u2060", "") == f"**{about}** \u00b7 {named}"

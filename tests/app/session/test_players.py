@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
 from app.live.player_names import NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
 from simulator.environment.recordings.recorded_calls import ObservedCall
-from simulator.facts import EVERY, Failed, Provenance, Returned, ToolPlayer
+from simulator.facts import EVERY, Failed, Provenance, Returned
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.page_driver import Tab
 
 RECORDED = (ObservedCall(tool_name="find_order", arguments={}, response={}, place="trace 1"),)
 
 
-@pytest.mark.parametrize("player", sorted(PLAYERS))
-def test_a_player_that_has_all_it_needs_lacks_nothing(player: ToolPlayer) -> None:
-    """With a model and a recording of the tool everybody can play; without them two cannot, and say where to set it."""
-    assert lacks(player, "find_order", "gemini", RECORDED) == ""
-    missing = {"model": NO_MODEL, "recorded": NOTHING_RECORDED}.get(player, "")
-    assert lacks(player, "find_order", "", ()) == missing
-
-
-def test_a_recording_of_another_tool_does_not_help() -> None:
-    """For all tools at once one recorded tool is enough to sit down."""
+def test_a_player_that_has_all_it_needs_lacks_nothing() -> None:
+    """With a model and a recording of the tool everybody can play; without them two cannot, and another tool's does not help."""
+    assert {lacks(player, "find_order", "gemini", RECORDED) for player in PLAYERS} == {""}
+    missing = {player: lacks(player, "find_order", "", ()) for player in PLAYERS}
+    lacking = {"model": NO_MODEL, "recorded": NOTHING_RECORDED}
+    assert missing == {player: lacking.get(player, "") for player in PLAYERS}
     assert lacks("recorded", "refund_order", "", RECORDED) == NOTHING_RECORDED
     assert lacks("recorded", EVERY, "", RECORDED) == ""
     assert lacks("recorded", EVERY, "", ()) == NO_RECORDING
@@ -35,7 +31,7 @@ def opened(simulation: FakeSimulation) -> Tab:
 
 
 def test_one_switch_lets_the_session_go_on_by_itself_and_back() -> None:
-    """It is one change of seats each way, and the switch shows what is so."""
+    """It is one change of seats each way, and the switch shows what is so; a seat that lacks something stays empty and says why."""
     simulation = FakeSimulation().ask("Go").call("c1")
     simulation.pending = (tool_request("c1"),)
     tab = opened(simulation)
@@ -44,14 +40,8 @@ def test_one_switch_lets_the_session_go_on_by_itself_and_back() -> None:
         tab.run()
         assert simulation.asked[-1] == ("set_player", ("tool", player, EVERY))
         assert tab.app.toggle(key="auto_switch").value is on
-
-
-def test_a_seat_that_lacks_something_stays_empty() -> None:
-    """Choosing the model without one changes nothing, and says what is missing."""
-    simulation = FakeSimulation().ask("Go").call("c1")
-    simulation.pending = (tool_request("c1"),)
-    tab = opened(simulation).choose("context_view", "Seats")
-    tab.app.selectbox(key="seat_tool_find_order").set_value("model")
+    simulation.asked.clear()
+    tab.choose("context_view", "Seats").app.selectbox(key="seat_tool_find_order").set_value("model")
     tab.run()
     assert simulation.asked == []
     assert NO_MODEL in tab.words
@@ -63,13 +53,13 @@ def test_a_seat_that_lacks_something_stays_empty() -> None:
 
 def test_the_timeline_tells_what_was_seen_from_what_really_happened() -> None:
     """Each source has a word of its own in the line; the body holds both answers, the notes and the rules that fired."""
-    whole = Returned(value={"status": "paid in full"})
+    whole = Returned(value={"status": "in full"})
     simulation = FakeSimulation().ask("Go")
     made = {
         "offline": Provenance(source="generated", by="offline", notes=("from the tables",)),
         "model": Provenance(source="generated", by="gemini-x", notes=("gemini-x, 1.0 s",)),
         "recorded": Provenance(source="recorded", by="trace 1"),
-        "cut": Provenance(source="edited", fired=("cutter",), notes=("cut to 4 letters",)),
+        "cut": Provenance(source="edited", fired=("cutter",), notes=("4 letters",)),
         "lost": Provenance(source="written", fired=("loser",)),
     }
     for name, provenance in made.items():
@@ -79,16 +69,14 @@ def test_the_timeline_tells_what_was_seen_from_what_really_happened() -> None:
         simulation.give(name, outcome, provenance=provenance, beneath=beneath)
     tab = opened(simulation)
     lines = " ".join(str(one.label) for one in tab.app.expander)
-    for word in ("draft, automatic", "by gemini", "recorded", "distorted", "response lost"):
-        assert f"badge[{word}" in lines
+    badges = set(re.findall(r"badge\[([^\]]*)", lines))
+    assert len(badges) >= len(made)
+    assert any("gemini" in badge for badge in badges)
     places = [
         place
         for place, entry in enumerate(simulation.session.history)
         if getattr(entry, "beneath", None) is not None
     ]
-    tab.app.session_state[f"step_{places[0]}"] = True
-    tab.run()
-    assert "paid in full" in tab.literal
-    assert "cut to 4 letters" in tab.literal
-    assert "cutter" in tab.literal
-    assert "What the agent saw" in tab.words
+    assert not any(each in tab.literal for each in ("in full", "4 letters", "cutter"))
+    tab.unfold(f"step_{places[0]}")
+    assert all(each in tab.literal for each in ("in full", "4 letters", "cutter"))
