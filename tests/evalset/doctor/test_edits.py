@@ -64,29 +64,19 @@ def edits(draw: st.DrawFn, value: Any) -> Edit:
 
 @given(st.data())
 def test_every_place_of_a_text_is_found(data: st.DataObject) -> None:
-    """The bytes of each place are the JSON of its value, whatever blanks stand around it."""
+    """The bytes of each place are the JSON of its value, whatever blanks stand around it; so are the characters of the same text."""
     value = data.draw(eval_sets())
     text = data.draw(formatted(value))
-    places = JsonPlaces(text)
+    lines = text.split(b"\n")
+    places, characters = JsonPlaces(text), JsonPlaces(text.decode())
     for path, held in paths(value):
         start, stop = places.value(path)
         assert json.loads(text[start:stop]) == held
         line, column = places.where(path)
-        lines = text.split(b"\n")
         assert lines[line - 1][column - 1 :][:1] == text[places.member(path).start if path else start :][:1]
-        assert places.line(path) == line
-
-
-@given(st.data())
-def test_places_of_characters_are_those_of_bytes(data: st.DataObject) -> None:
-    """Whether a text is given as such or in UTF-8: the same values, names and lines."""
-    value = data.draw(eval_sets())
-    text = data.draw(formatted(value))
-    in_bytes, in_characters = JsonPlaces(text), JsonPlaces(text.decode())
-    for path, _ in paths(value):
-        start, stop = in_characters.value(path)
-        assert in_characters.text[start:stop].encode() == text[slice(*in_bytes.value(path))]
-        assert in_characters.line(path) == in_bytes.line(path)
+        assert places.line(path) == characters.line(path) == line
+        first, last = characters.value(path)
+        assert characters.text[first:last].encode() == text[start:stop]
 
 
 @given(st.data())

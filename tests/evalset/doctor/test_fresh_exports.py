@@ -25,6 +25,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Wor
 UNFINISHED = {"silent", "raised_answers", "raised_in_parallel"}
 """Sessions that come to no final response, of which no case can be made."""
 
+BASIC = {"agent_tool_with_schemas", "confirmed", "made_by_toolset", "plain", "rejected", "state_and_files"}
+"""The shapes that are tried in each run; the others are breadth."""
+
 FORMS: tuple[TraceForm, ...] = ("intermediate_data", "invocation_events")
 
 
@@ -44,7 +47,13 @@ def found(folder: Path, shape: Shape) -> list[Finding]:
     return list(examine([folder], agents={agent.name: agent}).findings)
 
 
-@pytest.mark.parametrize("name", sorted(SHAPES.keys() - UNFINISHED))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in BASIC else pytest.mark.long)
+        for name in sorted(SHAPES.keys() - UNFINISHED)
+    ],
+)
 def test_a_fresh_export_has_no_findings(tmp_path: Path, name: str) -> None:
     """Tool sets, graphs, sub-agents, agents as tools and confirmations: not even a note, but that calls in events are parallel."""
     shape = SHAPES[name]
@@ -123,10 +132,14 @@ def test_the_command_checks_files_of_no_app_against_the_agent_that_is_named(
         )
     agents = ["--agents-dir", str(tmp_path / "agents")]
     assert main([str(path), *agents]) == CLEAN
-    assert "Name the agent with --agent." in capsys.readouterr().out
+    assert "--agent." in capsys.readouterr().out
     assert main([str(path), *agents, "--agent", "two"]) != CLEAN
-    assert "error unknown-tool: The agent 'two' has no tool 'nobody'" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert all(each in told for each in ("error unknown-tool: ", "'two'", "'nobody'"))
     assert main([str(path), "--agent", "order_desk"]) != CLEAN
-    assert "The agent 'order_desk' has no tool 'nobody'" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert all(each in told for each in ("error unknown-tool: ", "'order_desk'", "'nobody'"))
     assert main([str(path), *agents, "--agent", "three"]) == 2
-    assert "no agent named 'three'; available: one, two" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "'three'" in told
+    assert "one, two" in told

@@ -165,7 +165,7 @@ def a_large_set(folder: Path, count: int, words: int) -> bytes:
     return text.encode()
 
 
-@pytest.mark.many
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "words", "size"), [(10_000, 3, 9_000_000), (400, 7_000, 50_000_000)])
 def test_huge_files_are_examined_and_mended(tmp_path: Path, count: int, words: int, size: int) -> None:
     """Ten thousand cases, or 50 MB: the places are right, only two small mends differ, and a case goes in behind."""

@@ -91,8 +91,9 @@ def test_every_place_of_a_set_is_migrated(tmp_path: Path) -> None:
     assert quoted == {"id": "c", "name": "look_up", "args": {"order": "A", "deep": [1, {"ü": None}]}}
     assert in_camel["toolUses"] == [{"name": "look_up", "args": {"deep": [1, {"ü": None}]}}]
     assert b'"name": "find_order"' not in in_bytes([with_events, in_camel])
-    told = {each.meaning: each.count for each in done.mended}
-    assert told["Argument 'order_id' of 'find_order' renamed to 'order'."] == 3
+    (renamed,) = (each for each in done.mended if "'order'" in each.meaning)
+    assert renamed.count == 3
+    assert all(name in renamed.meaning for name in ("'order_id'", "'find_order'"))
     assert migrate([tmp_path], RENAMES).files == ()
 
 
@@ -171,7 +172,7 @@ def test_an_argument_is_never_put_over_another_one(tmp_path: Path) -> None:
     put(tmp_path, files)
     problems = migrate([tmp_path], RENAMES).problems
     assert len(problems) == 2
-    assert "cannot be renamed to 'order'" in problems[0]
+    assert all(name in problems[0] for name in (SET, "'order_id'", "'order'"))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
@@ -204,14 +205,14 @@ def test_a_damaged_file_is_to_be_mended_first(tmp_path: Path) -> None:
                 "renamed": [{"tool": "a", "old": "x", "new": "y"}],
                 "dropped": [{"tool": "a", "name": "x"}],
             },
-            "more than one change is given for a.x",
+            r"for a\.x",
         ),
         (
             {
                 "renamed": [{"tool": "a", "old": "x", "new": "y"}],
                 "given": [{"tool": "a", "name": "y", "value": 1}],
             },
-            "a.y would exist twice",
+            r"a\.y .*twice",
         ),
     ],
 )

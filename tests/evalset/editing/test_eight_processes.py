@@ -24,6 +24,7 @@ from tests.harness.processes import REPOSITORY
 SECONDS = float(os.environ.get("EIGHT_PROCESSES_SECONDS", "3"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes are forks")
 def test_nothing_that_was_done_is_lost_and_nothing_is_ever_unreadable(tmp_path: Path) -> None:
     """Each case that was written is in both files, each edit and each migration holds, and no reader met half a file."""

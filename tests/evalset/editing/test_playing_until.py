@@ -24,11 +24,12 @@ WIPES = ["check A, wipe A; note A; wipe B, check C", "check B"]
 CHECKS = {"check": [{"status": "new"}, {"status": "old"}, {"status": "gone"}]}
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> SimulatedAgentConfig:
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
     """The agent, whose tools must not run."""
-    write_desk(tmp_path / "agents")
-    return config(tmp_path / "agents")
+    folder = tmp_path_factory.mktemp("agents")
+    write_desk(folder)
+    return config(folder)
 
 
 def scripted(desk: SimulatedAgentConfig, work: SetWork, turn: int, steps: int) -> ScriptedSession:
@@ -52,9 +53,15 @@ def pending_at(desk: SimulatedAgentConfig, work: SetWork, turn: int, step: CaseS
     return waiting
 
 
-@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
-@pytest.mark.parametrize("confirmations", ["beside", "in_case"])
-@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize(
+    ("form", "confirmations", "allowed"),
+    [
+        ("intermediate_data", "beside", True),
+        ("intermediate_data", "in_case", False),
+        ("invocation_events", "beside", False),
+        ("invocation_events", "in_case", True),
+    ],
+)
 def test_what_a_person_had_said_is_said_again(
     desk: SimulatedAgentConfig, tmp_path: Path, form: str, confirmations: str, *, allowed: bool
 ) -> None:

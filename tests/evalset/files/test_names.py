@@ -76,7 +76,7 @@ def test_everything_that_is_promised_is_there() -> None:
     """Each public name can be imported from the package, and no other."""
     assert all(getattr(evalset, name) is not None for name in evalset.__all__)
     assert evalset.EvalSetWriter is EvalSetWriter
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="'nothing'"):
         _ = evalset.nothing
 
 

@@ -16,7 +16,7 @@ from evalset.files.json_streams import JsonStream, contains
 from simulator.base.json_text import JsonTextError, read_json
 from tests.evalset.files.formatting import VALUES, formatted
 
-WINDOWS = [1, 2, 3, 7, 64]
+WINDOWS = [1, 7, *(pytest.param(size, marks=pytest.mark.long) for size in (2, 3, 64))]
 
 
 @pytest.fixture(params=WINDOWS, autouse=True, scope="module")

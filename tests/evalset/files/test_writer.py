@@ -43,9 +43,8 @@ def test_the_first_case_founds_the_set_and_its_folders(tmp_path: Path) -> None:
     )
     whole = json.loads(path.read_text())
     assert whole["eval_set_id"] == "order_desk_evals"
-    assert whole["name"] == "Order Desk Evaluation Set"
-    assert whole["description"].startswith("Golden traces captured")
-    assert whole["description"].endswith(AGENT)
+    assert AGENT in whole["name"]
+    assert AGENT in whole["description"]
     assert whole["creation_timestamp"] == 7.5
     assert contents(path.parent).keys() == {path.name}
 
@@ -134,9 +133,7 @@ def test_a_taken_id_is_refused_however_it_is_spelt(tmp_path: Path) -> None:
     assert writer.eval_ids() == {"one", "two"}
     for taken in ("one", "two"):
         stock = contents(tmp_path)
-        with pytest.raises(
-            EvalSetError, match=f"set.evalset.json: already has a case with the eval id '{taken}'"
-        ):
+        with pytest.raises(EvalSetError, match=rf"set\.evalset\.json: .*'{taken}'"):
             writer.write_eval_case(a_case(taken))
         assert contents(tmp_path) == stock
     path.write_text(path.read_text().replace("two", "six"))
@@ -167,11 +164,11 @@ def test_a_case_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "the file is empty"),
+        ("", "empty"),
         ('{"eval_set_id": "s", "eval_cases": [', "not valid JSON"),
         ('{"eval_set_id": "s", "eval_cases": []}}', "not valid JSON"),
         ("{}", "has no 'eval_set_id'"),
-        ("[1, 2]", "neither an eval set nor in ADK's legacy format"),
+        ("[1, 2]", "legacy"),
         ('"text"', "not an object"),
         ("\ufeff{}", "byte order mark"),
         (b"\xff\xfe{\x00}\x00", "not valid JSON"),
@@ -191,7 +188,7 @@ def test_a_folder_at_the_path_is_refused(tmp_path: Path) -> None:
     """A folder of the file's name is no file to write into."""
     path = tmp_path / "set.evalset.json"
     path.mkdir()
-    with pytest.raises(EvalSetError, match="is a folder, not a file"):
+    with pytest.raises(EvalSetError, match=r"set\.evalset\.json: .*folder"):
         EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     assert contents(tmp_path) == {"set.evalset.json": None}
 
@@ -199,7 +196,7 @@ def test_a_folder_at_the_path_is_refused(tmp_path: Path) -> None:
 def test_a_file_in_the_way_of_the_folders_is_named(tmp_path: Path) -> None:
     """Where a parent of the path is a file, the error names both."""
     (tmp_path / "agents").write_text("no folder")
-    with pytest.raises(EvalSetError, match=r"set\.json: the system refused: .*agents"):
+    with pytest.raises(EvalSetError, match=r"set\.json: .*\(.*agents\)"):
         EvalSetWriter(tmp_path / "agents" / "set.json", AGENT).write_eval_case(a_case("one"))
     assert contents(tmp_path) == {"agents": b"no folder"}
 
@@ -208,12 +205,12 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     """When the last step fails the file is the old one, nothing lies beside it, and the next try works."""
 
     def refuse(source: Path, target: Path) -> None:
-        raise OSError(28, "No space left on device", str(source))
+        raise OSError(28, "full disk", str(source))
 
     path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     stock = contents(tmp_path)
-    with pytest.raises(EvalSetError, match="No space left on device"):
+    with pytest.raises(EvalSetError, match="full disk"):
         EvalSetWriter(path, AGENT, replace=refuse).write_eval_case(a_case("two"))
     assert contents(tmp_path) == stock
     EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
@@ -294,7 +291,7 @@ def test_an_append_to_a_large_file_holds_a_part_of_it(
 ) -> None:
     """Of one that the writer has not read before, too; what is written is the same."""
     path = tmp_path / "large.evalset.json"
-    EvalSetWriter(path, AGENT).write_eval_cases([a_case(f"case {number}") for number in range(8_000)])
+    EvalSetWriter(path, AGENT).write_eval_cases([a_case(f"case {number}") for number in range(3_000)])
     before, size = path.read_bytes(), path.stat().st_size
     EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
     expected = path.read_bytes()

@@ -9,16 +9,16 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from evalset import warnings
 from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
 from simulator.seats.answers import called, failed, raised, returned, said
-from simulator.session import Seats, SimulationSession
+from simulator.session import Seats
 from tests.evalset.sessions import PATIENCE, agent, ask, call, find_order, opened, refund, say
 
 ASKED = [call("find_order", order_id="A-1")]
 REAL = Seats(tools={"*": "real"})
 
 
-def told(session: SimulationSession) -> str:
-    """Return all warnings as one text."""
-    return "\n".join(warnings(session))
+def is_about(warning: str, counted: str, *data: str) -> bool:
+    """Return whether a warning begins with what it counts, and holds these words and names."""
+    return warning.startswith(counted) and all(each in warning for each in data)
 
 
 def test_a_real_session_has_no_caveat() -> None:
@@ -34,11 +34,9 @@ def test_authored_answers_are_counted_and_named() -> None:
     with opened(of) as sim:
         ask(sim, "go", {"n": 1}, {"n": 2}, returned("paid"))
         first, *rest = warnings(sim.session)
-    assert first.startswith(
-        "3 tool responses were written here (find_order, refund). adk eval runs the real tools"
-    )
+    assert is_about(first, "3 tool responses ", "written", "(find_order, refund)")
     assert len(rest) == 1
-    assert rest[0].startswith("Tools were called in parallel (find_order).")
+    assert is_about(rest[0], "", "parallel", "(find_order)")
 
 
 @pytest.mark.parametrize("answer", [failed(404, "gone"), raised("TimeoutError", "slow")])
@@ -50,7 +48,7 @@ def test_errors_are_told_apart_from_answers(answer: object) -> None:
     with opened(of) as sim:
         ask(sim, "go", answer)
         (only,) = warnings(sim.session)
-    assert only.startswith("1 tool call was made to fail here (find_order).")
+    assert is_about(only, "1 tool call ", "fail", "(find_order)")
 
 
 def test_injected_answers_are_told_apart() -> None:
@@ -59,11 +57,11 @@ def test_injected_answers_are_told_apart() -> None:
         agent(ASKED, [say("ok")], tools=[find_order]), rules=[rule(ResponseEffect(value={"n": 1}))]
     ) as sim:
         ask(sim, "go")
-        assert told(sim.session).startswith("1 tool response was injected by a rule (find_order).")
+        assert is_about(warnings(sim.session)[0], "1 tool response ", "injected", "(find_order)")
     fault = rule(ErrorEffect(error_code=503, error_message="down"))
     with opened(agent(ASKED, [say("ok")], tools=[find_order]), rules=[fault]) as sim:
         ask(sim, "go")
-        assert told(sim.session).startswith("1 tool call was made to fail here (find_order).")
+        assert is_about(warnings(sim.session)[0], "1 tool call ", "fail", "(find_order)")
 
 
 def rule(effect: Effect) -> InjectionRule:
@@ -76,10 +74,10 @@ def test_turns_of_a_person_are_told() -> None:
     person = Seats(agents={"*": "person"}, tools={"*": "real"})
     with opened(agent(tools=[find_order]), seats=person) as sim:
         ask(sim, "Where?", called(("find_order", {"order_id": "A-1"})), said("It is late."))
-        assert told(sim.session).startswith("Turns of order_desk were written here.")
+        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "written")
     with opened(agent(), seats=person) as sim:
         ask(sim, "Hello", said("Hi"))
-        assert told(sim.session).startswith("Turns of order_desk were written here.")
+        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "written")
 
 
 def test_replies_of_the_user_are_told() -> None:
@@ -92,9 +90,9 @@ def test_replies_of_the_user_are_told() -> None:
         ask(sim, "refund")
         late = [each for each in sim.session.open_calls if each.tool_name == "refund"]
         assert sim.reply(late[0].call_id, "paid", wait=PATIENCE)
-        said_ = told(sim.session)
-    assert "A tool confirmation was answered. Plain adk eval cannot answer it" in said_
-    assert "A later response was given to refund. adk eval does not send it." in said_
+        confirmed, later = warnings(sim.session)
+    assert is_about(confirmed, "", "confirmation", "cannot")
+    assert is_about(later, "", "refund", "does not")
 
 
 def test_state_that_came_with_a_query_is_told() -> None:
@@ -102,4 +100,4 @@ def test_state_that_came_with_a_query_is_told() -> None:
     with opened(agent([say("ok")]), seats=REAL) as sim:
         assert sim.query("go", state_delta={"tier": "gold"}, wait=PATIENCE)
         (only,) = warnings(sim.session)
-    assert only.startswith("The session state was changed together with a user message (tier).")
+    assert is_about(only, "", "state", "(tier)")

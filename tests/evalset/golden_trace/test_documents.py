@@ -64,16 +64,16 @@ def changed(document: str, old: str, new: str) -> str:
 def test_a_difference_is_named_by_its_place(old: str, new: str, place: str) -> None:
     """One changed value, one changed type, one more or one missing field: the error says where."""
     document = changed(case_document("Desk", a_case("one"), at=1.0), old, new)
-    with pytest.raises(ReadBackError, match=rf"reads the case 'one' with a different .*{place}"):
+    with pytest.raises(ReadBackError, match=rf"'one' .*{place}"):
         read_back(document, a_case("one"))
 
 
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        ("{", "cannot read the eval set: JSONDecodeError"),
-        ('{"eval_set_id": "s", "eval_cases": [{"eval_id": "one"}]}', "cannot read the eval set"),
-        ('{"eval_set_id": "s", "eval_cases": []}', "finds 0 cases with the eval id 'one'"),
+        ("{", "JSONDecodeError"),
+        ('{"eval_set_id": "s", "eval_cases": [{"eval_id": "one"}]}', "TypeError"),
+        ('{"eval_set_id": "s", "eval_cases": []}', " 0 cases .*'one'"),
     ],
 )
 def test_what_adk_cannot_read_is_told(document: str, says: str) -> None:

@@ -12,7 +12,7 @@ from google.adk.runners import InMemoryRunner
 
 from tests.harness.adk_process import run_adk_eval
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 _SOURCE = '''
 """Asks a flaky tool until it has answered three times; the tool itself must never run."""

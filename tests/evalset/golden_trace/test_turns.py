@@ -30,8 +30,9 @@ root_agent.output_key = "last_said"
 root_agent.after_agent_callback = remember
 root_agent.tools.append(load_memory)
 """
+SUM = "The sum is violet."
 TURNS: tuple[Any, ...] = (
-    [[["add", {"first": 2, "second": 3}]], "The sum is violet."],
+    [[["add", {"first": 2, "second": 3}]], SUM],
     [[["load_memory", {"query": "violet"}]], "It was violet."],
     [[["transfer_to_agent", {"agent_name": "colleague"}]]],
     [],
@@ -80,9 +81,9 @@ def test_state_memory_and_a_transfer_carry_over(config: SimulatedAgentConfig) ->
     """The second turn finds what the first has said; who a turn was handed to answers the next one too."""
     with opened(config) as sim:
         ask(sim, 0)
-        assert sim.session.current_state == {"last_said": "The sum is violet."}
+        assert sim.session.current_state == {"last_said": SUM}
         ask(sim, 1)
-        assert "The sum is violet." in remembered(sim)
+        assert SUM in remembered(sim)
         ask(sim, 2)
         assert last_agent(sim) == "colleague"
         ask(sim, 3)
@@ -101,10 +102,10 @@ def test_what_is_remembered_comes_back_with_the_journal_and_goes_with_an_undo(
         begun = next(number for number, fact in sim.journal.path() if isinstance(fact, TurnStarted))
         assert sim.move_head(sim.journal.parent(begun), wait=PATIENCE)
         ask(sim, 1)
-        assert "The sum is violet." not in remembered(sim)
+        assert SUM not in remembered(sim)
     with Simulation.resume(Journal.from_json(text), config, wait=PATIENCE) as again:
         ask(again, 1)
-        assert "The sum is violet." in remembered(again)
+        assert SUM in remembered(again)
         noted = [fact.memories for _, fact in again.journal.path() if isinstance(fact, TurnEnded)]
         assert [len(each) for each in noted] == [1, 1]
         assert "violet" not in str(noted)  # the events stand in the journal once

@@ -137,11 +137,11 @@ def test_any_order_is_any_order(items: list[Any], random: Any) -> None:
     ("wrong", "words"),
     [
         ({"kind": "regex", "pattern": "("}, "cannot be read"),
-        ({"kind": "range"}, "set at least one of low, high and distance"),
-        ({"kind": "range", "low": 2, "high": 1}, r"low \(2\) is greater than high \(1\)"),
+        ({"kind": "range"}, "low.*high.*distance"),
+        ({"kind": "range", "low": 2, "high": 1}, r"low \(2\) .*high \(1\)"),
         ({"kind": "one_of", "values": []}, "at least 1 item"),
         ({"kind": "ignore", "path": "x["}, "path 'x\\['"),
-        ({"kind": "some"}, "does not match any of the expected tags"),
+        ({"kind": "some"}, "union_tag_invalid"),
     ],
 )
 def test_one_that_cannot_be_meant_is_refused(wrong: dict[str, Any], words: str) -> None:

@@ -104,7 +104,7 @@ def test_nothing_is_found_before_the_first_turn() -> None:
     assert found.agent_runs(ASKED) is None
     found.uses(ASKED)
     found.uses_input(question("who"))
-    with pytest.raises(UnrecordedError, match="turn 0 has 0 recorded model turns of desk"):
+    with pytest.raises(UnrecordedError, match=r"turn 0 has 0 .* desk"):
         found.next_model_turn("desk", ())
 
 
@@ -216,7 +216,7 @@ def test_a_call_that_ran_again_after_its_confirmation_counts_with_its_last_answe
     assert call.outcome == Returned(value="done")
     found.uses(ASKED)
     assert found.finds(ASKED) is None
-    assert "it was called 1 time there" in found.why_not(ASKED)
+    assert " 1 time " in found.why_not(ASKED)
     for alone in ([called("", answer=1, confirmed=YES), called("")], [called("c", answer=1), called("c")]):
         call = followed({"calls": alone}).finds(ASKED)
         assert call is not None
@@ -232,10 +232,10 @@ def test_models_answer_where_they_were_asked() -> None:
     ]
     found = followed({"models": turns})
     assert found.next_model_turn("a", ()).responses == ({"n": 1},)
-    with pytest.raises(UnrecordedError, match="case 'one', turn 1 has 1 recorded model turns of a"):
+    with pytest.raises(UnrecordedError, match=r"'one', turn 1 has 1 .* a,"):
         found.next_model_turn("a", ())
     assert found.next_model_turn("a", ("t",)).responses == ({"n": 2},)
-    with pytest.raises(UnrecordedError, match="has 0 recorded model turns of b"):
+    with pytest.raises(UnrecordedError, match=r"has 0 .* b,"):
         found.next_model_turn("b", ())
 
 
@@ -246,13 +246,11 @@ def test_code_answers_by_its_own_text() -> None:
     )
     found = followed({"code": [ran_code, ran_code.model_copy(update={"code": "2"})]})
     for agent, within, code in (("b", ("t",), "2"), ("a", (), "2"), ("a", ("t",), "3")):
-        with pytest.raises(UnrecordedError, match=f"has no recorded result for this code of {agent}: {code}"):
+        with pytest.raises(UnrecordedError, match=f" {agent}: {code}"):
             found.next_code(agent, within, code)
     assert found.next_code("a", ("t",), " print(1)") == ran_code
     assert found.next_code("a", ("t",), "2").code == "2"
-    with pytest.raises(
-        UnrecordedError, match=r"case 'one', turn 1 has no recorded result for this code of a: print\(1\)"
-    ):
+    with pytest.raises(UnrecordedError, match=r"'one', turn 1 .* a: print\(1\)$"):
         found.next_code("a", ("t",), "print(1) ")
 
 
@@ -299,72 +297,54 @@ def test_a_question_is_answered_once_in_its_turn() -> None:
 @pytest.mark.parametrize(
     ("turn", "arguments", "words"),
     [
-        ({}, {"message": "who"}, "to 'who': no input was requested there"),
-        ({}, {}, "of the user: no input was requested there"),
-        (
-            {"inputs": [asks("who", 1)]},
-            {"message": "who"},
-            "to 'who': the agent asks once more than recorded",
-        ),
-        (
-            {"inputs": [asks("what", 1)]},
-            {"message": "who"},
-            "to 'who': the recorded question is different: ",
-        ),
+        ({}, {"message": "who"}, ("'who'", "no input")),
+        ({}, {}, ("of the user: ", "no input")),
+        ({"inputs": [asks("who", 1)]}, {"message": "who"}, ("'who'", "once more")),
+        ({"inputs": [asks("what", 1)]}, {"message": "who"}, ("'who'", "different", "'what'", "'who'")),
     ],
 )
-def test_a_question_without_an_answer_says_why(turn: Any, arguments: Any, words: str) -> None:
+def test_a_question_without_an_answer_says_why(turn: Any, arguments: Any, words: tuple[str, ...]) -> None:
     """None was asked, this one was asked less often, or another one was, and what differs."""
     text = followed(turn).why_no_input(InputQuestion("q", "", arguments))
-    assert text.startswith("case 'one', turn 1 has no recorded reply")
-    assert words in text
+    assert text.startswith("case 'one', turn 1 ")
+    assert all(each in text for each in words)
 
 
 @pytest.mark.parametrize(
     ("turns", "words"),
     [
-        ([{"calls": [called("c")]}], "it was called 1 time there, and now once more"),
-        ([{"calls": [called("c"), called("d")]}], "it was called 2 times there, and now once more"),
-        ([{}, {"calls": [called("c")]}], "it was called in turn 2"),
-        ([{}, {}, {"calls": [called("b", x=2), called("c")]}], "it was called in turn 3"),
-        ([{"calls": [called("c", "b")]}, {"calls": [called("c")]}], "it was called in turn 2"),
-        ([{}], "the tool was not called there; called tools: none"),
-        (
-            [{"calls": [called("c", "b"), called("d", "e"), called("f", "b")]}],
-            "the tool was not called there; called tools: b, e",
-        ),
-        ([{"calls": [called("c", within=("t", "u"))]}], "the same call was made by u in t"),
-        (
-            [{"calls": [called("c", x=2)]}],
-            "the closest recorded call is a(x=2); args.x was 2 and is now 1",
-        ),
+        ([{"calls": [called("c")]}], " 1 time .*once more$"),
+        ([{"calls": [called("c"), called("d")]}], " 2 times .*once more$"),
+        ([{}, {"calls": [called("c")]}], " in turn 2$"),
+        ([{}, {}, {"calls": [called("b", x=2), called("c")]}], " in turn 3$"),
+        ([{"calls": [called("c", "b")]}, {"calls": [called("c")]}], " in turn 2$"),
+        ([{}], "not called .*tools: none$"),
+        ([{"calls": [called("c", "b"), called("d", "e"), called("f", "b")]}], "not called .*tools: b, e$"),
+        ([{"calls": [called("c", within=("t", "u"))]}], "same call .* u in t$"),
+        ([{"calls": [called("c", x=2)]}], r"closest .* a\(x=2\); args\.x was 2 .*1$"),
     ],
 )
 def test_a_call_without_an_answer_says_what_is_nearest(turns: list[Any], words: str) -> None:
     """In the same turn, in another one, inside of another tool, with other arguments, or none at all."""
-    assert (
-        followed(*turns).why_not(ASKED) == f"case 'one', turn 1 has no recorded response for a(x=1): {words}"
-    )
+    text = followed(*turns).why_not(ASKED)
+    assert re.search(rf"^case 'one', turn 1 .* a\(x=1\): .*{words}", text), text
 
 
 def test_a_call_is_written_with_where_it_is_asked() -> None:
     """All arguments, and each tool that it is inside of."""
     text = followed({"calls": [called("c")]}).why_not(IncomingCall("a", {"x": 1, "y": "z"}, ("t", "u")))
-    assert 'has no recorded response for a(x=1, y="z") inside t inside u: ' in text
+    assert re.search(r'a\(x=1, y="z"\) .*t .*u: ', text)
     text = followed({"calls": [called("c")]}).why_not(IncomingCall("a", {"x": 1}, ("t",)))
-    assert text.endswith("the same call was made by the agent itself")
+    assert text.endswith("the agent itself")
 
 
 def test_one_that_may_differ_counts_as_asked() -> None:
     """Its tolerance is of the case: also where it says that it was asked, and elsewhere."""
     anything = (Ignore(tool="a", path="x"),)
     other = IncomingCall("a", {"x": 9})
-    assert "it was called 1 time there" in followed({"calls": [called("c")]}, tolerances=anything).why_not(
-        other
-    )
-    assert "it was called in turn 2" in followed({}, {"calls": [called("c")]}, tolerances=anything).why_not(
-        other
-    )
+    called_once: Any = {"calls": [called("c")]}
+    assert " 1 time " in followed(called_once, tolerances=anything).why_not(other)
+    assert " in turn 2" in followed({}, called_once, tolerances=anything).why_not(other)
     run = followed({"agents": [ran()]}, tolerances=anything).agent_runs(other)
     assert run is not None
     assert run.id == "r"
@@ -392,12 +372,12 @@ def test_a_session_is_one_of_the_cases_that_fit() -> None:
 def test_what_no_case_holds_says_how_many_others_there_are() -> None:
     """Of those that begin alike; none is told where there are none."""
     one, two = case_of(("go", [])), case_of(("go", []))
-    with pytest.raises(UnrecordedError, match=re.escape("(nor do the 2 other cases that start the same)")):
+    with pytest.raises(UnrecordedError, match=" 2 other cases "):
         session(one, two, one).call(ASKED)
     with pytest.raises(UnrecordedError) as caught:
         session(one).call(ASKED)
     assert "other cases" not in str(caught.value)
-    with pytest.raises(UnrecordedError, match=re.escape("(nor do the 1 other cases that start the same)")):
+    with pytest.raises(UnrecordedError, match=" 1 other cases "):
         session(one, two).input(question("who"))
 
 
@@ -407,7 +387,7 @@ def test_cases_that_answer_differently_are_named() -> None:
     other = case({"calls": [called("c", answer=2)]})
     with pytest.raises(
         AmbiguousError,
-        match=r"cases 'case-0' and 'case-2' start the same, but have different responses for a\(x=1\)",
+        match=r"'case-0' and 'case-2' .*responses .*a\(x=1\)",
     ):
         session(alike, alike, other).call(ASKED)
     effects = ToolEffects(state_delta={"a": 1})
@@ -422,18 +402,14 @@ def test_cases_that_answer_differently_are_named() -> None:
 def test_questions_models_and_code_of_cases_that_differ_are_ambiguous() -> None:
     """Where they are the same they are given, and used up in each."""
     one, two = case({"inputs": [asks("who", 1)]}), case({"inputs": [asks("who", 2)]})
-    with pytest.raises(
-        AmbiguousError, match="cases 'case-0' and 'case-1' start the same, but have different user replies"
-    ):
+    with pytest.raises(AmbiguousError, match=r"'case-0' and 'case-1' .*user replies"):
         session(one, two).input(question("who"))
     same = session(one, one)
     assert same.input(question("who")).recorded.response == {"result": 1}
-    with pytest.raises(UnrecordedError, match="asks once more than recorded"):
+    with pytest.raises(UnrecordedError, match="once more"):
         same.input(question("who"))
     first, second = (RecordedModelTurn(agent="a", responses=({"n": n},), author=WRITTEN) for n in (1, 2))
-    with pytest.raises(
-        AmbiguousError, match="cases 'case-0' and 'case-1' start the same, but continue differently"
-    ):
+    with pytest.raises(AmbiguousError, match=r"'case-0' and 'case-1' .*differently"):
         session(case({"models": [first]}), case({"models": [second]})).model_turn("a", ())
     assert session(case({"models": [first]}), case({"models": [first]})).model_turn("a", ()) == first
     printed, silent = (
@@ -476,10 +452,10 @@ def test_a_confirmation_is_that_of_the_first_case_that_has_one() -> None:
     ("queries", "heard", "words"),
     [
         ([], ["go"], "nothing is recorded"),
-        (["a"], ["go"], "no recorded case has the user message 'go' in turn 1; recorded: 'a' (case-0)"),
+        (["a"], ["go"], "'go' in turn 1; recorded: 'a' (case-0)"),
         (["a", "b", "c"], ["go"], "turn 1; recorded: 'a' (case-0), 'b' (case-1), 'c' (case-2)"),
         (["a", "b", "c", "d", "e"], ["go"], "'c' (case-2) and 2 more"),
-        (["a"], ["a", "go"], "no recorded case has the user message 'go' in turn 2"),
+        (["a"], ["a", "go"], "'go' in turn 2"),
     ],
 )
 def test_what_no_case_begins_with_is_told_beside_what_they_do(

@@ -33,9 +33,7 @@ class Trap(BaseCodeExecutor):
 
 def coder(code: str = CODE) -> LlmAgent:
     """Make an agent that writes code, and then says something."""
-    return agent_of(
-        [say(f"```python\n{code}\n```")], [say("It is what it is.")], name="coder", code_executor=Trap()
-    )
+    return agent_of([say(f"```python\n{code}\n```")], [say("So it is.")], name="coder", code_executor=Trap())
 
 
 @pytest.fixture
@@ -64,14 +62,12 @@ def test_code_prints_what_was_recorded(recorded: RecordedEnvironment) -> None:
     """And does not run."""
     heard = run(coder(), HermeticEnvironment(recorded))
     assert "42" in heard
-    assert "It is what it is." in heard
+    assert "So it is." in heard
 
 
 def test_other_code_was_not_recorded(recorded: RecordedEnvironment) -> None:
     """It does not run either; the plugin says what is missing."""
     plugin = HermeticEnvironment(recorded)
-    with pytest.raises(
-        UnrecordedCallError, match=r"turn 1 has no recorded result for this code of coder: print\(1\)"
-    ):
+    with pytest.raises(UnrecordedCallError, match=r"turn 1 .* coder: print\(1\)"):
         run(coder("print(1)"), plugin)
     assert len(plugin.missed) == 1

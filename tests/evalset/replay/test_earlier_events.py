@@ -25,11 +25,12 @@ from tests.evalset.replay.test_hermetic import loaded
 Answers = list[tuple[str, Any]]
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> SimulatedAgentConfig:
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
     """The agent, as a person plays it."""
-    write_desk(tmp_path / "played")
-    return config(tmp_path / "played")
+    folder = tmp_path_factory.mktemp("played")
+    write_desk(folder)
+    return config(folder)
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_recording_may_begin_behind_events_that_it_does_not_hold(
     assert answers(asyncio.run(replay.goes_on("check A", background))) == [("check", {"n": 1})]
     recorded = first_turn(agent, sidecar, "one", "check A")
     assert answers(asyncio.run(replay.goes_on("check B", [*background, *recorded]))) == [("check", {"n": 2})]
-    with pytest.raises(UnrecordedCallError, match="no recorded case has the user message 'hi' in turn 1"):
+    with pytest.raises(UnrecordedCallError, match=r"'hi' .*turn 1"):
         asyncio.run(replay.goes_on("check B", background))
 
 
@@ -233,7 +234,7 @@ def test_two_cases_that_are_alike_so_far_are_named(
         sidecar = keep(played(desk, ["check A", "check B"], given), eval_set, name)
     agent.on_tool_error_callback = None
     earlier = first_turn(agent, sidecar, "one", "check A")
-    with pytest.raises(UnrecordedCallError, match="cases 'one' and 'two' start the same"):
+    with pytest.raises(UnrecordedCallError, match="'one' and 'two' "):
         asyncio.run(Replay(agent, sidecar).goes_on("check B", earlier))
     found = asyncio.run(Replay(agent, sidecar, "two").goes_on("check B", earlier))
     assert answers(found) == [("check", {"n": "two"})]

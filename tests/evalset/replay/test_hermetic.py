@@ -32,11 +32,12 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> SimulatedAgentConfig:
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
     """The agent, as a person plays it."""
-    write_desk(tmp_path / "played")
-    return config(tmp_path / "played")
+    folder = tmp_path_factory.mktemp("played")
+    write_desk(folder)
+    return config(folder)
 
 
 def loaded(folder: Path) -> Any:
@@ -126,7 +127,8 @@ def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path:
     texts, answers, _ = replayed(
         loaded(write_desk(tmp_path / "real")), HermeticEnvironment(sidecar), "wipe A"
     )
-    assert answers == [("wipe", {"error": "This tool call is rejected."})]
+    ((tool, answer),) = answers
+    assert (tool, list(answer)) == ("wipe", ["error"])
     assert texts[-1] == final_text(simulation)
 
 
@@ -209,9 +211,7 @@ def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_
     sidecar.write_text(sidecar.read_text().replace('"done"', '"not quite"'))
     plugin = HermeticEnvironment(sidecar)
     module.root_agent.on_tool_error_callback = None
-    with pytest.raises(
-        UnrecordedCallError, match='check\\(order="A"\\): it was called 3 times there, and now once more'
-    ):
+    with pytest.raises(UnrecordedCallError, match=r'check\(order="A"\): .* 3 times '):
         replayed(module, plugin, "until A")
     assert len(plugin.missed) == 1
 
@@ -219,12 +219,9 @@ def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (
-            "check B",
-            r"the closest recorded call is check\(order=\"A\"\); args.order was 'A' and is now 'B'",
-        ),
-        ("note A", "the tool was not called there; called tools: check"),
-        ("check C", "it was called in turn 2"),
+        ("check B", r"closest .* check\(order=\"A\"\); args\.order was 'A' .*'B'"),
+        ("note A", "not called .*tools: check"),
+        ("check C", " in turn 2"),
     ],
 )
 def test_what_was_not_recorded_is_named_with_what_is_nearest(
@@ -252,17 +249,15 @@ def test_two_cases_that_begin_alike_are_told_apart(desk: SimulatedAgentConfig, t
     module.root_agent.on_tool_error_callback = None
     with pytest.raises(
         UnrecordedCallError,
-        match="cases 'one' and 'two' start the same, but have different responses for check",
+        match=r"'one' and 'two' .*responses .* check",
     ):
         replayed(module, HermeticEnvironment(sidecar), "check A")
     for case in ("one", "two"):
         _, answers, _ = replayed(module, HermeticEnvironment(sidecar, case=case), "check A")
         assert answers == [("check", {"status": case})]
-    with pytest.raises(
-        UnrecordedCallError, match="no recorded case has the user message 'check Z' in turn 1"
-    ):
+    with pytest.raises(UnrecordedCallError, match=r"'check Z' .*turn 1"):
         replayed(module, HermeticEnvironment(sidecar), "check Z")
-    with pytest.raises(UnrecordedCallError, match="no recording of the case 'three'; recorded: 'one', 'two'"):
+    with pytest.raises(UnrecordedCallError, match=r"'three'; .*'one', 'two'"):
         HermeticEnvironment(sidecar, case="three")
 
 
@@ -271,6 +266,7 @@ def write_app(tmp_path: Path, sidecar: Path, more: str = "") -> Path:
     return write_desk(tmp_path / "evaluated", f"{str(sidecar)!r}{more}")
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_eval_gives_each_of_its_parallel_cases_its_own_answers(
     desk: SimulatedAgentConfig, tmp_path: Path
@@ -317,6 +313,7 @@ def test_everything_passes_adk_eval_with_recorded_models(
     assert outcome.passed == 7
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_web_replays_a_chat_and_evaluates_its_cases(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
     """A chat gets the answers of the case that begins like it; its page's evaluation gives each case its own."""

@@ -14,15 +14,15 @@ from google.adk.apps import App
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from evalset import HermeticEnvironment, UnrecordedCallError, read_cases
+from evalset import GoldenTraceBuilder, HermeticEnvironment, UnrecordedCallError, read_cases
 from evalset.editing.case_play import script_with_recording
+from evalset.golden_trace.builder import TraceForm
 from evalset.recorded.added_answers import add_played, new_answers
 from evalset.recorded.recorded_script import script_of_recorded
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn, without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.recorded.tolerances import PatternTolerance
-from evalset.replay.hermetic_environment import Players
 from evalset.verify import RunResult, keep_tolerances, verify
 from simulator import Simulation
 from simulator.scripts import Script, ScriptedSession, read_script, write_script
@@ -67,31 +67,46 @@ def final_text(session: Any) -> str:
 
 
 @shapes
-@pytest.mark.parametrize("models", ["real", "recorded"])
 def test_a_golden_with_input_passes_its_own_verification(
-    make: Callable[[], Any], answers: Sequence[Any], models: Players, tmp_path: Path
+    make: Callable[[], Any], answers: Sequence[Any], tmp_path: Path
 ) -> None:
-    """Whatever asks, and whoever answers for the models; the real tools do not run."""
+    """Whatever asks, and whoever answers for the models; the real tools do not run.
+
+    An older release kept the user's replies and no questions: they are found by their ids, and where those are new, in their order.
+    """
     eval_set = kept(played(make(), answers), tmp_path)
-    run = the_run(eval_set, make(), models)
-    assert (run.passed, run.error, run.unrecorded) == (True, "", ())
+    for models in ("real", "recorded"):
+        run = the_run(eval_set, make(), models)
+        assert (run.passed, run.error, run.unrecorded) == (True, "", ())
+    old = _without_questions(recorded_of(eval_set))
+    assert RecordedEnvironment(cases={"case": old}).version < 4
+    if answers[0] != "the last":  # of two that ask the same, nothing tells which was answered first
+        put_cases(sidecar_of(eval_set), {"case": old})
+        assert the_run(eval_set, make()).passed
 
 
-@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+def _without_questions(case: RecordedCase) -> RecordedCase:
+    turns = tuple(turn.model_copy(update={"inputs": ()}) for turn in case.turns)
+    return without_golden(case.model_copy(update={"turns": turns}))
+
+
+FORMS: Sequence[TraceForm] = ("intermediate_data", "invocation_events")
+
+
 @shapes
 def test_scripts_answer_as_the_person_did(
-    make: Callable[[], Any], answers: Sequence[Any], form: Any, tmp_path: Path
+    make: Callable[[], Any], answers: Sequence[Any], tmp_path: Path
 ) -> None:
-    """The script of the recorded case, by its moves and with the models, and the one of the eval set's case."""
+    """The script of the recorded case by its moves, and the ones of the eval set's case in both forms."""
     simulation = played(make(), answers)
-    eval_set = kept(simulation, tmp_path, form=form)
-    recorded = recorded_of(eval_set)
-    case = read_cases(eval_set.read_text())["case"]
-    scripts = (
+    recorded = recorded_case(simulation.session, [fact for _, fact in simulation.journal.path()])
+    cases = [
+        GoldenTraceBuilder(simulation.session, form=form, confirmations="beside").build() for form in FORMS
+    ]
+    scripts = [
         script_of_recorded("case", recorded, agent="moves").script,
-        script_of_recorded("case", recorded).script,
-        script_with_recording(case, recorded).script,
-    )
+        *(script_with_recording(case, recorded).script for case in cases),
+    ]
     for script in scripts:
         again = play(make(), script)
         assert (again.waits, again.refused, again.failure, again.leftovers) == ((), None, "", ())
@@ -126,52 +141,29 @@ def test_the_recording_keeps_the_question(tmp_path: Path) -> None:
     assert asked.response == {"city": "Rome", "nights": 3}
 
 
-@shapes
-def test_a_recording_of_an_older_release_replays(
-    make: Callable[[], Any], answers: Sequence[Any], tmp_path: Path
-) -> None:
-    """It kept the user's replies and no questions: they are found by their ids, and where those are new, in their order."""
-    eval_set = kept(played(make(), answers), tmp_path)
-    old = _without_questions(recorded_of(eval_set))
-    environment = RecordedEnvironment(cases={"case": old})
-    assert environment.version < 4
-    if answers[0] != "the last":  # of two that ask the same, nothing tells which was answered first
-        put_cases(sidecar_of(eval_set), {"case": old})
-        assert the_run(eval_set, make()).passed
-
-
-def _without_questions(case: RecordedCase) -> RecordedCase:
-    turns = tuple(turn.model_copy(update={"inputs": ()}) for turn in case.turns)
-    return without_golden(case.model_copy(update={"turns": turns}))
-
-
 TRIP = {"city": "Rome", "nights": 3}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "what", "said"),
+    ("before", "after", "what"),
     [
-        ((asking.one(), "blue"), asking.one("Which color?"), "arguments", "asks the user something else"),
-        ((asking.one("From where?"), "blue"), asking.several(), "call", "asks the user for input, unlike"),
-        (
-            (asking.with_schema(), TRIP),
-            asking.with_schema(dict[str, int]),
-            "arguments",
-            "asks the user something else",
-        ),
+        ((asking.one(), "blue"), asking.one("Which color?"), "arguments"),
+        ((asking.one("From where?"), "blue"), asking.several(), "call"),
+        ((asking.with_schema(), TRIP), asking.with_schema(dict[str, int]), "arguments"),
     ],
     ids=["other words", "one question more", "another schema"],
 )
 def test_a_question_that_changed_is_named(
-    before: tuple[Any, Any], after: Any, what: str, said: str, tmp_path: Path
+    before: tuple[Any, Any], after: Any, what: str, tmp_path: Path
 ) -> None:
     """It gets no answer that was given to another one: the divergence is the question, and the error says what was asked then."""
     eval_set = kept(played(before[0], [before[1]]), tmp_path)
     run = the_run(eval_set, after)
     assert run.divergence is not None
     assert run.divergence.what == what
-    assert said in run.divergence.sentence
-    assert "no recorded reply of the user" in run.error
+    assert run.divergence.pairs[0].actual is not None
+    assert run.divergence.pairs[0].actual.tool == "adk_request_input"
+    assert "turn 1 has no " in run.error
 
 
 def test_a_question_that_is_not_asked_any_more_is_named(tmp_path: Path) -> None:
@@ -179,7 +171,9 @@ def test_a_question_that_is_not_asked_any_more_is_named(tmp_path: Path) -> None:
     eval_set = kept(played(asking.one("Where to?"), ["Rome"]), tmp_path)
     run = the_run(eval_set, asking.silent())
     assert run.divergence is not None
-    assert "does not ask the user" in run.divergence.sentence
+    first = run.divergence.pairs[0]
+    assert first.golden is not None
+    assert (run.divergence.what, first.golden.tool) == ("call", "adk_request_input")
     assert not run.error
 
 
@@ -229,7 +223,7 @@ def test_two_cases_that_begin_alike_are_not_mixed_up(tmp_path: Path) -> None:
     """Where the user typed something else in each, it is said that nothing tells which one is meant."""
     kept(played(asking.one(), ["blue"]), tmp_path, "one")
     eval_set = kept(played(asking.one(), ["red"]), tmp_path, "two")
-    with pytest.raises(UnrecordedCallError, match="Name the case to replay"):
+    with pytest.raises(UnrecordedCallError, match="'one' and 'two' "):
         run_of(asking.one(), HermeticEnvironment(sidecar_of(eval_set)))
     events = run_of(asking.one(), HermeticEnvironment(sidecar_of(eval_set), case="two"))
     assert json.loads(events[-1].content.parts[0].text) == {"booked": {"place": "red"}}
@@ -279,6 +273,7 @@ app = App(name="stage", root_agent=root_agent, plugins=[HermeticEnvironment(ENVI
 """
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_eval_passes(tmp_path: Path) -> None:
     """ADK's own command sends the query alone: branches that ask at once go on with what was typed, in each of two turns."""

@@ -101,7 +101,7 @@ def run(agent: Any, plugin: Any) -> list[Any]:
 def test_beside_a_stand_in_a_tool_that_is_not_real_fails_the_run_by_name(way: Way, marker: Path) -> None:
     """The configuration says who answers; what it does not let run for real does not run."""
     plugin = create_plugin({"players": {"outer": "real", NAME: "offline"}})
-    with pytest.raises(UnchosenToolError, match=f"the tool {NAME} did not run"):
+    with pytest.raises(UnchosenToolError, match=f" {NAME} "):
         run(way(hitting(marker)), plugin)
     assert marks(marker) == []
 
@@ -153,7 +153,7 @@ def test_verify_fails_where_a_tool_is_called_past_its_seat(way: Way, tmp_path: P
         assert verification.status == "passed"  # the outer call was recorded as a whole
     else:
         assert verification.status != "passed"
-        assert f"the tool {NAME} did not run" in told or f"no recorded response for {NAME}(" in told
+        assert f"tool {NAME} did" in told or f"response for {NAME}(" in told
 
 
 @pytest.mark.parametrize("way", [way for way, _ in ASKED.values()], ids=ASKED)
@@ -169,6 +169,7 @@ def test_verify_passes_where_what_was_asked_about_is_recorded(way: Way, tmp_path
     assert marks(marker) == []
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.parametrize("name", ["own_runner_in_a_thread", "callback", "canonical_late"])
 def test_adk_eval_fails_where_a_tool_is_called_past_its_seat(name: str, tmp_path: Path, marker: Path) -> None:
@@ -179,25 +180,23 @@ def test_adk_eval_fails_where_a_tool_is_called_past_its_seat(name: str, tmp_path
     outcome = run_adk_eval(agents / "stage", eval_set, environment={"PYTHONPATH": str(REPOSITORY)})
     assert marks(marker) == []
     assert outcome.passed == 0
-    assert (
-        f"the tool {NAME} did not run" in outcome.output
-        or f"no recorded response for {NAME}(" in outcome.output
-    )
+    assert f"tool {NAME} did" in outcome.output or f"response for {NAME}(" in outcome.output
 
 
 # ---------------------------------------------------------------- connections
 
 
-def connecting(host: str, how: str) -> Any:
+def connecting(host: str, how: str, port: int = 9) -> Any:
     """Make an agent whose callback connects to a host, by name or by address, on the loop or blocking."""
 
     async def connect(callback_context: Any) -> None:
         if how == "blocking":
-            socket.create_connection((host, 9), timeout=5).close()
+            socket.create_connection((host, port), timeout=60).close()
         elif how == "thread":
-            await asyncio.to_thread(lambda: socket.create_connection((host, 9), timeout=5).close())
+            await asyncio.to_thread(lambda: socket.create_connection((host, port), timeout=60).close())
         else:
-            await asyncio.open_connection(host, 9)
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
 
     return before(connect)
 
@@ -221,9 +220,12 @@ def test_with_recorded_models_no_other_machine_is_reached(host: str, how: str) -
 
 @pytest.mark.parametrize("how", ["loop", "blocking", "thread"])
 def test_with_recorded_models_this_machine_is_reached(how: str) -> None:
-    """Whether somebody listens there is its own matter."""
-    with pytest.raises(ConnectionRefusedError):
-        run(connecting("localhost", how), replaying("recorded"))
+    """The connection is made."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        _, port = listening.getsockname()
+        events = run(connecting("localhost", how, port), replaying("recorded"))
+        listening.accept()[0].close()
+    assert events[-1].content.parts[0].text == "done"
 
 
 def test_a_host_that_is_allowed_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:

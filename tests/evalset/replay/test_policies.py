@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -40,19 +41,23 @@ def module(tmp_path: Path) -> Any:
     return found
 
 
-@pytest.fixture
-def sidecar(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A case in which `check A` was asked twice, with rules that had nothing to say to it."""
-    write_desk(tmp_path / "played")
+    folder = tmp_path_factory.mktemp("recorded")
+    write_desk(folder / "played")
     answers = {"check": [{"status": "shipped", "order": "A"}, {"status": "lost", "order": "A"}]}
-    made = keep(
-        played(config(tmp_path / "played"), ["check A; check A"], answers),
-        tmp_path / "desk.evalset.json",
-        "one",
-    )
+    simulation = played(config(folder / "played"), ["check A; check A"], answers)
+    made = keep(simulation, folder / "desk.evalset.json", "one")
     (case,) = read_environment(made).cases.values()
     put_cases(made, {"one": case.model_copy(update={"rules": (BUSY, HANGS, THIRD), "seed": "s"})})
     return made
+
+
+@pytest.fixture
+def sidecar(recorded: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copy(recorded, tmp_path))
 
 
 def said_instead(sidecar: Path, query: str) -> None:
@@ -79,10 +84,9 @@ def test_a_rule_of_the_case_answers_at_once(module: Any, sidecar: Path) -> None:
     assert made.call.outcome == Failed(error_code=503, error_message="busy")
     assert made.call.arguments == {"order": "B"}
     (sentence,) = plugin.missed
-    assert sentence.startswith(
-        "case 'one', turn 1 has no recorded response for check(order=\"B\"): the closest recorded call is"
-    )
-    assert sentence.endswith("it was answered by the rule 'busy'")
+    assert sentence.startswith("case 'one', turn 1 ")
+    assert all(each in sentence for each in ('check(order="B")', 'check(order="A")'))
+    assert sentence.endswith("the rule 'busy'")
 
 
 def test_rules_count_the_calls_that_were_answered_as_recorded(module: Any, sidecar: Path) -> None:
@@ -91,16 +95,14 @@ def test_rules_count_the_calls_that_were_answered_as_recorded(module: Any, sidec
     plugin = HermeticEnvironment(sidecar, unrecorded="rules")
     _, answers, _ = replayed(module, plugin, "check A; check A; check A")
     assert [answer["status"] for _, answer in answers] == ["shipped", "lost", "third"]
-    assert "it was called 2 times there, and now once more" in plugin.made[0].why
+    assert " 2 times " in plugin.made[0].why
 
 
 def test_where_no_rule_answers_the_call_is_an_error(module: Any, sidecar: Path) -> None:
     """With what is nearest, as ever."""
     said_instead(sidecar, "check C")
     plugin = HermeticEnvironment(sidecar, unrecorded="rules")
-    with pytest.raises(
-        UnrecordedCallError, match=r"the closest recorded call is check\(order=\"A\"\).*; no rule answers it"
-    ):
+    with pytest.raises(UnrecordedCallError, match=r"closest .* check\(order=\"A\"\).*; no rule "):
         replayed(module, plugin, "check C")
     assert (len(plugin.missed), plugin.made) == (1, [])
 
@@ -126,7 +128,7 @@ def test_a_draft_answers_what_no_rule_does(module: Any, sidecar: Path) -> None:
             ("check", (), "injected"),
             ("look_up", ("advisor",), "generated"),
         ]
-        assert "it was answered by a generated draft (" in plugin.missed[0]
+        assert "generated draft (" in plugin.missed[0]
         outcomes.append([made.call.outcome for made in plugin.made])
     assert outcomes[0] == outcomes[1]
     drafted = outcomes[0][0]
@@ -141,7 +143,7 @@ def test_a_user_who_says_something_else_is_answered_by_drafts(module: Any, sidec
     plugin = HermeticEnvironment(sidecar, unrecorded="generate")
     _, answers, _ = replayed(module, plugin, "check D")
     assert answers[0][1]["order"] == "D"
-    assert "no recorded case has the user message 'check D' in turn 1" in plugin.missed[0]
+    assert "'check D'" in plugin.missed[0]
 
 
 def test_cases_that_answer_differently_are_told_apart_first(module: Any, tmp_path: Path) -> None:
@@ -151,5 +153,5 @@ def test_cases_that_answer_differently_are_told_apart_first(module: Any, tmp_pat
     for name in ("one", "two"):
         answers = {"check": {"status": name}}
         sidecar = keep(played(desk, ["check A"], answers), tmp_path / "desk.evalset.json", name)
-    with pytest.raises(UnrecordedCallError, match="Name the case to replay"):
+    with pytest.raises(UnrecordedCallError, match="'one' and 'two' "):
         replayed(module, HermeticEnvironment(sidecar, unrecorded="generate"), "check A")

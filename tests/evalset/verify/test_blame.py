@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from evalset.recorded.recording import without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
+from evalset.verify.results import Divergence
 from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_run
 
 Document = dict[str, Any]
@@ -35,7 +37,7 @@ AGENT: dict[str, tuple[tuple[str, str], ...]] = {
     "the same": (),
     "calls another tool": (('return calls("wipe", order=order)', 'return calls("note", order=order)'),),
     "other arguments": (("return calls(tool, order=order)", "return calls(tool, order=order.lower())"),),
-    "another text": (('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"'),),
+    "another text": (('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"Done."'),),
     "a renamed tool": (
         ("def wipe(", "def erase("),
         ('calls("wipe"', 'calls("erase"'),
@@ -85,15 +87,18 @@ def _added(document: Document) -> None:
     data["tool_uses"].append({"name": "note", "args": {"order": "Q"}})
 
 
-EDITS: dict[str, Callable[[Document], None]] = {
-    "the query of turn 1 was edited": _query,
-    "the call of check in turn 2 was changed to note": _name,
-    "the arguments of check in turn 1 were edited": _arguments,
-    "the response of check in turn 1 was edited": _response,
-    "the final response of turn 2 was edited": _text,
-    "the final state was edited": _state,
-    "the order of the calls in turn 1 was edited": _order,
-    "a call of note in turn 2 was added": _added,
+Named = tuple[str, ...]
+"""What the sentence about an edit names, in this order."""
+
+EDITS: dict[str, tuple[Callable[[Document], None], Named]] = {
+    "query": (_query, ("query", "turn 1")),
+    "call": (_name, ("check", "turn 2", "note")),
+    "arguments": (_arguments, ("arguments", "check", "turn 1")),
+    "response": (_response, ("response", "check", "turn 1")),
+    "final response": (_text, ("final response", "turn 2")),
+    "state": (_state, ("final state",)),
+    "order": (_order, ("order", "turn 1")),
+    "more": (_added, ("note", "turn 2", "added")),
 }
 
 
@@ -122,25 +127,29 @@ def _run(path: Path, folder: Path) -> RunResult:
     return the_run(verify(path, agents_dir=folder, criteria=STRICT))
 
 
-def _says(words: str, run: RunResult) -> bool:
-    """Return whether a run's verdict names an edit, and it alone."""
+def _found(named: Named, run: RunResult) -> Divergence:
+    """Return a run's divergence, whose verdict names an edit, and it alone."""
     (edited,) = run.edited
     found = run.divergence
     assert found is not None
-    capital = f"{words[0].upper()}{words[1:]} after the recording."
-    return edited.startswith(capital[:-1]) and found.sentence.startswith(capital)
+    first = found.sentence.partition(". ")[0]
+    for text in (edited, first):
+        assert re.search(".*".join(named), text, re.IGNORECASE), text
+    return found
 
 
-@pytest.mark.parametrize("words", EDITS)
-def test_an_edit_is_named_and_the_agent_that_is_the_same_is_not_blamed(
-    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], words: str
+@pytest.mark.parametrize("place", EDITS)
+def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
 ) -> None:
-    """Each place of a golden, edited in its file."""
-    run = _run(_edited(kept, tmp_path, EDITS[words]), agent_folders["the same"])
-    assert _says(words, run)
-    found = run.divergence
-    assert found is not None
-    assert (found.verdict, found.also) == ("user_changed" if "query" in words else "golden_stale", ())
+    """Each place of a golden, edited in its file, with the agent that is the same and with one that changed."""
+    edit, named = EDITS[place]
+    path = _edited(kept, tmp_path, edit)
+    found = _found(named, _run(path, agent_folders["the same"]))
+    assert (found.verdict, found.also) == ("user_changed" if place == "query" else "golden_stale", ())
+    changed = CHANGED[list(EDITS).index(place) % len(CHANGED)]
+    found = _found(named, _run(path, agent_folders[changed]))
+    assert found.also == ("agent_changed",), found
 
 
 @pytest.mark.parametrize("agent", CHANGED)
@@ -152,75 +161,60 @@ def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
     found = run.divergence
     assert found is not None
     assert (found.verdict, found.also, run.edited) == ("agent_changed", (), ())
-    if agent == "a renamed tool":
-        assert "the tool wipe is no longer declared" in found.evidence
+    assert (agent == "a renamed tool") == any("tool wipe " in each for each in found.evidence)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agent", CHANGED)
-@pytest.mark.parametrize("words", EDITS)
+@pytest.mark.parametrize("place", EDITS)
 def test_both_are_named_where_the_golden_was_edited_and_the_agent_changed(
-    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], words: str, agent: str
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str, agent: str
 ) -> None:
-    """Whichever comes first in the conversation."""
-    run = _run(_edited(kept, tmp_path, EDITS[words]), agent_folders[agent])
-    assert _says(words, run)
-    found = run.divergence
-    assert found is not None
+    """Each edit with each change of the agent, whichever comes first in the conversation."""
+    edit, named = EDITS[place]
+    found = _found(named, _run(_edited(kept, tmp_path, edit), agent_folders[agent]))
     assert found.also == ("agent_changed",), found
-    assert "The agent also changed after the recording: it " in found.sentence
 
 
-def _on_page(work: SetWork, words: str) -> Edit:
+def _on_page(work: SetWork, place: str) -> Edit:
     first, second, *_ = calls_of(work.case("two"), 0)
     edits: dict[str, Edit] = {
-        "the response of check in turn 1 was edited": SetResponse(
-            case="two", where=first.answers[0].where, response={"status": "lost"}
-        ),
-        "the arguments of check in turn 1 were edited": SetCall(
-            case="two", where=first.call.where, name="check", arguments={"order": "Z"}
-        ),
-        "the final response of turn 2 was edited": SetText(
-            case="two", where=("conversation", 1, "final_response"), text="Well."
-        ),
-        "the order of the calls in turn 1 was edited": MoveCall(case="two", where=second.call.where, by=-1),
-        "a call of check in turn 1 was removed": RemoveCall(case="two", where=first.call.where),
-        "a call of check in turn 2 was added": AddCall(
+        "response": SetResponse(case="two", where=first.answers[0].where, response={"status": "lost"}),
+        "arguments": SetCall(case="two", where=first.call.where, name="check", arguments={"order": "Z"}),
+        "final response": SetText(case="two", where=("conversation", 1, "final_response"), text="Well."),
+        "order": MoveCall(case="two", where=second.call.where, by=-1),
+        "less": RemoveCall(case="two", where=first.call.where),
+        "more": AddCall(
             case="two", turn=1, name="check", arguments={"order": "D"}, response={"status": "new"}
         ),
-        "turns of this case were moved, removed, split or joined": MoveTurn(case="two", turn=0, by=1),
+        "turns": MoveTurn(case="two", turn=0, by=1),
     }
-    return edits[words]
+    return edits[place]
 
 
-ON_PAGE = (
-    "the response of check in turn 1 was edited",
-    "the arguments of check in turn 1 were edited",
-    "the final response of turn 2 was edited",
-    "the order of the calls in turn 1 was edited",
-    "a call of check in turn 1 was removed",
-    "a call of check in turn 2 was added",
-)
+ON_PAGE: dict[str, Named] = {
+    **{place: EDITS[place][1] for place in ("response", "arguments", "final response", "order")},
+    "less": ("check", "turn 1", "removed"),
+    "more": ("check", "turn 2", "added"),
+}
 
 
-def _saved(kept: Path, folder: Path, words: str) -> Path:
+def _saved(kept: Path, folder: Path, place: str) -> Path:
     """Edit a copy of the set as its page does: what is recorded follows."""
     path = copied_set(kept, folder)
     work = SetWork(open_set(path), open_beside(path))
-    work.apply(_on_page(work, words))
+    work.apply(_on_page(work, place))
     save(work)
     return path
 
 
-@pytest.mark.parametrize("words", ON_PAGE)
+@pytest.mark.parametrize("place", ON_PAGE)
 def test_an_edit_that_the_recording_follows_is_named_too(
-    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], words: str
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
 ) -> None:
     """The agent gets the edited response, or is asked for what it does not call: it is the same all the same. One that changed is named."""
-    path = _saved(kept, tmp_path, words)
-    run = _run(path, agent_folders["the same"])
-    assert _says(words, run)
-    found = run.divergence
-    assert found is not None
+    path = _saved(kept, tmp_path, place)
+    found = _found(ON_PAGE[place], _run(path, agent_folders["the same"]))
     assert (found.verdict, found.also) == ("golden_stale", ())
     both = _run(path, agent_folders["other arguments"]).divergence
     assert both is not None
@@ -231,11 +225,10 @@ def test_turns_that_changed_places_are_no_change_of_the_agent(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:
     """The conversation passes where the agent does not mind; one that changed is said to, with the edit."""
-    words = "turns of this case were moved, removed, split or joined"
-    path = _saved(kept, tmp_path, words)
+    path = _saved(kept, tmp_path, "turns")
     found = _run(path, agent_folders["other arguments"]).divergence
     assert found is not None
-    assert found.sentence.startswith("Turns of this case were moved")
+    assert "moved" in found.sentence.partition(". ")[0]
     assert found.also == ("agent_changed",)
 
 
@@ -243,51 +236,48 @@ def test_an_edited_response_that_the_agent_follows_can_be_accepted_or_undone(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:
     """Accepted, the case passes, and the edit is part of the golden; repaired, it is as it was recorded, in both files."""
-    words = "the response of check in turn 1 was edited"
     folder = agent_folders["the same"]
-    path = _saved(kept, tmp_path / "accepted", words)
+    path = _saved(kept, tmp_path / "accepted", "response")
     run = _run(path, folder)
     assert run.divergence is not None
     assert run.divergence.action == "accept"
-    assert "The agent follows the edit: it gives a different final response." in run.divergence.sentence
+    assert run.divergence.what == "text"
     accept(path, "two", run)
     assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
     changed = _run(path, agent_folders["other arguments"])
     assert (changed.edited, changed.divergence and changed.divergence.verdict) == ((), "agent_changed")
-    path = _saved(kept, tmp_path / "repaired", words)
+    path = _saved(kept, tmp_path / "repaired", "response")
     repair(path, "two", agents_dir=folder)
     assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
     before, after = (read_environment(sidecar_of(each)).cases["two"] for each in (kept, path))
     assert before.turns == after.turns
 
 
-@pytest.mark.parametrize("agent", AGENT)
-def test_the_order_of_cases_is_no_edit_of_them(
-    tmp_path: Path, agent_folders: dict[str, Path], agent: str
-) -> None:
+def test_the_order_of_cases_is_no_edit_of_them(tmp_path: Path, agent_folders: dict[str, Path]) -> None:
     """A set whose cases changed places passes as before, or blames the agent alone."""
     both = recorded_set(tmp_path, {"one": TWO_TURNS, "two": TWO_TURNS})
     document = json.loads(both.read_text())
     document["eval_cases"].reverse()
     both.write_text(json.dumps(document))
-    for case in verify(both, agents_dir=agent_folders[agent], criteria=STRICT).cases:
-        (run,) = case.runs
-        assert run.edited == ()
-        assert (run.divergence and run.divergence.verdict) == (None if run.passed else "agent_changed")
+    for agent, verdict in (("the same", None), ("other arguments", "agent_changed")):
+        for case in verify(both, agents_dir=agent_folders[agent], criteria=STRICT).cases:
+            (run,) = case.runs
+            assert run.edited == ()
+            assert (run.divergence and run.divergence.verdict) == verdict
 
 
 def test_a_recording_that_does_not_say_what_its_golden_was_decides_less(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:
     """One from before goldens were noted: an edited response that the recording followed is named as what may be behind it."""
-    path = _saved(kept, tmp_path, "the response of check in turn 1 was edited")
+    path = _saved(kept, tmp_path, "response")
     (case,) = read_environment(sidecar_of(path)).cases.values()
     put_cases(sidecar_of(path), {"two": without_golden(case)})
     run = _run(path, agent_folders["the same"])
     found = run.divergence
     assert found is not None
     assert (run.edited, found.verdict) == ((), "agent_changed")
-    assert any("the response of check in turn 1 was edited by a person" in each for each in found.evidence)
+    assert any(re.search("response of check .*turn 1 .*edited", each) for each in found.evidence)
 
 
 def test_a_verdict_stands_above_scores_and_errors_and_is_said_once(
@@ -298,8 +288,8 @@ def test_a_verdict_stands_above_scores_and_errors_and_is_said_once(
     text = report(verify(path, agents_dir=agent_folders["the same"], criteria=STRICT))
     lines = text.splitlines()
     assert lines[0] == "FAIL two"
-    assert lines[1].startswith("    user changed: The query of turn 1 was edited after the recording.")
-    assert text.count("The query of turn 1 was edited") == 1
-    error = next(line for line in lines if "no recorded case has" in line)
+    assert re.match("    user changed: .*query.*turn 1 ", lines[1])
+    assert text.count("query of turn 1") == 1
+    error = next(line for line in lines if "no recorded case" in line)
     assert lines.index(error) > 1
     assert text.count(error) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric
@@ -71,7 +73,8 @@ def test_the_words_in_common_are_a_share(one: str, other: str) -> None:
 def test_what_differs_in_the_state_is_named() -> None:
     """What is new, gone, or another."""
     found = run_checks.final_state({"a": 1, "new": [1]}, {"a": True, "gone": 0})
-    assert (found.status, found.detail) == ("failed", "a is 1, was true, gone is missing, new is new: [1]")
+    assert found.status == "failed"
+    assert re.fullmatch(r"a .*1.*true, gone .*, new .*\[1\]", found.detail), found.detail
     assert run_checks.final_state({"a": 1.0}, {"a": 1}).status == "passed"
 
 
@@ -81,8 +84,6 @@ def test_stored_responses_may_come_in_any_order_and_each_counts_once() -> None:
     assert run_checks.stored_responses([[one, two]], [[two, one]]).status == "passed"
     found = run_checks.stored_responses([[one, two]], [[one, one]])
     assert (found.status, found.score) == ("failed", 0.5)
-    assert (
-        found.detail
-        == 'the eval set has responses that the replay did not give: turn 1: find responded {"n":1}'
-    )
+    assert all(each in found.detail for each in ("turn 1: ", "find", '{"n":1}'))
+    assert '{"n":2}' not in found.detail
     assert run_checks.stored_responses([[one]], [[]]).score == 1.0

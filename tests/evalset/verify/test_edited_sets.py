@@ -43,7 +43,7 @@ def edit_of(work: SetWork, what: str) -> Edit:
         "an answer": SetResponse(case="two", where=first.answers[0].where, response={"status": "lost"}),
         "the final response": SetText(case="two", where=("conversation", 1, "final_response"), text="Well."),
         "the query": SetText(case="two", where=("conversation", 1, "user_content"), text="Else?"),
-        "the order of calls": MoveCall(case="two", where=second.call.where, by=-1),
+        "the calls' order": MoveCall(case="two", where=second.call.where, by=-1),
         "a call more": AddCall(
             case="two", turn=1, name="check", arguments={"order": "D"}, response={"status": "new"}
         ),
@@ -63,7 +63,7 @@ def edit_of(work: SetWork, what: str) -> Edit:
             "an answer",
             "the final response",
             "the query",
-            "the order of calls",
+            "the calls' order",
             "a call less",
             "a call more",
         ),

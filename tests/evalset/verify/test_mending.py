@@ -85,7 +85,7 @@ def test_what_was_answered_though_it_was_not_recorded_is_accepted_too(kept: Path
     eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, LOWER)
     refused = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
     before = eval_set.read_bytes(), sidecar_of(eval_set).read_bytes()
-    with pytest.raises(VerifyError, match="stopped early, so it cannot become the golden: case 'two', turn"):
+    with pytest.raises(VerifyError, match=r"stopped early, .*'two', turn"):
         accept(eval_set, "two", refused)
     assert (eval_set.read_bytes(), sidecar_of(eval_set).read_bytes()) == before
     made = the_run(verify(eval_set, agents_dir=changed, cases=["two"], unrecorded="generate"))
@@ -103,7 +103,7 @@ def test_what_was_answered_though_it_was_not_recorded_is_accepted_too(kept: Path
         ('"status": "shipped"', '"status": "lost"'),
         ('"order": "B"', '"order": "Z"'),
         ('"noted": "A"', '"noted": "B"'),
-        ("check C; wipe C", "check C; wipe D"),
+        ("; wipe C", "; wipe D"),
         ("check: {'status': 'shipped'}; check: {", "something of ours: {"),
     ],
     ids=["response", "arguments", "state", "query", "text"],
@@ -155,25 +155,25 @@ def test_what_cannot_be_mended_is_told_and_nothing_is_written(kept: Path, tmp_pa
     eval_set, folder = copied_set(kept, tmp_path), agents(tmp_path)
     whole = RunResult(passed=True, models="real")
     before = eval_set.read_bytes()
-    with pytest.raises(VerifyError, match="case 'three' does not exist"):
+    with pytest.raises(VerifyError, match="'three'"):
         accept(eval_set, "three", whole)
-    with pytest.raises(VerifyError, match="has 2 turns, but the run has 0"):
+    with pytest.raises(VerifyError, match=r"2 turns, .*0"):
         accept(eval_set, "two", whole)
-    with pytest.raises(VerifyError, match="the recording cannot be replayed: the agent no longer has check"):
+    with pytest.raises(VerifyError, match=r"no longer .*check"):
         repair(eval_set, "two", agents_dir=agents(tmp_path / "x", ("        check,\n", "")))
     sidecar = sidecar_of(eval_set)
     document = json.loads(sidecar.read_text())
     for turn in document["cases"]["two"]["turns"]:
         del turn["models"]
     sidecar.write_text(json.dumps(document))
-    with pytest.raises(VerifyError, match="no model turns are recorded"):
+    with pytest.raises(VerifyError, match="no model turns"):
         repair(eval_set, "two", agents_dir=folder)
     del document["cases"]["two"]
     sidecar.write_text(json.dumps(document))
-    with pytest.raises(VerifyError, match="no recording of the case 'two'"):
+    with pytest.raises(VerifyError, match=r"recording .*'two'"):
         repair(eval_set, "two", agents_dir=folder)
     sidecar.write_text("[]")
-    with pytest.raises(VerifyError, match="not a JSON object"):
+    with pytest.raises(VerifyError, match="JSON object"):
         repair(eval_set, "two", agents_dir=folder)
     assert eval_set.read_bytes() == before
     assert read_environment(sidecar_of(kept)).cases.keys() == {"two", "other"}

@@ -69,13 +69,11 @@ def test_an_agent_that_asks_with_other_arguments_has_changed(kept: Path, tmp_pat
 
 def test_an_agent_that_says_something_else_has_changed(kept: Path, tmp_path: Path) -> None:
     """The texts are shown in pieces, and what it says now can be accepted."""
-    changed = agents(
-        tmp_path, ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
-    )
+    changed = agents(tmp_path, ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"Done."'))
     found = the_run(verify(kept, agents_dir=changed)).divergence
     assert found is not None
     assert (found.turn, found.what, found.verdict, found.action) == (0, "text", "agent_changed", "accept")
-    assert "".join(piece.text for piece in found.text if piece.kind != "golden") == "I am done, and how!"
+    assert "".join(piece.text for piece in found.text if piece.kind != "golden") == "Done."
 
 
 def test_a_call_that_is_left_out_is_shown_beside_nothing(kept: Path, tmp_path: Path) -> None:
@@ -87,7 +85,8 @@ def test_a_call_that_is_left_out_is_shown_beside_nothing(kept: Path, tmp_path: P
     assert found is not None
     assert (found.turn, found.step, found.what, found.verdict) == (0, 3, "call", "agent_changed")
     assert found.pairs[0].actual is None
-    assert "does not call check" in found.sentence
+    assert found.pairs[0].golden is not None
+    assert found.pairs[0].golden.tool == "check"
     rest = [pair for pair in found.pairs[2:] if pair.golden and pair.golden.kind == "call"]
     assert [(pair.golden, pair.differs) for pair in rest if pair.golden] == [
         (pair.actual.model_copy(update={"author": ""}), False) for pair in rest if pair.actual
@@ -114,7 +113,7 @@ def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path:
         ([('"noted": "A"', '"noted": "B"')], "state", "final_session_state"),
         ([('"order": "B"', '"order": "Z"')], "arguments", "tool_trajectory_avg_score"),
         (
-            [("check: {'status': 'shipped'}; check: {", "nothing of the kind was ever found by us, sorry {")],
+            [("check: {'status': 'shipped'}; check: {", "nothing of ours: {")],
             "text",
             "",
         ),
@@ -139,9 +138,8 @@ def test_another_query_than_was_recorded_is_the_users_change(kept: Path, tmp_pat
     run = the_run(verify(edited, agents_dir=agents(tmp_path)))
     assert run.divergence is not None
     assert (run.divergence.turn, run.divergence.verdict) == (1, "user_changed")
-    assert run.divergence.evidence == (
-        "turn 2: the query in the eval set is 'check C; wipe D', but 'check C; wipe C' was recorded",
-    )
+    (told,) = run.divergence.evidence
+    assert all(each in told for each in ("turn 2: ", "wipe C'", "wipe D'"))
 
 
 def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path, tmp_path: Path) -> None:
@@ -151,7 +149,7 @@ def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path
     run = the_run(verify(kept, agents_dir=agents(tmp_path / "other", CHANGED_TOOL, LOWER)))
     assert run.divergence is not None
     assert run.divergence.verdict == "environment_changed"
-    assert "the tool check is declared with other parameters" in run.divergence.evidence[0]
+    assert "tool check " in run.divergence.evidence[0]
 
 
 def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(
@@ -169,7 +167,7 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
     copied.write_text(json.dumps(document))
     verification = verify(copied, agents_dir=agents(tmp_path))
     assert [case.status for case in verification.cases] == ["passed", "error", "error"]
-    assert verification.cases[1].error == "no recording of this case in desk.environment.json"
+    assert "desk.environment.json" in verification.cases[1].error
     assert "scenario" in verification.cases[2].error
     assert verification.exit_code == 2
     sidecar_of(copied).unlink()
@@ -178,7 +176,7 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
 
 def test_what_is_not_there_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
     """A case that is not in the set, a file that is none, a folder without agents."""
-    with pytest.raises(VerifyError, match="no case 'three'; it has 'two'"):
+    with pytest.raises(VerifyError, match=r"'three'; .*'two'"):
         verify(kept, agents_dir=agents(tmp_path), cases=["three"])
     broken = tmp_path / "broken.evalset.json"
     broken.write_text("{")
@@ -241,8 +239,9 @@ def test_a_run_may_not_take_forever(kept: Path, tmp_path: Path) -> None:
         'if os.environ.get("NO_MODEL"):',
         "import asyncio\n        await asyncio.sleep(3600)\n        if False:",
     )
-    run = the_run(verify(kept, agents_dir=agents(tmp_path, waits), timeout=0.2))
-    assert (run.error, run.passed, len(run.turns)) == ("the run took longer than 0.2 s", False, 1)
+    run = the_run(verify(kept, agents_dir=agents(tmp_path, waits), timeout=1.0))
+    assert (run.passed, len(run.turns)) == (False, 1)
+    assert " 1 s" in run.error
 
 
 def test_the_recorded_models_stand_in_for_one_without_a_key(
@@ -259,10 +258,11 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     keyless = agents(tmp_path / "keyless", ("model=Clerk(),", 'model="gemini-2.5-flash",'))
     verification = verify(kept, agents_dir=keyless)
     assert verification.status == "passed"
-    assert verification.models[0].startswith(
-        "desk: recorded models (desk: the model gemini-2.5-flash needs a key"
-    )
-    assert verify(kept, agents_dir=agents(tmp_path)).models == ("desk: real models (all are reachable)",)
+    (told,) = verification.models
+    assert told.startswith("desk: recorded models ")
+    assert "gemini-2.5-flash" in told
+    (told,) = verify(kept, agents_dir=agents(tmp_path)).models
+    assert told.startswith("desk: real models ")
 
 
 def test_a_result_becomes_json_and_is_the_same_again(kept: Path, tmp_path: Path) -> None:
