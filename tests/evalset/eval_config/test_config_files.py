@@ -43,7 +43,7 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
     """The file and the reason."""
     path = tmp_path / "test_config.json"
     path.write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match=r"test_config\.json: not valid UTF-8 at byte 0"):
+    with pytest.raises(ConfigError, match=r"test_config\.json: .*byte 0"):
         load(path)
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path)

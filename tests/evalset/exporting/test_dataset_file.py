@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,14 @@ def test_an_import_gives_the_goldens_back_with_their_recordings(desk: Desk, tmp_
     assert found.problems == ()
     without = export_cases(desk.cases, "dataset", environments=desk.environments, name="desk")
     restored, left_out = sorted(desk.exported.losses, reverse=True)
-    assert restored.startswith("the initial state is left out")
+    assert "initial state" in restored
     assert restored.endswith("('state')")
-    assert left_out.startswith("the history has no state changes")
+    assert "state changes" in left_out
     assert left_out.endswith("('three')")
-    assert any("the agent is not loaded" in loss for loss in without.losses)
+    (of_agent,) = set(without.losses) - set(desk.exported.losses)
+    assert "agent" in of_agent
     alone = export_cases(desk.cases, "dataset", name="desk")
-    assert any(loss.startswith("the server of google-adk 2.13 refuses") for loss in alone.losses)
+    assert any("google-adk 2.13" in loss for loss in alone.losses)
     assert read(document(without)["eval_cases"])[0] == desk.cases
 
 
@@ -163,11 +165,13 @@ def test_edits_of_the_dataset_are_taken(desk: Desk) -> None:
     assert found[2].session_input.state == {"tier": "basic"}
     assert found[2].conversation is not None
     assert found[2].conversation[1].final_response == content("model", "other")
-    assert told == [
-        "turn 1: the user message was edited in the dataset, and is taken from there: 'copy'",
-        "turn 2: the reference was edited in the dataset, and is taken from there: 'state'",
-        "the initial state was edited in the dataset, and is taken from there: 'state'",
-    ]
+    wanted = (
+        "turn 1: .*user message.*: 'copy'",
+        "turn 2: .*reference.*: 'state'",
+        ".*initial state.*: 'state'",
+    )
+    assert all(map(re.fullmatch, wanted, told)), told
+    assert len(told) == len(wanted)
 
 
 def test_a_part_of_a_golden_is_read_as_what_it_says(desk: Desk) -> None:
@@ -176,10 +180,10 @@ def test_a_part_of_a_golden_is_read_as_what_it_says(desk: Desk) -> None:
     found, told = read(cases[1:3])
     assert [len(case.conversation or ()) for case in found] == [2, 3]
     assert [case.eval_id for case in found] == ["three_turn1", "three_turn2"]
-    assert "other turns of the golden are not in the file" in told[0]
+    assert re.search("turns .*'three_turn1'", told[0])
     for case in cases[:3]:
         case["golden_trace"]["version"] = 2
-    with pytest.raises(ImportProblemError, match="golden_trace has version 2"):
+    with pytest.raises(ImportProblemError, match=r"golden_trace .*2"):
         read(cases[:3])
 
 
@@ -288,8 +292,7 @@ def test_a_golden_that_is_called_like_a_turn_of_another_is_named() -> None:
         EvalCase(eval_id="x", conversation=[turn, turn]),
         EvalCase(eval_id="x_turn1", conversation=[turn]),
     ]
-    losses = dataset_file(cases, {}, None).losses
-    assert "several cases of the dataset have this id; rename one of the goldens ('x_turn1')" in losses
+    assert any(loss.endswith("('x_turn1')") for loss in dataset_file(cases, {}, None).losses)
 
 
 def test_a_dataset_without_its_recording_makes_none_up(desk: Desk, tmp_path: Path) -> None:

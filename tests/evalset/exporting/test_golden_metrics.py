@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import re
 import sys
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -96,6 +98,12 @@ def traced(case: EvalCase, recorded: RecordedCase | None = None, *, turn: int = 
     return copy.deepcopy(instance)
 
 
+def judged(judge: Metric, instance: dict[str, Any]) -> tuple[float, str]:
+    """Return the score, and the counts at the end of the explanation."""
+    found = judge(instance)
+    return found["score"], found["explanation"][found["explanation"].index("(") :]
+
+
 def events(instance: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the events of the last turn."""
     found: list[dict[str, Any]] = instance["agent_data"]["turns"][-1]["events"]
@@ -125,22 +133,22 @@ def test_a_run_as_the_golden_says_scores_one() -> None:
     case = golden("one", CALLS, state={"tier": "gold"}, ends={"tier": "gold", "refunded": 10})
     instance = traced(case)
     events(instance)[3]["state_delta"] = {"refunded": 10, "temp:seen": 1}
-    assert TRAJECTORY(instance) == {"score": 1.0, "explanation": "as in the golden (tool calls: 2)"}
+    assert judged(TRAJECTORY, instance) == (1.0, "(tool calls: 2)")
     assert RESPONSES(instance)["score"] == 1.0
-    assert STATE(instance) == {"score": 1.0, "explanation": "as in the golden (state values: 2)"}
+    assert judged(STATE, instance) == (1.0, "(state values: 2)")
     quiet = traced(golden("quiet", []))
-    assert TRAJECTORY(quiet) == {"score": 1.0, "explanation": "as in the golden (tool calls: 0)"}
-    assert RESPONSES(quiet) == {"score": 1.0, "explanation": "as in the golden (tool responses: 0)"}
+    assert judged(TRAJECTORY, quiet) == (1.0, "(tool calls: 0)")
+    assert judged(RESPONSES, quiet) == (1.0, "(tool responses: 0)")
     assert STATE(quiet)["score"] is None
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda found: found[0]["content"]["parts"][0]["function_call"].update(args={"id": "B"}), 'call 1 is find({"id": "B"}) instead of find({"id": "A-1"})'),
-        (lambda found: found.__delitem__(slice(2, 4)), 'call 2, refund({"id": "A-1", "amount": 10.0}), was not made'),
-        (lambda found: found.extend(copy.deepcopy(found[:1])), 'call 3, find({"id": "A-1"}), is not in the golden'),
-        (lambda found: found.__setitem__(slice(0, 4), [*found[2:4], *found[:2]]), 'call 1 is refund({"id": "A-1", "amount": 10.0}) instead of find({"id": "A-1"})'),
+        (lambda found: found[0]["content"]["parts"][0]["function_call"].update(args={"id": "B"}), 'call 1 *find({"id": "B"}) *find({"id": "A-1"})'),
+        (lambda found: found.__delitem__(slice(2, 4)), 'call 2, refund({"id": "A-1", "amount": 10.0}), *'),
+        (lambda found: found.extend(copy.deepcopy(found[:1])), 'call 3, find({"id": "A-1"}), *'),
+        (lambda found: found.__setitem__(slice(0, 4), [*found[2:4], *found[:2]]), 'call 1 *refund({"id": "A-1", "amount": 10.0}) *find({"id": "A-1"})'),
     ],
     ids=["argument", "missing", "more", "order"],
 )  # fmt: skip
@@ -148,44 +156,47 @@ def test_another_call_scores_nothing(change: Callable[[Any], None], words: str) 
     """And the first that differs is named."""
     instance = traced(golden("one", CALLS))
     change(events(instance))
-    assert TRAJECTORY(instance) == {"score": 0.0, "explanation": words}
+    found = TRAJECTORY(instance)
+    assert found["score"] == 0.0
+    assert fnmatchcase(found["explanation"], words), found
 
 
 def test_another_response_scores_nothing() -> None:
     """One that differs, and one that is missing; a call of the same tool without one is no match."""
     instance = traced(golden("one", CALLS))
     events(instance)[1]["content"]["parts"][0]["function_response"]["response"] = {"total": 11}
-    assert RESPONSES(instance) == {
-        "score": 0.0,
-        "explanation": 'find returned {"total": 11} instead of {"total": 10}',
-    }
+    found = RESPONSES(instance)
+    assert found["score"] == 0.0
+    assert re.search('find .*{"total": 11} .*{"total": 10}', found["explanation"])
     assert TRAJECTORY(instance)["score"] == 1.0
     del events(instance)[1]
-    assert RESPONSES(instance) == {"score": 0.0, "explanation": "find gave no response"}
+    assert RESPONSES(instance)["score"] == 0.0
 
 
 def test_another_state_scores_nothing() -> None:
     """A value that differs, one that is missing, and one that the golden does not have."""
     case = golden("one", CALLS, state={"tier": "gold"}, ends={"tier": "gold", "refunded": 10})
     instance = traced(case)
-    assert STATE(instance) == {"score": 0.0, "explanation": "refunded is nothing instead of 10"}
-    events(instance)[3]["state_delta"] = {"refunded": 10, "more": 1}
-    assert STATE(instance) == {"score": 0.0, "explanation": "more is 1 instead of nothing"}
-    events(instance)[3]["state_delta"] = {"refunded": 10, "tier": "tin"}
-    assert STATE(instance) == {"score": 0.0, "explanation": 'tier is "tin" instead of "gold"'}
+    for change, words in (
+        ({}, "refunded .*10$"),
+        ({"refunded": 10, "more": 1}, "more .*1 "),
+        ({"refunded": 10, "tier": "tin"}, 'tier .*"tin" .*"gold"$'),
+    ):
+        events(instance)[3]["state_delta"] = change
+        found = STATE(instance)
+        assert found["score"] == 0.0
+        assert re.match(words, found["explanation"])
 
 
 def test_of_several_turns_each_is_judged_by_itself() -> None:
     """Calls of the history do not count; the last has the final state, of which it sees what it changed."""
     case = golden("two", CALLS[:1], CALLS[1:], ends={"refunded": 10, "found": "A-1"})
     first, last = traced(case, turn=0), traced(case, turn=1)
-    assert TRAJECTORY(first) == TRAJECTORY(last) == {"score": 1.0, "explanation": "as in the golden (tool calls: 1)"}  # fmt: skip
+    assert judged(TRAJECTORY, first) == judged(TRAJECTORY, last) == (1.0, "(tool calls: 1)")
     assert STATE(first)["score"] is None
     events(last)[-1]["state_delta"] = {"refunded": 10}
-    assert STATE(last) == {
-        "score": 1.0,
-        "explanation": "as in the golden (state values: 1; left by earlier turns and not in the trace: 1)",
-    }
+    score, counts = judged(STATE, last)
+    assert (score, re.findall(r"\d", counts)) == (1.0, ["1", "1"])
     events(last)[-1]["state_delta"] = {"refunded": 11}
     assert STATE(last)["score"] == 0.0
 
@@ -193,7 +204,7 @@ def test_of_several_turns_each_is_judged_by_itself() -> None:
 def test_a_case_without_a_golden_is_not_judged() -> None:
     """It is an error that says what is missing, and no score."""
     for judge in (TRAJECTORY, RESPONSES, STATE):
-        with pytest.raises(ValueError, match="the field golden_trace is missing"):
+        with pytest.raises(ValueError, match="golden_trace"):
             judge({"prompt": {"role": "user", "parts": [{"text": "Hi"}]}})
 
 

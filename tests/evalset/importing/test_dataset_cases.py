@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,13 @@ def written(path: Path, *cases: Any) -> Path:
     return path
 
 
+def fit(problems: Sequence[str], *patterns: str) -> None:
+    """Check that each problem names what its pattern does, and that there is no other."""
+    assert len(problems) == len(patterns), problems
+    for problem, pattern in zip(problems, patterns, strict=True):
+        assert re.fullmatch(pattern, problem), problem
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where a dataset is written."""
@@ -85,11 +93,12 @@ def test_a_prompt_with_a_reference_is_a_turn(path: Path) -> None:
     ]
     assert second.rubrics is None
     assert found.environments == {}
-    assert found.problems == (
-        "basic-dataset.json: the names of the rubric groups are left out: 'a'",
-        "basic-dataset.json: the tool calls of the last turn are not known: 'a', 'b'",
-        "basic-dataset.json: there is no `session_input`: the app, the user and the state are not known: 'a', 'b'",
-        "basic-dataset.json: the field `mood` is left out: 'b'",
+    fit(
+        found.problems,
+        "basic-dataset.json: .*rubric groups.*: 'a'",
+        "basic-dataset.json: .*tool calls.*: 'a', 'b'",
+        "basic-dataset.json: .*`session_input`.*: 'a', 'b'",
+        "basic-dataset.json: .*`mood`.*: 'b'",
     )
 
 
@@ -156,9 +165,10 @@ def test_a_trace_of_eval_generate_is_a_session(path: Path) -> None:
     (turn,) = recorded.turns
     assert [(call.tool, call.effects.state_delta) for call in turn.calls] == [("find", {"found": True})]
     assert (recorded.agent, len(turn.models)) == ("desk", 2)
-    assert found.problems == (
-        "basic-dataset.json: the field `agent_data.agents` is left out: 'traced'",
-        "basic-dataset.json: the reference differs from what the agent said in the trace, and is left out: 'traced'",
+    fit(
+        found.problems,
+        "basic-dataset.json: .*`agent_data.agents`.*: 'traced'",
+        "basic-dataset.json: .*reference.*: 'traced'",
     )
 
 
@@ -180,7 +190,7 @@ def test_a_trace_that_is_no_whole_session_keeps_no_other_from_being_taken(path: 
     final = first.conversation[0].final_response
     assert final is not None
     assert final.parts == [types.Part(text="Approved.")]
-    assert any("do not form a complete session" in each and "'cut'" in each for each in found.problems)
+    assert any("complete session" in each and "'cut'" in each for each in found.problems)
 
 
 def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path) -> None:
@@ -221,7 +231,7 @@ def test_a_synthesized_conversation_and_a_scenario_are_taken(path: Path) -> None
     assert (conversation.conversation_scenario, len(conversation.conversation or ())) == (None, 1)
     assert alone.conversation_scenario is not None
     assert alone.conversation_scenario.conversation_plan == "Ask."
-    assert any("the scenario is left out" in problem for problem in found.problems)
+    assert any(re.search("scenario.*'both'", problem) for problem in found.problems)
 
 
 def test_each_field_that_an_eval_case_has_no_place_for_is_named(path: Path) -> None:
@@ -233,9 +243,7 @@ def test_each_field_that_an_eval_case_has_no_place_for_is_named(path: Path) -> N
     case["agent_data"]["turns"][0]["events"][0]["active_tools"] = ["find"]
     path.write_text(json.dumps({"name": "mine", "eval_cases": [case]}))
     found = import_cases(path)
-    named = {
-        words for problem in found.problems for words in re.findall("`([^`]+)`[^`]* is left out", problem)
-    }
+    named = {words for problem in found.problems for words in re.findall("`([^`]+)`[^`]* left out", problem)}
     assert named == {
         "name",
         "agent_data.agents",
@@ -244,7 +252,7 @@ def test_each_field_that_an_eval_case_has_no_place_for_is_named(path: Path) -> N
         "rubric_groups[*].rubrics[*].importance",
         "user_scenario.test_case_title",
     }
-    assert any("the names of the rubric groups" in problem for problem in found.problems)
+    assert any("rubric groups" in problem for problem in found.problems)
 
 
 FINE = {"eval_case_id": "fine", "prompt": said("Hi.")}
@@ -252,46 +260,29 @@ OURS = {"version": 1, "eval_id": "x", "turn": 0, "turns": 1, "case": {"eval_id":
 
 
 @pytest.mark.parametrize(
-    ("case", "words"),
+    ("case", "place"),
     [
-        (
-            {"eval_case_id": "x"},
-            "eval_cases[1] has neither a prompt nor a user message in its turns, nor a scenario",
-        ),
-        ({"prompt": "Hi."}, "eval_cases[1].prompt is not an object"),
-        ({"prompt": {"role": "user", "part": []}}, "eval_cases[1].prompt cannot be read: part"),
-        (
-            {"agent_data": {"turns": [{"events": [1]}]}},
-            "eval_cases[1].agent_data.turns[0].events[0] is not an object",
-        ),
+        ({"eval_case_id": "x"}, "eval_cases[1] "),
+        ({"prompt": "Hi."}, "eval_cases[1].prompt "),
+        ({"prompt": {"role": "user", "part": []}}, "eval_cases[1].prompt *: part"),
+        ({"agent_data": {"turns": [{"events": [1]}]}}, "eval_cases[1].agent_data.turns[0].events[0] "),
         (
             {"agent_data": {"turns": [{"events": [event("user", state_delta=1)]}]}},
-            "events[0].state_delta is not an object",
+            "events[0].state_delta ",
         ),
-        (
-            {**FINE, "reference": said("Hi.", "model")},
-            'eval_cases[1].reference must hold the content under "response"',
-        ),
-        (
-            {**FINE, "rubric_groups": {"g": {"rubrics": [{}]}}},
-            "rubric_groups.g.rubrics[0] has no content.property",
-        ),
-        ([], "eval_cases[1] is not an object"),
-        (
-            {**FINE, "golden_trace": {**OURS, "version": 2}},
-            "eval_cases[1].golden_trace has version 2; this version of the studio reads versions up to 1",
-        ),
-        (
-            {**FINE, "eval_case_id": "x", "golden_trace": OURS},
-            "eval_cases[1].golden_trace.invocation is missing or no object",
-        ),
+        ({**FINE, "reference": said("Hi.", "model")}, 'eval_cases[1].reference *"response"'),
+        ({**FINE, "rubric_groups": {"g": {"rubrics": [{}]}}}, "rubric_groups.g.rubrics[0] "),
+        ([], "eval_cases[1] "),
+        ({**FINE, "golden_trace": {**OURS, "version": 2}}, "eval_cases[1].golden_trace *version 2"),
+        ({**FINE, "eval_case_id": "x", "golden_trace": OURS}, "eval_cases[1].golden_trace.invocation "),
     ],
 )
-def test_what_cannot_be_read_is_named_and_nothing_is_taken(path: Path, case: Any, words: str) -> None:
+def test_what_cannot_be_read_is_named_and_nothing_is_taken(path: Path, case: Any, place: str) -> None:
     """Not the case before it either."""
     found = import_cases(written(path, FINE, case))
     assert found.cases == ()
-    assert any(words in problem for problem in found.problems), found.problems
+    pattern = re.escape(place).replace(r"\*", ".*")
+    assert any(re.search(pattern, problem) for problem in found.problems), found.problems
 
 
 @pytest.mark.parametrize("cut", [1, 40, 300])
@@ -303,7 +294,7 @@ def test_a_damaged_file_leaves_nothing(
     path.write_text(text[:-cut])
     out = tmp_path / "out.evalset.json"
     assert main(["import", str(path), "--out", str(out)]) == 1
-    assert re.search("basic-dataset.json: not valid JSON: .* at line 1, column", capsys.readouterr().err)
+    assert re.search("basic-dataset.json: .* line 1, column", capsys.readouterr().err)
     assert not out.exists()
 
 
@@ -323,7 +314,4 @@ def test_a_large_file_is_read_one_case_at_a_time(path: Path) -> None:
 
     found = import_cases(path, goes_on=goes_on)
     assert len(found.cases) == len(asked) - 1 == 2
-    assert (
-        found.problems[-1]
-        == "basic-dataset.json: the import was stopped; only the cases found so far are listed"
-    )
+    assert re.match("basic-dataset.json: .*stopped", found.problems[-1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from google.adk.evaluation.eval_case import EvalCase
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset import import_cases
@@ -156,7 +156,6 @@ inputs = st.none() | st.fixed_dictionaries(
 @given(
     st.lists(invocations, min_size=1, max_size=3), inputs, objects, st.sampled_from(["one", "at 10:30", ""])
 )
-@settings(max_examples=250, deadline=None)
 def test_any_case_is_recorded_as_a_session_would_record_it(
     conversation: Any, session_input: Any, final_state: Any, eval_id: str
 ) -> None:

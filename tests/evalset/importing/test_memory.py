@@ -16,6 +16,8 @@ from tests.evalset.files.examples import held_ids
 from tests.evalset.importing.test_files import LISTED, OLD_TURN, set_of, written
 from tests.harness.processes import REPOSITORY, quiet_environment
 
+pytestmark = [pytest.mark.long, pytest.mark.process]
+
 FEW, MANY = 400, 4_000
 """As many as are too large to be read at once; where fewer are added, a few kept pages count as much as what is looked for."""
 MOST_BYTES_A_CASE = 2_000
@@ -114,7 +116,6 @@ def grown(peaks: list[int]) -> float:
     return (peaks[1] - peaks[0]) / (MANY - FEW)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("make", [old_sets, sessions])
 def test_the_peak_does_not_grow_with_the_cases(
     make: Callable[[int], str], peak_of: Peak, tmp_path: Path
@@ -129,7 +130,6 @@ def test_the_peak_does_not_grow_with_the_cases(
     assert grown(peaks) < MOST_BYTES_A_CASE
 
 
-@pytest.mark.process
 def test_the_peak_does_not_grow_with_what_is_recorded(peak_of: Peak, tmp_path: Path) -> None:
     """Of a plain set, of one with a recording beside it, of one with the recording inside; into a new set, and into one with cases."""
     peaks: dict[str, list[int]] = {"plain": [], "beside": [], "inside": [], "again": []}

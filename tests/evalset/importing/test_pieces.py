@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from google.adk.evaluation.eval_set import EvalSet
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.files import case_text
@@ -32,7 +32,6 @@ def a_recording(state: Any) -> RecordedCase:
 
 
 @given(st.dictionaries(texts, states, max_size=3), st.dictionaries(texts, texts, max_size=2))
-@settings(max_examples=60, deadline=None)
 def test_a_recorded_environment_in_pieces_is_the_whole_text(cases: Any, notes: Any) -> None:
     """Byte by byte, whatever the names and texts of its cases and notes are."""
     environment = RecordedEnvironment(
@@ -49,7 +48,6 @@ def test_a_recorded_environment_in_pieces_is_the_whole_text(cases: Any, notes: A
 
 
 @given(st.lists(states, max_size=3), texts)
-@settings(max_examples=60, deadline=None)
 def test_an_eval_set_in_pieces_is_the_whole_text(cases: list[Any], words: str) -> None:
     """Byte by byte, whatever stands in its cases and its description."""
     found = [

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import inspect
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -198,14 +199,13 @@ def test_a_chat_that_broke_off_is_cut_where_it_was_whole(tmp_path: Path) -> None
     asked = {"author": "user", "content": {"role": "user", "parts": [{"text": "And?"}]}, "timestamp": 1.0}
     kept.path.write_text(json.dumps({**document, "events": [*document["events"], asked]}))
     imported = import_cases(kept.path)
-    assert imported.problems == (
-        "chat.session.json: the last 1 user messages have no final response and are left out",
-    )
+    (problem,) = imported.problems
+    assert re.match("chat.session.json: .* 1 user message", problem)
     assert len(turns(imported.cases[0])) == len(QUERIES)
     for events, words in (
-        ([asked], "no final response of the agent"),
-        ([], "no user message"),
-        ([{"author": 7}], "the session has an event that ADK cannot read"),
+        ([asked], "final response"),
+        ([], "user message"),
+        ([{"author": 7}], "event"),
     ):
         kept.path.write_text(json.dumps({**document, "events": events}))
         assert import_cases(kept.path).cases == ()
@@ -220,7 +220,8 @@ def test_a_damaged_session_of_a_database_leaves_the_others(tmp_path: Path) -> No
     before = kept.path.read_bytes()
     imported = import_cases(kept.path)
     assert [case.eval_id for case in imported.cases] == [kept.session.id]
-    assert imported.problems == ("session.db, session bad: the state is not an object",)
+    (problem,) = imported.problems
+    assert re.match("session.db, session bad: .*state", problem)
     assert kept.path.read_bytes() == before
 
 
@@ -231,14 +232,14 @@ def test_a_database_with_pickled_events_is_never_unpickled(tmp_path: Path) -> No
         connection.execute("CREATE TABLE sessions (app_name, user_id, id, state, update_time)")
         connection.execute("CREATE TABLE events (id, actions BLOB)")
     (problem,) = import_cases(path).problems
-    assert "with pickled objects. Upgrade it with `adk migrate session`" in problem
+    assert "`adk migrate session`" in problem
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("x.db", b"SQLite format 3\x00" + b"\xff" * 200, "not a readable database"),
-        ("y.db", None, "no sessions of ADK or of the studio"),
+        ("x.db", b"SQLite format 3\x00" + b"\xff" * 200, "readable database"),
+        ("y.db", None, "no sessions"),
     ],
 )
 def test_another_database_is_named(name: str, content: bytes | None, words: str, tmp_path: Path) -> None:
