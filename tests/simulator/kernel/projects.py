@@ -81,7 +81,10 @@ def begun(config: KernelAgentConfig) -> RemoteSimulation:
 
 def until(simulation: LiveSimulation, holds: Callable[[], bool]) -> None:
     """Wait for something to become true in a session."""
-    wait_until(holds, what=f"another session than {simulation.view()}", seconds=PATIENCE)
+    try:
+        wait_until(holds, what="the session", seconds=PATIENCE)
+    except AssertionError:
+        raise AssertionError(simulation.view()) from None
 
 
 def until_gone(process: int) -> None:

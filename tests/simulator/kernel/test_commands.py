@@ -48,20 +48,38 @@ def python(tmp_path: Path) -> Path:
     return home / "bin" / "python"
 
 
-def test_a_script_is_run_and_evaluated_with_the_projects_python(
+def written(home: Path, *options: str) -> Path:
+    """Write a case of the script with the command; return the set."""
+    (home / "script.yaml").write_text(SCRIPT)
+    out, given = (
+        home / "desk" / "cases.evalset.json",
+        ["--script", str(home / "script.yaml"), "--eval-id", "lost"],
+    )
+    assert main(["run", str(home / "desk"), *given, "--out", str(out), "--quiet", *options]) == 0
+    return out
+
+
+def test_a_script_is_run_with_the_projects_python(
     tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The written case passes its replay there, and `adk eval` there passes it."""
+    """The written case passes its replay there, and no tool runs."""
     home = project(tmp_path / "agents")
-    script, out = tmp_path / "script.yaml", home / "desk" / "sets.evalset.json"
-    script.write_text(SCRIPT)
-    agent = [str(home / "desk"), "--python", str(python)]
-    assert main(["run", *agent, "--script", str(script), "--out", str(out), "--json", "--quiet"]) == 0
-    written = json.loads(capsys.readouterr().out)
-    assert written["verified"]
-    code = evaluate([*agent, str(out), "--models", "recorded", "--json", "--quiet"])
+    written(home, "--python", str(python), "--json")
+    assert json.loads(capsys.readouterr().out)["verified"]
+    assert not (home / "desk" / "ran.txt").exists()
+
+
+@pytest.mark.long
+def test_a_case_is_evaluated_with_the_projects_python(
+    tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`adk eval` there passes it."""
+    home = project(tmp_path / "agents")
+    out = written(home)
+    capsys.readouterr()
+    given = [str(home / "desk"), "--python", str(python), str(out)]
+    assert evaluate([*given, "--models", "recorded", "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"] == 1
-    assert code == 0
     assert not (home / "desk" / "ran.txt").exists()
 
 
@@ -114,18 +132,13 @@ def test_a_recorded_case_plays_in_the_kernel_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With what was recorded: nobody is asked, no tool runs, and the answers are the recorded ones."""
-    home = project(tmp_path / "agents", name="recorded")
+    home = project(tmp_path / "agents")
     monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
-    script, out = tmp_path / "script.yaml", home / "recorded" / "cases.evalset.json"
-    script.write_text(SCRIPT)
-    agent = str(home / "recorded")
-    assert (
-        main(["run", agent, "--script", str(script), "--out", str(out), "--eval-id", "lost", "--quiet"]) == 0
-    )
-    config = catalogue().config("recorded")
+    out = written(home)
+    config = catalogue().config("desk")
     assert isinstance(config, KernelAgentConfig)
     assert recorded_cases(str(out), LOCAL, config) == {"lost": "Where is A1?"}
-    live = open_recorded(RecordedForm(agent="recorded", path=str(out), case="lost"), config)
+    live = open_recorded(RecordedForm(agent="desk", path=str(out), case="lost"), config)
     played = live.script
     assert played is not None
     assert played.wait(lambda progress: progress.is_over or bool(progress.asks), PATIENCE)
@@ -136,6 +149,6 @@ def test_a_recorded_case_plays_in_the_kernel_of_the_page(
     view = recorded_view(live)
     assert view is not None
     assert not view.problem
-    assert not (home / "recorded" / "ran.txt").exists()
+    assert not (home / "desk" / "ran.txt").exists()
     live.simulation.close()
     config.kernels.end()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.kernel.interpreters import project_python
+from simulator.kernel.interpreters import line_for_project, project_python
 
 
 def environment(folder: Path, name: str = ".venv", adk: str = "2.12.0") -> Path:
@@ -53,6 +53,19 @@ def test_an_environment_that_cannot_play_is_left_alone(tmp_path: Path, adk: str)
     """The agent is loaded with what the studio has, as before."""
     environment(tmp_path, adk=adk)
     assert project_python(tmp_path) is None
+
+
+def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp_path: Path) -> None:
+    """Of a project with a `pyproject.toml` the project itself is installed; where nothing says what it needs, nothing is told."""
+    agent, python = tmp_path / "app" / "desk", tmp_path / "python"
+    agent.mkdir(parents=True)
+    (tmp_path / "app" / "pyproject.toml").touch()
+    line = line_for_project(agent, python)
+    assert "pyproject.toml" in line
+    assert line.endswith(f"{python} -m pip install {agent.parent}")
+    (tmp_path / "app" / "pyproject.toml").unlink()
+    (tmp_path / "app" / ".git").mkdir()
+    assert line_for_project(agent, python) == ""
 
 
 def test_the_studios_own_environment_needs_no_kernel(tmp_path: Path) -> None:

@@ -109,12 +109,12 @@ def test_where_memory_is_short_the_one_that_waits_longest_ends(
 
 
 def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgentConfig) -> None:
-    """Also where the old code computes without end."""
+    """Also where the old code does not let go."""
     simulation = begun(config)
-    assert not simulation.query("spin", wait=0.1)
+    assert not simulation.query("hold", wait=0.1)
     first = config.kernels.kernel().process_id
     home = Path(str(config.kernels.asked["folder"])) / "desk" / "agent.py"
-    home.write_text(home.read_text().replace('while words[0] == "spin":\n        pass', "pass"))
+    home.write_text(home.read_text().replace('words[0] == "hold"', "False"))
     found = of(config)
     assert found is not None
     assert found.new_code
@@ -127,6 +127,7 @@ def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgen
     assert simulation.answer(simulation.pending[0], said("Done."), wait=PATIENCE)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has a class for what comes last")
 def test_one_that_computes_without_end_comes_behind_all_others(
     config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch

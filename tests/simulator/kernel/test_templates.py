@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pytest
 from simulator.kernel import kernel_templates
 from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError
-from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Template, Templates
+from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Templates
 from tests.simulator.kernel.projects import until_gone
 
 pytestmark = [
@@ -50,14 +49,6 @@ kernel = Kernel(Path(sys.executable), Path.cwd())
 print(kernel.process_id, psutil.Process(kernel.process_id).ppid(), flush=True)
 sys.stdin.read()
 """
-
-
-@pytest.fixture
-def template() -> Iterator[Template]:
-    """A template of the test's own."""
-    made = Template(PYTHON)
-    yield made
-    made.end()
 
 
 def told(folder: Path) -> dict[str, Any]:
@@ -119,7 +110,7 @@ def test_kernels_outlive_a_template_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="processes are not grouped here")
-@pytest.mark.parametrize("is_asked", [False, True])
+@pytest.mark.parametrize("is_asked", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_template_comes_behind_others_until_somebody_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_asked: bool
 ) -> None:
@@ -162,9 +153,11 @@ def group_niceness(process: int) -> str:
 
 
 def test_what_was_installed_since_makes_another_template(
-    template: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may have imported what is another version now."""
+    template = TEMPLATES._template(PYTHON)
+    assert template is not None
     seen = [template.is_current]
     monkeypatch.setattr(template, "_places", [tmp_path])
     monkeypatch.setattr(template, "_installed", template._stamps())

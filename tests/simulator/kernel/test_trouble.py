@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -70,7 +69,9 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     assert simulation.pending
 
 
-@pytest.mark.parametrize(("words", "wait"), [("spin", 0.2), ("hold", None)])
+@pytest.mark.parametrize(
+    ("words", "wait"), [pytest.param("spin", 0.2, marks=pytest.mark.long), ("hold", None)]
+)
 def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     config: KernelAgentConfig, words: str, wait: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,19 +220,6 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_pat
     assert commands[-3:] == ["google-adk>=2.11", "-r", str(needs)]
 
 
-def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp_path: Path) -> None:
-    """Of a project with a `pyproject.toml` the project itself is installed."""
-    home = project(tmp_path, f"import nothing_here\n{DESK}")
-    (home / "pyproject.toml").touch()
-    python = tmp_path / "another" / "python"
-    python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-    python.chmod(0o700)
-    with pytest.raises(AgentLoadError) as told:
-        config_of(home, python=str(python))
-    assert re.search(rf"pyproject\.toml .* {python} -m pip .*{home}$", str(told.value))
-
-
 def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
     """The session is played by another one already, and goes on there."""
     simulation = begun(config)
@@ -245,7 +233,7 @@ def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentCo
 def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> None:
     """Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own."""
     process = config.kernels.kernel().process_id
-    assert psutil.Process(process).nice() > psutil.Process().nice()
+    assert psutil.Process(process).nice() == max(10, psutil.Process().nice())
     group = Path(f"/proc/{process}/autogroup")
     assert not group.exists() or group.read_text().strip().endswith("nice 10")
 
@@ -262,7 +250,9 @@ def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(t
         assert (tmp_path / "niceness.txt").read_text() == str(psutil.Process().nice())
         threads = Path(f"/proc/{kernel.process_id}/task")
         if threads.is_dir():
-            assert {psutil.Process(int(each.name)).nice() for each in threads.iterdir()} == {10}
+            assert {psutil.Process(int(each.name)).nice() for each in threads.iterdir()} == {
+                max(10, psutil.Process().nice())
+            }
     finally:
         kernel.end()
 

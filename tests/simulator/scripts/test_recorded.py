@@ -44,8 +44,13 @@ from tests.simulator.scripts.recording import case_of, play, record_demo, replay
 pytestmark = pytest.mark.filterwarnings("ignore:(Loop|Parallel)Agent is deprecated:DeprecationWarning")
 
 
-@pytest.mark.parametrize("moves", ["moves", "model"])
-@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize(
+    ("name", "moves"),
+    [
+        *((name, "moves") for name in DEMOS),
+        *(pytest.param(name, "model", marks=pytest.mark.long) for name in DEMOS),
+    ],
+)
 def test_a_demo_agent_is_played_again(name: str, moves: Any) -> None:
     """All example queries, with drafts and confirmations: the case is the same, with the moves and with the model."""
     with record_demo(name) as simulation:
