@@ -21,7 +21,6 @@ from tests.harness.processes import (
     Served,
     Start,
     end,
-    free_port,
     quiet_environment,
     serve,
     start_program,
@@ -165,18 +164,9 @@ def adk_web(
     agents_dir: Path, *, environment: Mapping[str, str] | None = None, adk: Path = ADK
 ) -> Iterator[AdkWeb]:
     """Run `adk web` on the folder of agents itself, while the block runs; sessions stay in its memory. `adk` is the program."""
-    port = free_port()
-    command: list[str | Path] = [
-        adk,
-        "web",
-        "--port",
-        str(port),
-        "--no-reload",
-        "--no_use_local_storage",
-        agents_dir.resolve(),
-    ]
-    served_at = f"http://127.0.0.1:{port}"
-    variables = quiet_environment(**(environment or {}))
+    options = ["--port", "0", "--no-reload", "--no_use_local_storage"]
+    command: list[str | Path] = [adk, "web", *options, agents_dir.resolve()]
+    served_at, variables = "http://127.0.0.1:{port}", quiet_environment(**(environment or {}))
     with serve(
         command, url=served_at, ready="/list-apps", folder=agents_dir, environment=variables, start=_START
     ) as served:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which a reply that hangs lets its connection go."""
 
 

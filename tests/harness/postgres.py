@@ -95,25 +95,25 @@ def postgres() -> Iterator[Postgres]:
         if os.geteuid() == 0:
             Path(made).chmod(0o755)
             shutil.chown(folder, _NOBODY)
-        _run(
-            "initdb",
-            "-D",
-            str(folder),
-            "-U",
-            "studio",
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--no-sync",
-            "--no-locale",
-        )
-        server = Postgres(folder, free_port(), count(1))
-        server.start()
+        options = ("-U", "studio", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale")
+        _run("initdb", "-D", str(folder), *options)
+        server = _started(folder)
         try:
             yield server
         finally:
             server.stop()
+
+
+def _started(folder: Path, tries: int = 5) -> Postgres:
+    """Start a server on a port that nobody else takes first: it cannot be told to take any."""
+    server = Postgres(folder, free_port(), count(1))
+    try:
+        server.start()
+    except PostgresError:
+        if tries > 1:
+            return _started(folder, tries - 1)
+        raise
+    return server
 
 
 def _run(name: str, *arguments: str) -> None:

@@ -11,11 +11,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import httpx
+import psutil
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -66,7 +67,7 @@ class Served:
 
 
 def free_port() -> int:
-    """A loopback port that nothing listens on, drawn at random so that parallel test runs seldom meet."""
+    """A loopback port that nothing listens on; for programs that cannot be told to take any, as two of them may meet."""
     while True:
         port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT)
         with socket.socket() as probe:
@@ -74,7 +75,16 @@ def free_port() -> int:
                 return port
 
 
-def wait_until(condition: Callable[[], bool], *, what: str, seconds: float = 30) -> None:
+def port_of(number: int) -> int:
+    """Return the port on which a process listens; 0 where it does not."""
+    try:
+        found = psutil.Process(number).net_connections("tcp")
+    except psutil.Error:  # it has ended
+        return 0
+    return next((each.laddr.port for each in found if each.status == psutil.CONN_LISTEN), 0)
+
+
+def wait_until(condition: Callable[[], bool], *, what: str, seconds: float = 60) -> None:
     """Return as soon as the condition holds.
 
     Raises:
@@ -127,10 +137,12 @@ def serve(
     ready: str = "/",
     folder: Path = REPOSITORY,
     environment: Mapping[str, str] | None = None,
-    seconds: float = 60,
+    seconds: float = 180,
     start: Start = start_program,
 ) -> Iterator[Served]:
     """Run a server process in `folder` while the block runs, from the moment that `url + ready` answers 200.
+
+    Where `{port}` stands in the URL, it is the port that the process has taken by itself.
 
     Raises:
         ProcessError: it ended early or did not answer within `seconds`.
@@ -140,39 +152,52 @@ def serve(
         process = start(command, folder=folder, environment=variables, log=Path(log.name))
         served = Served(url, process, Path(log.name))
         try:
-            _wait_for_answer(served, url + ready, seconds)
-            yield served
+            yield _answering(served, ready, seconds)
         finally:
             end(process)
 
 
-def _wait_for_answer(served: Served, address: str, seconds: float) -> None:
-    """Return when the address answers 200; raise with the process's output when it can't any more."""
+def _answering(served: Served, ready: str, seconds: float) -> Served:
+    """Return the server when it answers 200; raise with the process's output when it can't any more."""
     try:
+        port = _awaited_port(served, seconds) if "{port}" in served.url else 0
+        there = replace(served, url=served.url.format(port=port))
         # One client for all: each would read the certificates of the world, which keeps a core from the server.
         with httpx.Client(timeout=5, trust_env=False) as client:
-            wait_until(lambda: _answers(client, served, address), what=address, seconds=seconds)
+            wait_until(lambda: _answers(client, there, ready), what=there.url + ready, seconds=seconds)
     except ProcessError as error:
         message = f"{error}\n{served.output[-4000:]}"
         raise ProcessError(message) from None
+    return there
 
 
-def _answers(client: httpx.Client, served: Served, address: str) -> bool:
-    """Whether the address answers 200 now; raises when the process has ended."""
+def _awaited_port(served: Served, seconds: float) -> int:
+    """Wait until the process listens; return where."""
+    wait_until(lambda: _runs(served) and bool(port_of(served.process.pid)), what="a port", seconds=seconds)
+    return port_of(served.process.pid)
+
+
+def _answers(client: httpx.Client, served: Served, ready: str) -> bool:
+    """Whether the server answers 200 now; raises when its process has ended."""
+    try:
+        return _runs(served) and client.get(served.url + ready).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False
+
+
+def _runs(served: Served) -> bool:
+    """Return true; raise when the process has ended."""
     if served.process.poll() is not None:
         message = f"the process ended with code {served.process.returncode}"
         raise ProcessError(message)
-    try:
-        return client.get(address).status_code == httpx.codes.OK
-    except httpx.TransportError:
-        return False
+    return True
 
 
 def end(process: Process) -> None:
     """End the process, kindly at first, then its whole group, whatever it started."""
     process.terminate()
     try:
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -14,7 +14,7 @@ from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import Start, start_program
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 @pytest.mark.parametrize("start", [start_program, start_forked] if CAN_FORK else [start_program])

@@ -32,6 +32,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.process
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the servers are forks")
 def test_nothing_that_was_shown_or_typed_is_lost_with_a_server(database: str, tmp_path: Path) -> None:
     """Each step that was shown is there on the next server, and each text that was typed and taken in."""

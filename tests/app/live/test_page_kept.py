@@ -98,8 +98,7 @@ def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr("sys.argv", ["app", "--no-demos"])
         tab = Tab(session_id)
-        assert "cannot be opened now" in tab.words
-        assert "no agent named 'order_desk'" in tab.literal
+        assert "'order_desk'" in tab.literal
         assert CANCEL in tab.literal
     tab.click("reopen")
     assert _asked() == ["find_order"]
@@ -120,9 +119,10 @@ def test_an_agent_that_has_changed_is_named(session_id: str, store: JournalStore
     document["record"]["agent_digest"] = json.dumps(parts)
     again = changed.import_(json.dumps(document), LOCAL)
     words = Tab(again.session_id).literal
-    assert "The agent has changed since this session began" in words
-    assert "the tool ghost was removed; the tool find_order was added" in words
-    assert "the tool refund_order has changed (its arguments)" in words
+    assert "ghost was removed" in words
+    assert "find_order was added" in words
+    assert "refund_order has changed" in words
+    assert "cancel_order" not in words
 
 
 def test_sessions_are_renamed_copied_archived_deleted_and_restored(
@@ -241,7 +241,7 @@ def test_another_process_that_went_on_is_shown_and_nothing_is_lost(
     elsewhere.keep()
     length = store.place(session_id).length
     tab.click(tab.key("accept_"))
-    assert "continued on another server" in tab.words
+    assert "another server" in tab.words
     live = registry().get(session_id)
     assert live is not None
     assert live.simulation.journal.head == elsewhere.head
@@ -257,10 +257,7 @@ def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     assert str(broken) in found.problem
     none = opened({STORE_VARIABLE: "none"})
     assert none.problem == ""
-    assert (
-        none.caution
-        == "GOLDEN_TRACE_STORE=none: sessions and typed text are kept in memory only. They end with the server."
-    )
+    assert f"{STORE_VARIABLE}=none" in none.caution
 
 
 def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,12 +266,12 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     held: Any = server_store()
     monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(problem=words))
     tab = Tab()
-    assert "Sessions are not stored" in tab.words
-    assert "in memory only" not in tab.words
-    monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(is_off=True))
-    assert "in memory only" in Tab().words
     assert words in tab.literal
     assert tab.live_marks() == []
+    off = "in memory only"
+    assert off not in tab.words
+    monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(is_off=True))
+    assert off in Tab().words
 
 
 def test_the_list_says_that_it_is_opening_and_then_lists(
@@ -291,7 +288,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     # A database that takes its time to open, as one that is upgraded or far away does.
     monkeypatch.setattr("app.live.session_store.opened", slowly)
     tab = Tab()
-    assert "Loading stored sessions" in tab.words
+    assert "Loading" in tab.words
     assert "None yet" not in tab.words
     assert not tab.has(f"recent_{session_id}")
     opens = open_in_background()
@@ -299,7 +296,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     may_open.set()
     opens.join(60)
     tab.run()
-    assert "Loading stored sessions" not in tab.words
+    assert "Loading" not in tab.words
     assert tab.has(f"recent_{session_id}")
 
 

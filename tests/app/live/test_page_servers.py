@@ -22,6 +22,7 @@ from tests.harness.processes import wait_until
 CANCEL = "Please cancel order A-1001 and refund me."
 TYPED = '{"order_id": "A-1001", "status": "mine"}'
 THERE = "**there**, process 7"
+TAKEN = "took over"
 
 
 @pytest.fixture
@@ -65,11 +66,10 @@ def test_a_session_that_was_taken_over_is_shown_to_read(other: JournalStore) -> 
     editor.set_value(TYPED)
     live.simulation.journal.keep()
     with _there(other, live.session_id) as simulation:
-        wait_until(lambda: registry().peek(live.session_id) is None, what="this server to notice", seconds=5)
+        wait_until(lambda: registry().peek(live.session_id) is None, what="this server to notice")
         tab.run()
-        assert "Running on another server" in tab.words
         assert THERE in tab.literal
-        assert "The other server took over this session" in tab.literal
+        assert TAKEN in tab.literal
         assert tab.live_marks() == []
         simulation.run_real(simulation.pending[0])
         simulation.journal.keep()
@@ -79,7 +79,7 @@ def test_a_session_that_was_taken_over_is_shown_to_read(other: JournalStore) -> 
             followed = FOLLOWED.peek(live.session_id)
             return followed is not None and len(followed.journal) == length
 
-        wait_until(is_followed, what="this server to follow", seconds=5)
+        wait_until(is_followed, what="this server to follow")
         assert "find_order" in tab.run().literal
         tab.click("take_over")
         assert _waits(live.session_id) == ["cancel_order"]
@@ -100,7 +100,7 @@ def test_a_server_that_dies_leaves_its_session_to_who_looks_at_it(other: Journal
     tab = Tab(live.session_id)
     assert registry().peek(live.session_id) is None
     assert tab.has("take_over")
-    assert "The other server took over this session" not in tab.literal
+    assert TAKEN not in tab.literal
     simulation.close()
     other._holder.drop()
 
@@ -108,7 +108,7 @@ def test_a_server_that_dies_leaves_its_session_to_who_looks_at_it(other: Journal
         followed = FOLLOWED.peek(live.session_id)
         return followed is not None and followed.is_free
 
-    wait_until(is_free, what="this server to notice", seconds=5)
+    wait_until(is_free, what="this server to notice")
     tab.run()
     assert _waits(live.session_id) == ["find_order"]
 
@@ -131,7 +131,6 @@ def test_a_session_that_takes_long_to_restore_stays_claimed(other: JournalStore,
         wait_until(
             lambda: not far.leases.standings([live.session_id])[live.session_id].is_free,
             what="the lease to be renewed",
-            seconds=5,
         )
     finally:
         far.close()
@@ -145,7 +144,7 @@ def test_what_a_program_without_a_lease_appends_is_taken_in(other: JournalStore)
     journal = other.load(live.session_id)
     journal.append(SeatChanged(at=5.0, seat="tool", target="cancel_order", player="refuse"))
     journal.keep()
-    wait_until(lambda: registry().peek(live.session_id) is not live, what="this server to notice", seconds=5)
+    wait_until(lambda: registry().peek(live.session_id) is not live, what="this server to notice")
     tab.run()
     again = registry().get(live.session_id)
     assert again is not None

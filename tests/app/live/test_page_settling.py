@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 
+import pytest
+
+from app.live import pause_wait
 from app.live.pause_wait import FAST_PATH_SECONDS, REAL_WORK_SECONDS, settle
 from simulator.seats.requests import RunningCall
 from tests.app.fakes import FakeSimulation
 
+SLICE = 0.06
+
 
 class Waiting(FakeSimulation):
-    """Notes how long it was waited for, in all, and comes to rest after so many seconds."""
+    """Comes to rest after so many seconds of a clock that only waiting moves."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, left: float) -> None:
         super().__init__()
-        self.seconds = seconds
+        self.left, self.waited = left, 0.0
 
     def wait(self, timeout: float | None = None) -> bool:
         """Come to rest when the time has passed."""
         assert timeout is not None
-        waited = min(timeout, max(self.seconds, 0))
-        time.sleep(waited)
-        self.seconds -= waited
-        return self.seconds <= 0
+        waited = min(timeout, self.left)
+        self.waited += waited
+        self.left -= waited
+        return self.left <= 0
 
 
-def test_a_simulation_at_rest_is_not_waited_for() -> None:
-    """One question, and the page goes on."""
-    simulation = Waiting(0)
+@pytest.mark.parametrize(
+    ("left", "runs", "least", "most"),
+    [
+        (0.0, False, 0.0, 0.0),
+        (0.1, False, 0.1, 0.1 + SLICE),
+        (60.0, False, FAST_PATH_SECONDS, FAST_PATH_SECONDS + SLICE),
+        (60.0, True, REAL_WORK_SECONDS, FAST_PATH_SECONDS - SLICE),
+    ],
+    ids=["at rest", "soon", "long", "a real tool"],
+)
+def test_a_pause_is_waited_for(
+    left: float, runs: bool, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at rest; as long as it takes where it comes soon; for a moment where it does not, and less where a real tool runs.
+
+    Patched, so that no test takes as long.
+    """
+    simulation = Waiting(left)
+    if runs:
+        simulation.running = (RunningCall(kind="tool", key="k", name="slow", since=0.0),)
+    monkeypatch.setattr(pause_wait, "time", SimpleNamespace(monotonic=lambda: simulation.waited))
     settle(simulation)
-    assert simulation.seconds == 0
-
-
-def test_a_pause_within_the_moment_is_waited_for() -> None:
-    """What takes a tenth of a second is on the page that the click draws."""
-    simulation = Waiting(0.1)
-    settle(simulation)
-    assert simulation.seconds <= 0
-
-
-def test_what_takes_long_is_left_to_itself() -> None:
-    """After the moment the page is drawn, though nothing has paused."""
-    simulation = Waiting(60)
-    settle(simulation)
-    assert 60 - simulation.seconds >= FAST_PATH_SECONDS - 0.1
-    assert simulation.seconds > 50
-
-
-def test_real_work_is_shown_sooner() -> None:
-    """Where a real tool runs, the page shows it before the moment is over."""
-    simulation = Waiting(60)
-    simulation.running = (RunningCall(kind="tool", key="k", name="slow", since=0.0),)
-    settle(simulation)
-    assert REAL_WORK_SECONDS - 0.05 <= 60 - simulation.seconds < FAST_PATH_SECONDS
+    assert least <= simulation.waited <= most

@@ -48,11 +48,11 @@ def _part(tab: Tab, name: str) -> str:
     return f"{tab.literal}\n{tab.words}"
 
 
-@pytest.mark.parametrize("rests", [False, True])
-def test_recordings_and_what_is_set_for_tools_are_read(
-    annes: LiveSession, store: JournalStore, rests: bool
-) -> None:
+def test_recordings_and_what_is_set_for_tools_are_read(annes: LiveSession, store: JournalStore) -> None:
     """Their calls, schemas, shared states, words and the model; nothing of it is an input, and nothing comes alive."""
+    tab = _bens(annes, store, rests=False, view="environment")
+    assert "No recordings." in _part(tab, "Recordings")
+    assert "No tool settings" in _part(tab, "Tools")
     environment = annes.simulation.environment
     asked = {"order_id": HOSTILE}
     call = ObservedCall(tool_name="find_order", arguments=asked, response={"status": "lost"}, place="line 1")
@@ -63,7 +63,11 @@ def test_recordings_and_what_is_set_for_tools_are_read(
     )
     environment.change(tools={"find_order": settings}, simulation_model="some-model", drafts_by_model=True)
     environment.declare(DeclaredTool(name="track_parcel", description=f"Tracks. {HOSTILE}"))
-    tab = _bens(annes, store, rests=rests, view="environment")
+    for rests in (False, True):
+        _reads_what_was_given(_bens(annes, store, rests=rests, view="environment"))
+
+
+def _reads_what_was_given(tab: Tab) -> None:
     read = _part(tab, "Recordings")
     assert f"traces {HOSTILE}" in read
     assert "1 call: find_order 1" in read
@@ -77,7 +81,6 @@ def test_recordings_and_what_is_set_for_tools_are_read(
         f"Tracks. {HOSTILE}",
     ):
         assert words in read
-    assert "drafts a response to each call" in read
     assert {str(button.key) for button in tab.app.button} <= {
         "new_session",
         "open_sets",
@@ -88,38 +91,28 @@ def test_recordings_and_what_is_set_for_tools_are_read(
     assert [node.type for node in tab.nodes() if node.type in {"text_area", "toggle"}] == []
 
 
-def test_where_nothing_was_given_that_is_said(annes: LiveSession, store: JournalStore) -> None:
-    """In words, instead of an empty page."""
-    tab = _bens(annes, store, rests=False, view="environment")
-    assert "No recordings." in _part(tab, "Recordings")
-    assert "Drafts are generated offline" in _part(tab, "Tools")
-    assert "No tool settings" in tab.words
-
-
-@pytest.mark.parametrize("rests", [False, True])
 @pytest.mark.parametrize("message", [HOSTILE, {"role": "user", "parts": [{"text": "a"}, {"text": HOSTILE}]}])
-def test_a_message_that_is_held_is_read(
-    annes: LiveSession, store: JournalStore, message: Any, rests: bool
-) -> None:
+def test_a_message_that_is_held_is_read(annes: LiveSession, store: JournalStore, message: Any) -> None:
     """With who speaks and how much is left; it is for its owner to accept, change or replace it."""
     annes.simulation.set_user("script", script=[message, "second"], hold=True)
     until(lambda: annes.simulation.view().user.held is not None)
-    tab = _bens(annes, store, rests=rests)
-    assert HOSTILE in tab.literal
-    assert "Script: 2 of 2 messages left, each held for its owner" in tab.words
-    assert tab.live_marks() == []
-    assert not tab.keys("query")
-    assert not tab.keys("user_go_on")
-    assert ("does not have it open" in tab.words) == rests
-    tab.choose("context_view", "Seats")
-    assert "Script" in tab.literal
+    for rests in (False, True):
+        tab = _bens(annes, store, rests=rests)
+        assert HOSTILE in tab.literal
+        assert "2 of 2" in tab.words
+        assert tab.live_marks() == []
+        assert not tab.keys("query")
+        assert not tab.keys("user_go_on")
+        assert ("have it open" in tab.words) == rests
+        tab.choose("context_view", "Seats")
+        assert "Script" in tab.literal
 
 
-@pytest.mark.parametrize("rests", [False, True])
-def test_a_conversation_that_is_over_says_so(annes: LiveSession, store: JournalStore, rests: bool) -> None:
+def test_a_conversation_that_is_over_says_so(annes: LiveSession, store: JournalStore) -> None:
     """Its owner has said so; nobody waits for a further word."""
     annes.simulation.complete()
-    tab = _bens(annes, store, rests=rests)
-    assert "The conversation has ended." in tab.words
-    assert "The owner can continue" not in tab.words
-    assert not tab.has("go_on_after_all")
+    for rests in (False, True):
+        tab = _bens(annes, store, rests=rests)
+        assert "has ended" in tab.words, rests
+        assert "can continue" not in tab.words
+        assert not tab.has("go_on_after_all")

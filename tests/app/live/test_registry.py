@@ -50,7 +50,7 @@ def test_a_session_is_taken_in_once() -> None:
     first: Any = Simulation("a")
     second: Any = Simulation("a")
     sessions.add(first, CONFIG, AgentDirectory())
-    with pytest.raises(ValueError, match="'a' is already live"):
+    with pytest.raises(ValueError, match="'a'"):
         sessions.add(second, CONFIG, AgentDirectory())
     assert sessions.newest_first()[0].simulation is first
 
@@ -61,7 +61,7 @@ def test_the_number_of_sessions_is_bounded() -> None:
     simulations: list[Any] = [Simulation(name) for name in "abc"]
     sessions.add(simulations[0], CONFIG, AgentDirectory())
     sessions.add(simulations[1], CONFIG, AgentDirectory())
-    with pytest.raises(RegistryFullError, match=r"limit of open sessions.*close one"):
+    with pytest.raises(RegistryFullError, match="close one"):
         sessions.add(simulations[2], CONFIG, AgentDirectory())
     sessions.close("a")
     sessions.add(simulations[2], CONFIG, AgentDirectory())

@@ -66,8 +66,8 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     """A click goes on with it; the journal is as it was, what waits waits, and the next start knows the new name."""
     before = _renamed(agents, session_id, itself=itself)
     tab = Tab(session_id)
-    assert f"no agent named '{OLD}'" in tab.literal
-    assert f"The agent {NEW} declares the same tools." in tab.literal
+    assert f"'{OLD}'" in tab.literal
+    assert NEW in tab.literal
     tab.click("continue_renamed")
     live = registry().get(session_id)
     assert live is not None
@@ -75,7 +75,7 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     view = live.simulation.view()
     assert view.divergence is None
     assert view.pending
-    assert f"The agent {OLD} is now called {NEW}." in tab.literal
+    assert f"{OLD} is now called {NEW}" in tab.literal
     assert "has changed since" not in tab.literal
     length = len(live.simulation.journal)
     tab.click(tab.key("accept_"))
@@ -100,7 +100,7 @@ def test_what_else_changed_is_said(agents: Path, session_id: str) -> None:
     path.write_text(path.read_text().replace(f'name="{NEW}"', f'name="{NEW}", global_instruction="Be kind."'))
     live = reopened(session_id, agent=NEW)
     assert live is not None
-    assert f"the agent {OLD} has changed (its global instruction)" in live.word
+    assert f"{OLD} has changed (its global instruction)" in live.word
     assert "gone" not in live.word
 
 
@@ -109,10 +109,10 @@ def test_where_two_fit_nothing_is_offered(agents: Path, session_id: str) -> None
     _renamed(agents, session_id)
     shutil.copytree(agents / NEW, agents / "second")
     tab = Tab(session_id)
-    assert f"Several agents declare the same tools ({NEW}, second)" in tab.literal
+    assert f"({NEW}, second)" in tab.literal
     assert not tab.has("continue_renamed")
     for name in (NEW, "second"):
         shutil.rmtree(agents / name)
     tab.run()
-    assert "No other agent declares the same tools." in tab.literal
+    assert NEW not in tab.literal
     assert not tab.has("continue_renamed")

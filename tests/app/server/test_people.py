@@ -108,7 +108,7 @@ def test_a_page_of_another_address_is_nobody(
     """Another port of this machine gets this browser's cookies, and a proxy that rewrites Host looks the same: neither sees anything."""
     headers = {**HERE, "origin": origin}
     came = arrival(headers=headers, cookies=browser(), has_opened_link=has_opened_link)
-    with pytest.raises(NobodyError, match=r"sends requests to localhost:8501.*server\.corsAllowedOrigins"):
+    with pytest.raises(NobodyError, match=r"localhost:8501.*server\.corsAllowedOrigins"):
         visitor_of(came, chosen)
 
 
@@ -141,7 +141,7 @@ def test_another_name_for_this_machine_is_nobody(host: str, has_origin: bool) ->
     expected = arrival(
         headers={"host": "studio.example", "origin": "http://studio.example"}, cookies=browser()
     )
-    with pytest.raises(NobodyError, match="open the link that the server printed"):
+    with pytest.raises(NobodyError, match=rf"studio\.example.*{PEOPLE_VARIABLE}"):
         visitor_of(expected, None)
     assert visitor_of(expected, "browser").owner.startswith("browser-")
 
@@ -184,7 +184,7 @@ def test_what_is_chosen_holds() -> None:
     proxied = arrival(headers=THERE, cookies=browser())
     assert visitor_of(proxied, "one").owner == LOCAL
     assert visitor_of(arrival(headers=HERE, cookies=browser()), "browser").owner.startswith("browser-")
-    with pytest.raises(NobodyError, match="no login is configured"):
+    with pytest.raises(NobodyError, match=rf"{PEOPLE_VARIABLE} is `login`"):
         visitor_of(arrival(headers=HERE, cookies=browser()), "login")
 
 
@@ -200,7 +200,7 @@ def test_where_a_login_is_configured_nobody_is_there_without_it(user: dict[str, 
 @pytest.mark.parametrize("chosen", ["one", "browser"])
 def test_a_login_and_another_choice_let_nobody_in(chosen: People) -> None:
     """Which of them was meant cannot be told, so the safe one holds, with a word."""
-    with pytest.raises(NobodyError, match="Remove one of them"):
+    with pytest.raises(NobodyError, match=rf"{PEOPLE_VARIABLE} is `{chosen}`"):
         visitor_of(arrival(headers=HERE, user=ANNE), chosen)
 
 
@@ -236,5 +236,5 @@ def test_the_variable_is_read_with_care() -> None:
     """In any case and with blanks; a word that is not known is named, and nothing is assumed."""
     assert chosen_people({}) is None
     assert chosen_people({PEOPLE_VARIABLE: " Browser "}) == "browser"
-    with pytest.raises(NobodyError, match=r"'many'\. Allowed values: one, browser, login"):
+    with pytest.raises(NobodyError, match=r"'many'.*one, browser, login"):
         chosen_people({PEOPLE_VARIABLE: "many"})
