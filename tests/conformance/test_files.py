@@ -28,7 +28,7 @@ from simulator.scripts import read_script
 from simulator.store import JournalStore, read_session
 
 FILES = Path(__file__).with_name("files")
-PATIENCE = 20.0
+PATIENCE = 60.0
 KEPT = {
     "finished": ("order_desk", "ada", "completed"),
     "undone": ("order_desk", "ada", "completed"),
@@ -128,7 +128,7 @@ def test_an_eval_set_is_read_by_adk_and_by_the_doctor(name: str) -> None:
     assert imported.environments[f"{name}_case"] == read_environment(sidecar_of(path)).cases[f"{name}_case"]
 
 
-@pytest.mark.parametrize("form", ["yaml", "json"])
+@pytest.mark.parametrize("form", ["yaml", pytest.param("json", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", DEMOS)
 def test_a_script_plays_and_gives_its_case(name: str, form: str, tmp_path: Path) -> None:
     """A script of then, played by the command, writes the case that stands beside it, to the value."""

@@ -33,6 +33,7 @@ from simulator.base.documents import write_json, write_yaml
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.runtime.plugin import read_environment_config
+from tests.simulator.base.rows import for_each
 from tests.simulator.runtime.plugin.standing import Form, Oracle, Stage, both, responses
 from tests.simulator.runtime.stage import agent_of, call
 
@@ -218,7 +219,7 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
+@for_each("what", BAD)
 def test_what_adk_refuses_is_refused_in_every_form(what: str) -> None:
     """As a mapping, as JSON and as YAML: the reference's constraints hold."""
     document = BAD[what]
@@ -237,7 +238,7 @@ def test_the_default_model_is_adks() -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["object", "mapping", "json", "yaml"])
+@for_each("form", ["object", "mapping", "json", "yaml"])
 def test_thinking_is_enabled_by_default(form: str) -> None:
     """`simulation_model_configuration` is ADK's default, with thinking enabled."""
     plain: JsonObject = {"tool_simulation_configs": [{"tool_name": "a", "mock_strategy_type": 1}]}
@@ -517,7 +518,7 @@ def test_providing_tracing_data(form: Form) -> None:
     assert seen_by_agent(form, config, call("search_products", query="cheap ones"), model=model) == [
         {"products": []}
     ]
-    assert "Premium Wireless ANC Headphones" in model.prompts[-1]
+    assert "P-123" in model.prompts[-1]
 
 
 @both

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import pytest
 from pydantic import JsonValue
 
 from simulator.environment.evidence.sketch import Hole
 from tests.first_sight.arguments import Function
 from tests.first_sight.calls import declared
 from tests.first_sight.comparing import Known, are_equal, have_same_shape, is_marked, leaves
+from tests.simulator.base.rows import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("draft", "real", "equal", "shape"),
     [
         ({"a": 1, "b": "x"}, {"b": "x", "a": 1}, True, True),

@@ -10,7 +10,7 @@ from simulator.base.json_values import JsonObject
 from simulator.seats.requests import ToolRequest
 from simulator.session.history import FinalResponse, ModelError, ToolCall, TurnFailed
 
-SECONDS = 20
+SECONDS = 60
 """How long one step may take before a test fails; steps take milliseconds."""
 
 MOST_ANSWERS = 150

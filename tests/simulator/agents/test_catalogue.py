@@ -104,13 +104,11 @@ def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "agent.py").write_text("raise ValueError('no luck')\n", encoding="utf-8")
     catalogue = AgentCatalogue(AgentSettings(tmp_path))
-    with pytest.raises(UnknownAgentError, match=r"no agent named 'nobody'; available: bad, order_desk"):
+    with pytest.raises(UnknownAgentError, match=r"'nobody'.*\bbad, order_desk"):
         catalogue.load("nobody")
-    with pytest.raises(
-        AgentLoadError, match=r"'bad' could not be loaded: ValueError: no luck \(bad/agent.py, line 1\)"
-    ):
+    with pytest.raises(AgentLoadError, match=r"'bad'.*ValueError: no luck \(bad/agent.py, line 1\)"):
         catalogue.config("bad")
-    with pytest.raises(AgentLoadError, match="no demo agent named 'nobody'; available: order_desk"):
+    with pytest.raises(AgentLoadError, match=r"'nobody'.*\border_desk"):
         demo_agent("nobody")
 
 
@@ -166,17 +164,17 @@ def test_nobody_waits_for_an_agent_that_somebody_else_loads(tmp_path: Path) -> N
         started.read_text(encoding="utf-8")
         states = pool.submit(lambda: [entry.state for entry in catalogue.entries()])
         try:
-            assert states.result(timeout=20) == ["unread", "ready"]
-            assert pool.submit(catalogue.config, "order_desk").result(timeout=20) is ready
+            assert states.result(timeout=60) == ["unread", "ready"]
+            assert pool.submit(catalogue.config, "order_desk").result(timeout=60) is ready
         finally:
             finish.write_text("x", encoding="utf-8")
-        assert slow.result(timeout=20).name == "slow_bot"
+        assert slow.result(timeout=60).name == "slow_bot"
 
 
 def test_a_folder_that_cannot_be_listed_is_no_agent_that_failed(tmp_path: Path) -> None:
     """The error is about the folder; its name is not blamed as an agent's."""
     catalogue = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "missing", demos=False))
-    with pytest.raises(AgentLoadError, match=r"^the agents folder .*missing does not exist$"):
+    with pytest.raises(AgentLoadError, match=r"^\D*folder \S*/missing "):
         catalogue.config("missing")
 
 
@@ -188,6 +186,5 @@ def test_a_module_that_ours_hides_is_named(tmp_path: Path) -> None:
     (tmp_path / "evalset.py").write_text("made_here = 1\n", encoding="utf-8")
     (entry,) = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "bot", demos=False)).load_all()
     assert entry.error is not None
-    assert entry.error.endswith(
-        f". {(tmp_path / 'evalset.py').resolve()} is hidden by the studio's package 'evalset'; rename it"
-    )
+    assert str((tmp_path / "evalset.py").resolve()) in entry.error
+    assert "package 'evalset'" in entry.error

@@ -76,13 +76,13 @@ def test_agents_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     ("source", "words"),
     [
         ("", ("lists no agents", "AGENTS = [SimulatedAgentConfig")),
-        ("AGENTS = []", ("AGENTS must be a list",)),
-        ("AGENTS = config('One')", ("AGENTS must be a list",)),
+        ("AGENTS = []", ("AGENTS", " list")),
+        ("AGENTS = config('One')", ("AGENTS", " list")),
         ("AGENTS = [config('One'), LlmAgent(name='two')]", ("AGENTS[1] is a LlmAgent",)),
         ("AGENTS = [config('')]", ("AgentConfigError", "name is empty", "agents.py, line")),
-        ("AGENTS = [LlmAgent(name='two words')]", ("must be a valid Python identifier", "agents.py, line")),
+        ("AGENTS = [LlmAgent(name='two words')]", ("two words", "agents.py, line")),
         ("AGENTS = [config('One', '')]", ("AgentConfigError", "eval_set_path is empty")),
-        ("AGENTS = [SimulatedAgentConfig('One', 'me', 'x')]", ("agent is a str, not an ADK agent",)),
+        ("AGENTS = [SimulatedAgentConfig('One', 'me', 'x')]", ("a str,",)),
         ("def (", ("SyntaxError", "agents.py, line")),
         ("import nobody_has_this", ("ModuleNotFoundError", "nobody_has_this", "agents.py, line")),
         ("raise SystemExit(3)", ("SystemExit: 3", "agents.py, line")),
@@ -107,22 +107,23 @@ def test_a_file_that_fails_is_one_entry_with_what_and_where(
     [
         ("nowhere.py", "does not exist"),
         ("no_such_module_at_all", "ModuleNotFoundError"),
-        ("json.", "'json.' does not exist; name a Python file or a dotted module"),
-        ("..relative", "'..relative' does not exist; name a Python file or a dotted module"),
-        ("..", "'..' is a folder; name a Python file or a dotted module"),
-        (".", "'.' is a folder; name a Python file or a dotted module"),
+        ("json.", "does not exist"),
+        ("..relative", "does not exist"),
+        ("..", "is a folder"),
+        (".", "is a folder"),
     ],
 )
 def test_a_file_or_module_that_is_not_there_is_named(name: str, words: str) -> None:
     """A wrong path or module name is one entry with the reason."""
     (entry,) = find_agents(agents_file=name, demos=False)
     assert words in (entry.error or "")
+    assert name in (entry.error or "")
 
 
 def test_a_folder_is_not_a_file_of_agents(tmp_path: Path) -> None:
     """A folder given as the file is said to be one."""
     (entry,) = find_agents(agents_file=f"{tmp_path}/", demos=False)
-    assert "is a folder, not a file" in (entry.error or "")
+    assert "is a folder" in (entry.error or "")
 
 
 def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_data_is_no_source_of_the_agent(tmp_path: Path) -> None:
     [
         ({"json": '{"orders": [{"id": 1}, {"id": 1}]}'}, "row 2"),
         ({"json": '{"orders": '}, "line 1"),
-        ({"yaml": "orders: [\n"}, "environment_data.yaml cannot be read"),
+        ({"yaml": "orders: [\n"}, "environment_data.yaml"),
     ],
 )
 def test_data_that_cannot_be_used_is_refused_by_its_file(
@@ -92,12 +92,12 @@ def test_a_configuration_says_its_data_itself(tmp_path: Path) -> None:
     assert environment_data_of(SimulatedAgentConfig("a", agent, "a.json", environment_data=ORDERS)) == ORDERS
     file = tmp_path / "shop.json"
     config = SimulatedAgentConfig("a", agent, "a.json", environment_data=file)
-    with pytest.raises(EnvironmentDataError, match=r"shop\.json cannot be read: No such file"):
+    with pytest.raises(EnvironmentDataError, match=r"shop\.json.*No such file"):
         environment_data_of(config)
     file.write_text(ORDERS)
     assert environment_data_of(config) == ORDERS
     unusable: Any = {"orders": []}
-    with pytest.raises(AgentConfigError, match="environment_data is a dict"):
+    with pytest.raises(AgentConfigError, match=r"environment_data\b.*\bdict"):
         SimulatedAgentConfig("a", agent, "a.json", environment_data=unusable)
 
 

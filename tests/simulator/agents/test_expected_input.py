@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from simulator.agents import demo_agent
 from simulator.agents.expected_input import UnfitMessageError, check_message, input_schema
 from simulator.base.json_values import JsonObject
+from tests.simulator.base.rows import for_each
 
 
 class Order(BaseModel):
@@ -80,15 +81,13 @@ def _fits(message: str | JsonObject) -> bool:
 
 def test_the_refusal_names_each_place() -> None:
     """Every field that does not fit stands in a line of its own; a failure of a validator is named too."""
-    with pytest.raises(
-        UnfitMessageError, match=r"number: Field required\namount: Input should be a valid number"
-    ):
+    with pytest.raises(UnfitMessageError, match=r"number: .*\namount: "):
         check_message(agent_of(Order), '{"amount": "much"}')
     with pytest.raises(UnfitMessageError, match="ZeroDivisionError"):
         check_message(agent_of(Order), '{"number": "7", "amount": 0}')
 
 
-@pytest.mark.parametrize("schema", [None, {"type": "object"}, str, Content])
+@for_each("schema", [None, {"type": "object"}, str, Content])
 def test_where_adk_checks_nothing_any_text_is_taken(schema: Any) -> None:
     """No schema, one that is no model, and a whole message: there is no form, and nothing is refused."""
     assert input_schema(agent_of(schema)) is None

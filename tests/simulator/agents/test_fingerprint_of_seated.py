@@ -77,7 +77,21 @@ _MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SHAPES)
+_SOME = (
+    "plain",
+    "nested_agent_tools",
+    "streamed_merging",
+    "agent_in_graph",
+    "task_mode",
+    "confirmed",
+    "made_by_toolset",
+)
+"""Shapes that differ in what is seated: tools, agents as tools, a graph, a toolset, a model that streams."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in _SOME else pytest.mark.long) for name in SHAPES]
+)
 def test_sessions_leave_the_fingerprint_of_every_shape(name: str) -> None:
     """Real models and tools, then a person: the agent that was played is the one that was declared."""
     shape, traces = SHAPES[name], Traces()
@@ -102,7 +116,9 @@ def test_seating_leaves_the_fingerprint_of_every_model(make: Callable[[Any], Any
     assert agent_fingerprint(agent) == before == agent_fingerprint(make(_MODELS[model]()))
     other = make("gemini-other")
     install(other)
-    assert "the agent below has changed (its model)" in changes(before, agent_fingerprint(other))
+    assert any(
+        "agent below" in one and "(its model)" in one for one in changes(before, agent_fingerprint(other))
+    )
 
 
 @given(
@@ -176,9 +192,9 @@ def test_a_session_from_before_forms_says_nothing_of_models() -> None:
             said["model"] = said.pop("declared_model")[::-1]
     assert changes(json.dumps(parts), agent_fingerprint(agent)) == ()
     agent.instruction = "Help."
-    assert changes(json.dumps(parts), agent_fingerprint(agent)) == (
-        "the agent root has changed (its instruction)",
-    )
+    (change,) = changes(json.dumps(parts), agent_fingerprint(agent))
+    assert "agent root" in change
+    assert "(its instruction)" in change
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 
 from simulator.agents import AgentCatalogue, AgentEntry, AgentLoadError, AgentSettings, find_agents
 from simulator.agents.agent_folder import AgentFolder
+from tests.simulator.base.rows import for_each
 
 AGENT = """
 from google.adk.agents import LlmAgent
@@ -46,7 +48,7 @@ YAML = """
 agent_class: LlmAgent
 name: from_yaml
 model: gemini-2.5-flash
-description: Out of a YAML file.
+description: In YAML.
 instruction: Be brief.
 """
 
@@ -120,7 +122,7 @@ def test_each_form_of_the_convention_loads(root: Path) -> None:
         "with_yaml": "from_yaml",
         "without_init": "bare",
     }
-    assert entries["with_yaml"].description == "Out of a YAML file."
+    assert entries["with_yaml"].description == "In YAML."
     assert entries["in_submodule"].description == "In agent.py."
 
 
@@ -199,7 +201,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def broken(tmp_path: Path) -> dict[str, AgentEntry]:
+    """A folder in which all agents but one fail, each in another way."""
+    return by_name(write(tmp_path / "bots", BROKEN))
+
+
+@for_each(
     ("name", "wanted"),
     [
         ("no_syntax", ("SyntaxError", "no_syntax/agent.py, line 1")),
@@ -207,22 +215,21 @@ BROKEN = {
         ("raises", ("KeyError", "the key", "raises/deeper.py, line 2")),
         ("value_error", ("ValueError: out of range", "value_error/agent.py, line 1")),
         ("leaves", ("SystemExit: not today", "leaves/agent.py, line 3")),
-        ("no_agent", ("No root_agent found for 'no_agent'",)),
+        ("no_agent", ("root_agent", "'no_agent'")),
         ("wrong_type", ("not a BaseAgent", "builtins.str")),
         ("bad_yaml", ("bad_yaml", "line 2")),
         ("bad_field", ("no_such_field",)),
-        ("bad-name", ("Invalid agent name: 'bad-name'",)),
+        ("bad-name", ("'bad-name'",)),
         ("nul", ("null bytes",)),
     ],
 )
 def test_an_agent_that_fails_is_listed_with_what_and_where(
-    tmp_path: Path, name: str, wanted: tuple[str, ...]
+    broken: dict[str, AgentEntry], name: str, wanted: tuple[str, ...]
 ) -> None:
     """The error gives type, message, file and line of the agent's own code, in a few words; the others work."""
-    entries = by_name(write(tmp_path / "bots", BROKEN))
-    assert len(entries) == 12
-    assert entries["works"].state == "ready"
-    entry = entries[name]
+    assert len(broken) == 12
+    assert broken["works"].state == "ready"
+    entry = broken[name]
     assert entry.state == "failed"
     assert entry.config is None
     assert entry.error
@@ -281,11 +288,10 @@ def test_agents_one_level_deeper_are_named(tmp_path: Path) -> None:
     write(root, {"tests/__init__.py": "", ".venv/lib/agent.py": agent_source("hidden"), "readme.md": "x"})
     (entry,) = find_agents(root, demos=False)
     deeper = root / "agents"
-    wanted = f"no agents in the folder {root}: found 3 agents one level deeper, in {deeper}: use --agents-dir '{deeper}'"
-    assert entry.error == wanted
+    assert re.search(rf" {root}\b.*\b3 agents\b.* {deeper}\b.*--agents-dir '{deeper}'$", entry.error or "")
     assert AgentFolder(deeper).names() == ("one", "three", "two")
     write(root, {"more/fourth.py": agent_source("fourth")})
-    with pytest.raises(AgentLoadError, match="found 4 agents one level deeper, in 2 folders, 3 of them in "):
+    with pytest.raises(AgentLoadError, match=r"\b4 agents\b.*\b2 folders\b.*\b3 of them "):
         AgentFolder(root).names()
 
 
@@ -326,7 +332,7 @@ def test_a_name_that_a_module_has_already_is_an_error_that_says_so(tmp_path: Pat
         tmp_path / "bots", {f"{taken}/agent.py": agent_source("thief"), "honest/agent.py": agent_source("ok")}
     )
     entries = by_name(root)
-    assert f"the name '{taken}' is already used by" in (entries[taken].error or "")
+    assert f"'{taken}' is already" in (entries[taken].error or "")
     assert entries["honest"].state == "ready"
 
 

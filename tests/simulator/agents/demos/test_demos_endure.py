@@ -17,6 +17,7 @@ from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState, SimulationSession
 from simulator.session.history import FinalResponse
 from tests.simulator.agents.playing import failures, last_words, play
+from tests.simulator.base.rows import for_each
 
 # What the demos look for in answers: random words alone would hardly ever come near.
 FIELDS = [
@@ -133,7 +134,12 @@ def ill_ended(session: SimulationSession, said: int = 1) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "query"), [(name, query) for name, demo in DEMOS.items() for query in demo.example_queries]
+    ("name", "query"),
+    [
+        pytest.param(name, query, marks=pytest.mark.long if place else ())
+        for name, demo in DEMOS.items()
+        for place, query in enumerate(demo.example_queries)
+    ],
 )
 @settings(max_examples=settings().max_examples // 6)
 @given(data=st.data())
@@ -205,7 +211,7 @@ messages = (
 
 
 @pytest.mark.parametrize("name", DEMOS)
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=settings().max_examples // 6)
 @given(said=st.lists(messages, min_size=1, max_size=3), data=st.data())
 def test_any_words_lead_to_an_end(name: str, said: list[str], data: st.DataObject) -> None:
     """A few messages of any words, with any answers, end as well; later messages build on a history of nonsense."""
@@ -213,10 +219,10 @@ def test_any_words_lead_to_an_end(name: str, said: list[str], data: st.DataObjec
     assert ill_ended(session, len(said)) == []
 
 
-@pytest.mark.parametrize("name", DEMOS)
+@for_each("name", DEMOS)
 def test_a_turn_is_bounded(name: str) -> None:
     """With a service that is always busy, each agent of the demo speaks at most as often as its bound allows."""
-    for query in DEMOS[name].example_queries:
+    for query in DEMOS[name].example_queries[:2]:
         session = play(name, query, answer=lambda _: failed(503, "try again"), confirms=lambda: True)
         assert ill_ended(session) == []
         agents = {one.agent for one in session.history if hasattr(one, "agent")}
@@ -238,7 +244,7 @@ def test_reading_an_answer_never_raises(value: Any) -> None:
     assert found is None or money(found, "EUR").endswith("EUR")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "wanted"),
     [
         (3, 3.0),

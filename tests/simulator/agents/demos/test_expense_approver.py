@@ -12,6 +12,7 @@ from simulator.agents.demos.expense_approver.schemas import Decision, ExpenseRep
 from simulator.agents.demos.expense_approver.tools import CONFIRM_ABOVE, PAYMENTS, needs_confirmation
 from simulator.session import SessionState
 from tests.simulator.agents.playing import calls, failures, last_words, play, play_real, scripted, tools
+from tests.simulator.base.rows import for_each
 
 NAME = "expense_approver"
 SMALL = "E-7 of engineering: hotel 180 EUR and dinner 40 EUR"
@@ -55,7 +56,7 @@ def test_a_report_in_words_and_one_in_json_lead_to_the_same_calls() -> None:
     assert decision(spoken)["verdict"] == "approved"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "verdict", "amount"),
     [
         ({"check_policy": {"lines": [LINES[0], {"allowed_amount": 10}]}}, "partly_approved", 190.0),
@@ -103,7 +104,7 @@ def test_a_payment_above_the_limit_waits_for_a_person(*, confirmed: bool, verdic
     assert len(PAYMENTS) - before == paid
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("payment", "needed"),
     [
         ({"amount": CONFIRM_ABOVE}, False),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from simulator import failed
 from simulator.session.history import AgentMessage, FinalResponse, ToolCall
 from tests.simulator.agents.playing import calls, last_words, play, play_real, scripted, tools
+from tests.simulator.base.rows import for_each
 
 NAME = "travel_planner"
 TRIP = "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport."
@@ -46,20 +45,20 @@ def test_a_whole_trip_goes_through_all_agents() -> None:
     assert final.agent == "hotel_agent"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "words"),
     [
         ({"get_weather": {"outlook": "rainy", "high": 3}}, "rainy, 3 °C"),
         ({"get_weather": "bring a coat"}, "bring a coat"),
-        ({"get_weather": failed(404, "No weather is known.")}, "do not know the weather in Rome"),
+        ({"get_weather": failed(404, "No weather is known.")}, "not know"),
         ({"look_up_entry_rules": {"visa_required": True, "max_days": 30}}, "needs a visa"),
         ({"look_up_entry_rules": failed(404, "None.")}, "ask the embassy"),
         ({"look_up_entry_rules": {"visa_required": "maybe"}}, "not clear"),
-        ({"search_flights": {"flights": []}}, "no flights from Oslo"),
-        ({"search_flights": {}}, "no flights from Oslo"),
+        ({"search_flights": {"flights": []}}, "no flights"),
+        ({"search_flights": {}}, "no flights"),
         ({"search_flights": [{"id": 7}]}, "is 7."),
-        ({"search_flights": failed(503, "down")}, "not available at the moment"),
-        ({"search_hotels": {"hotels": "none"}}, "no hotel in Rome"),
+        ({"search_flights": failed(503, "down")}, "not available"),
+        ({"search_hotels": {"hotels": "none"}}, "no hotel"),
         ({"search_hotels": [{"name": "Cave", "price": "80.50 EUR"}]}, "Cave (no id) for 80.50 EUR"),
     ],
 )
@@ -116,14 +115,14 @@ def test_a_later_turn_goes_on_where_the_last_one_ended() -> None:
     assert "Inn" in last_words(session)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "question"),
     [
         ("Hello", "I plan trips"),
-        ("I need a flight", "Where do you want to go?"),
-        ("A flight to Rome", "From which city"),
-        ("A flight from Oslo to Rome", "On which day"),
-        ("Do I need a visa for Japan?", "Which country's passport"),
+        ("I need a flight", "Where "),
+        ("A flight to Rome", "which city"),
+        ("A flight from Oslo to Rome", "which day"),
+        ("Do I need a visa for Japan?", "passport"),
     ],
 )
 def test_what_is_missing_is_asked_for(said: str, question: str) -> None:

@@ -15,7 +15,7 @@ from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.environment.evidence.programs import Program, Writer, copied_arguments
 from tests.simulator.environment.evidence.running import Ended, code_of, ends_of, ends_so, is_known, ran
 
-FEW, PROGRAMS = 40, int(os.environ.get("EVIDENCE_PROGRAMS", "400"))
+FEW, PROGRAMS = 30, int(os.environ.get("EVIDENCE_PROGRAMS", "400"))
 SEED = os.environ.get("EVIDENCE_SEED", "one")
 CHANCES = (1, 2, 3)
 LEAST_KNOWN = 0.4
