@@ -74,7 +74,7 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
     chat(chats, "new", HOSTILE)
     (chats / "damaged.session.json").write_text("{")
     tab = looked_at(opened(path), path, chats)
-    assert "damaged.session.json: not valid JSON" in tab.literal
+    assert "damaged.session.json: " in tab.literal
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
     tab.click(tab.key("import_add"))
@@ -93,9 +93,9 @@ def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
     chat(tmp_path / "chats", "first", "Hello.")
     chat(tmp_path / "chats", "second", "Hello.")
     tab = looked_at(opened(path), path, tmp_path / "chats")
-    assert tab.app.button(key=tab.key("import_add")).label == "Add 2 cases to this set"
+    assert " 2 cases " in tab.app.button(key=tab.key("import_add")).label
     tab.app.multiselect(key=tab.key("import_cases")).set_value(["second"])
-    assert tab.run().app.button(key=tab.key("import_add")).label == "Add 1 case to this set"
+    assert " 1 case " in tab.run().app.button(key=tab.key("import_add")).label
     tab.click(tab.key("import_add"))
     assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["second"]
 
@@ -103,12 +103,12 @@ def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
     """A path where nothing is; a file that holds no case."""
     tab = looked_at(opened(path), path, tmp_path / "none")
-    assert "cannot be read: No such file" in tab.literal
+    assert str(tmp_path / "none") in tab.literal
     other = tmp_path / "other.json"
     other.write_text("{}")
     looked_at(tab, path, other)
-    assert "No cases found." in tab.words
-    assert "not an eval set" in tab.literal
+    assert f"{other.name}: " in tab.literal
+    assert not tab.keys("import_add")
 
 
 def test_uploads_are_read_together_whatever_they_are_called(tmp_path: Path) -> None:
@@ -143,9 +143,12 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     assert "orders.environment.json" in tab.literal
     made = exported(tab, path, "adk_test")
     assert made is not None
-    assert "has no recorded environment" in tab.literal
-    assert exported(tab, path, "simulation_python") is not None
-    assert "ADK runs the real tool for every call" in tab.literal
+    assert any("HermeticEnvironment" in loss for loss in made.losses)
+    assert all(loss in tab.literal for loss in made.losses)
+    made = exported(tab, path, "simulation_python")
+    assert made is not None
+    assert made.losses
+    assert all(loss in tab.literal for loss in made.losses)
     made = exported(tab, path, "pytest")
     assert made is not None
     assert "test_orders.py" in tab.literal
@@ -175,14 +178,15 @@ def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_pat
         found = then.review(key)
         assert (found.status, found.comments) == ("approved", (comment,))
         assert has_changed_since(found, then.case(key)) == (key == "two")
-    assert exported(tab, path, "adk_test") is not None
-    assert "this format has no reviews" in tab.literal
+    in_other_form = exported(tab, path, "adk_test")
+    assert in_other_form is not None
+    assert any("reviews" in loss for loss in in_other_form.losses)
     looked_at(tab, path, archive).click(tab.key("import_add"))
     assert work.review(work.state.order[-3]).reviewer == "Ann"
     work.undo()
     archive_of(archive, {**{file.path: file.text for file in made.files}, "orders.review.json": "[]"})
-    assert "orders.review.json: not a file of reviews" in looked_at(tab, path, archive).literal
-    with pytest.raises(ValueError, match="not a file of reviews"):
+    assert "orders.review.json: " in looked_at(tab, path, archive).literal
+    with pytest.raises(ValueError, match=r"orders\.review\.json"):
         imported_beside(archive)
 
 

@@ -13,11 +13,12 @@ from tests.app.page_driver import Tab
 
 def test_the_page_says_where_the_recording_is(desk_set: Path) -> None:
     """Its cases count as recorded; with the file beside it, nothing is said."""
-    words = "the recording inside the set is used"
-    assert words not in Tab(page="sets", set=str(desk_set)).words
+    beside = len(Tab(page="sets", set=str(desk_set)).app.caption)
     sidecar = sidecar_of(desk_set)
     desk_set.write_text(joined(desk_set.read_text(), read_environment(sidecar)))
     sidecar.unlink()
     edited_sets().clear()
-    assert words in Tab(page="sets", set=str(desk_set)).words
+    inside = Tab(page="sets", set=str(desk_set))
+    assert len(inside.app.caption) == beside + 1
+    assert "recorded" in inside.literal
     assert environment_of(desk_set) == desk_set

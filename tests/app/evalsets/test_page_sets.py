@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import check_set, found_sets, take_upload
 from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import registry
+from app.live.live_sessions import LiveSession, registry
 from app.live.session_opening import StartForm, open_session
 from app.live.session_store import close_store, server_store
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
@@ -23,6 +24,9 @@ from simulator.store import JournalStore
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.doctor.test_importable import importable
 from tests.evalset.editing.editing_sets import a_raw_case, write_set
+
+NOT_THEIRS = r"\.json files in"
+"""What an error says of the files that somebody may open."""
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def on_set(path: Path, case: str | None = None) -> Tab:
 
 
 def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
-    """The list names the set and its agent; a click opens its cases, with what is known of each."""
+    """The list names the set and its agent; a click opens its cases, with what is known of each. Words, tools, tags and kinds narrow them."""
     tab = Tab().click("open_sets")
     assert "orders.evalset.json" in tab.literal
     tab.click(tab.key("open_set_"))
@@ -45,6 +49,15 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "3 cases" in tab.words
     for word in ("one", "Where is A-1?", "find_order, track", "recorded, 2 rubrics", "smoke"):
         assert word in tab.literal
+    tab.app.text_input(key="case_search").input("tw")
+    assert "1 of 3 cases" in tab.run().words
+    tab.app.text_input(key="case_search").input("")
+    tab.app.multiselect(key="case_tags").set_value(["smoke"])
+    assert "1 of 3 cases" in tab.run().words
+    assert tab.app.dataframe
+    tab.app.multiselect(key="case_tools").set_value(["track"])
+    tab.app.multiselect(key="case_kinds").set_value(["Scenarios"])
+    assert not tab.run().app.dataframe
     tab.click("set_back")
     assert "set" not in tab.app.query_params
 
@@ -59,27 +72,11 @@ def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -
     dataset.write_text(json.dumps({"eval_cases": [{"eval_case_id": "where", "tool_call": {"name": "find"}}]}))
     tab = on_set(dataset)
     assert not tab.has("import_as_set")
-    assert "has no 'eval_set_id' at the top level" in tab.literal
+    assert "'eval_set_id'" in tab.literal
     dataset.write_text(json.dumps({"eval_cases": [{"eval_case_id": "where", "prompt": prompt}]}))
     assert str(dataset) in Tab().click("open_sets").literal
-    tab = on_set(dataset)
-    assert "an evaluation dataset of Agent Platform" in tab.words
-    tab.click("import_as_set")
-    assert "where" in tab.literal
+    assert "where" in on_set(dataset).click("import_as_set").literal
     assert dataset.with_name("basic-dataset_imported.evalset.json").is_file()
-
-
-def test_the_cases_are_searched_and_filtered(path: Path) -> None:
-    """Words, tools, tags and kinds narrow the table, and nothing that fits is said so."""
-    tab = on_set(path)
-    tab.app.text_input(key="case_search").input("tw")
-    assert "1 of 3 cases" in tab.run().words
-    tab.app.text_input(key="case_search").input("")
-    tab.app.multiselect(key="case_tags").set_value(["smoke"])
-    assert "1 of 3 cases" in tab.run().words
-    tab.app.multiselect(key="case_tools").set_value(["track"])
-    tab.app.multiselect(key="case_kinds").set_value(["Scenarios"])
-    assert "No matching cases." in tab.run().words
 
 
 def test_a_case_is_shown_step_by_step(path: Path) -> None:
@@ -100,12 +97,19 @@ def test_a_case_is_shown_step_by_step(path: Path) -> None:
     assert tab.live_marks() == []
 
 
-def test_a_path_that_is_no_set_is_refused_with_the_reason(path: Path) -> None:
-    """The list stands there with the error."""
+def test_a_file_that_is_no_set_is_refused_with_the_reason(path: Path, tmp_path: Path) -> None:
+    """The reason names the file and the line; of an archive without a case nothing is written."""
     path.write_text("{")
     tab = on_set(path)
-    assert "was not opened" in tab.words
-    assert "is not valid JSON" in tab.literal
+    assert tab.app.error
+    assert re.search(rf"{path.name}.* line 1\b", tab.literal)
+    archive = tmp_path / "archives" / "empty.zip"
+    archive.parent.mkdir()
+    archive.write_bytes(b"PK\x03\x04 and no more")
+    tab = on_set(archive).click("import_as_set")
+    assert tab.app.error
+    assert "ZIP" in tab.literal
+    assert [each.name for each in archive.parent.iterdir()] == ["empty.zip"]
 
 
 def test_others_open_only_what_is_theirs(path: Path, tmp_path: Path) -> None:
@@ -116,15 +120,20 @@ def test_others_open_only_what_is_theirs(path: Path, tmp_path: Path) -> None:
     link = path.with_name("link.evalset.json")
     link.symlink_to(elsewhere)
     for wanted in (elsewhere, path.parent / ".." / ".." / elsewhere.name, link):
-        with pytest.raises(ValueError, match="Several people use this server"):
+        with pytest.raises(ValueError, match=NOT_THEIRS):
             check_set(str(wanted), "browser-a", homes)
         assert check_set(str(wanted), "local", homes)
     taken = take_upload("browser-a", "../up.evalset.json", path.read_bytes())
     assert check_set(str(taken), "browser-a", homes) == taken
-    with pytest.raises(ValueError, match="Several people use this server"):
+    with pytest.raises(ValueError, match=NOT_THEIRS):
         check_set(str(taken), "browser-b", homes)
     assert [line.name for line in found_sets({}, "browser-a")] == ["up"]
     assert found_sets({}, "browser-b") == []
+    archive = take_upload("browser-a", "../mine.zip", b"PK\x03\x04 and no more")
+    assert archive.name == "mine.zip"
+    assert check_set(str(archive), "browser-a", homes) == archive
+    with pytest.raises(ValueError, match=NOT_THEIRS):
+        check_set(str(archive), "browser-b", homes)
 
 
 def edit_step(tab: Tab, step: str) -> Tab:
@@ -148,8 +157,7 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     area = tab.app.text_area(key=tab.key("json_part-one"))
     assert '"shipped"' in (area.value or "")
     area.input('{"status": "lost"')
-    assert "The change was not applied." in tab.click("part_accept").words
-    assert "Invalid JSON on line 1, column 18: " in tab.words
+    assert "line 1, column 18: " in tab.click("part_accept").words
     order = [each.type for each in tab.nodes() if each.type in {"error", "text_area"}]
     assert order == ["error", "error", "text_area"]
     assert as_json(tab).app.toggle(key=tab.key("json_as_json_")).value  # what is no JSON has no form
@@ -164,8 +172,7 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     assert ["-", '"status": "shipped",'] in lines
     assert ["+", '"status": "lost"'] in lines
     assert path.read_bytes() == before
-    tab.click("save_set")
-    assert "The eval set was saved." in tab.words
+    assert tab.click("save_set").app.success
     assert json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"][0] == {
         "id": "c1", "name": "find_order", "response": {"status": "lost"},
     }  # fmt: skip
@@ -210,12 +217,10 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     assert work.row("one_copy").turns == 3
     tab.click("case_delete")
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "two"]
-    for _ in range(7):
-        tab.click("set_undo")
+    tab.click("set_undo")
+    for _ in range(6):
+        work.undo()
     assert not work.edits
-    other = write_set(path.with_name("old.evalset.json"), "tests/a.test.json")
-    tab = on_set(other, "tests/a.test.json").click("case_duplicate")
-    assert tab.app.query_params["case"] in ("tests_a.test.json_copy", ["tests_a.test.json_copy"])
     assert [row.eval_id for row in work.rows()] == ["one", "two", "three"]
 
 
@@ -235,7 +240,8 @@ def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
         as_json(tab.unfold(f"case_value_{part}").click(f"edit_value_{part}"))
         tab.app.text_area(key=tab.key("json_part-two")).input(text)
         tab.click("part_accept")
-    assert "expected a JSON list" in tab.literal
+    assert tab.app.error
+    assert tab.has("part_accept")
     assert work.case("two")["session_input"]["state"] == {"tier": "new"}
 
 
@@ -246,7 +252,7 @@ def test_what_adk_would_refuse_is_not_saved(path: Path) -> None:
     area = tab.app.text_area(key=tab.key("json_part-two"))
     area.input((area.value or "").replace('"user_content"', '"user_says"'))
     tab.click("part_accept").click("set_save").click("save_set")
-    assert "The eval set was not saved." in tab.words
+    assert tab.app.error
     assert "case 'two': conversation[0]" in tab.literal
     assert path.read_bytes() == before
 
@@ -261,7 +267,6 @@ def test_a_set_that_changed_meanwhile_is_brought_together(path: Path) -> None:
     whole["eval_cases"][2]["eval_id"] = "drei"
     path.write_text(json.dumps(whole))
     tab.run()
-    assert "changed on disk since" in tab.words
     tab.choose("whose_one", "Mine").click("conflict_merge").click("set_save").click("save_set")
     cases = json.loads(path.read_bytes())["eval_cases"]
     assert [case["eval_id"] for case in cases] == ["one", "two", "drei"]
@@ -308,13 +313,17 @@ def write_played(path: Path) -> Path:
 def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session of the agent opens in which the recorded answers are given, and what comes after the step is asked."""
+    """A session of the agent opens in which the recorded answers are given, and what comes after the step is asked.
+
+    At a call the recorded answer, an error here, is in its draft.
+    """
     monkeypatch.setattr(sys, "argv", ["main.py"])
     path = write_played(tmp_path / "orders.evalset.json")
-    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
-    live = registry().of("local", tab.session_id or "")
-    assert live is not None
-    assert live.simulation.wait(10)
+    (asked,) = played_to(path, 1)[1].simulation.view().pending
+    assert isinstance(asked, ToolRequest)
+    assert asked.draft == {"error_code": 503, "error_message": "busy"}
+    assert asked.draft_from
+    tab, live = played_to(path, 2)
     session = live.simulation.session
     assert session.initial_state == {"tier": "gold"}
     (answer,) = [entry for entry in session.history if isinstance(entry, ToolError)]
@@ -323,27 +332,19 @@ def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     (answered,) = [fact for fact in facts if isinstance(fact, ToolAnswered)]
     assert answered.effects.state_delta == {"looked": True}
     assert session.is_running
-    (asked,) = live.simulation.view().pending
-    assert isinstance(asked, ModelRequest)
+    (waits,) = live.simulation.view().pending
+    assert isinstance(waits, ModelRequest)
     assert "Script waiting" in tab.run().words
     edited_sets().clear()
 
 
-def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who opens a session at a call finds the answer that was recorded for it, an error here, in the draft."""
-    monkeypatch.setattr(sys, "argv", ["main.py"])
-    path = write_played(tmp_path / "orders.evalset.json")
-    tab = on_set(path, "played").unfold("case_step_played_0_1").click("play_played_0_1")
+def played_to(path: Path, step: int) -> tuple[Tab, LiveSession]:
+    """Open a session at a step of the case."""
+    tab = on_set(path, "played").unfold(f"case_step_played_0_{step}").click(f"play_played_0_{step}")
     live = registry().of("local", tab.session_id or "")
     assert live is not None
-    assert live.simulation.wait(10)
-    (asked,) = live.simulation.view().pending
-    assert isinstance(asked, ToolRequest)
-    assert asked.draft == {"error_code": 503, "error_message": "busy"}
-    assert "Recorded response" in " ".join(asked.draft_from)
-    edited_sets().clear()
+    assert live.simulation.wait(60)
+    return tab, live
 
 
 def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
@@ -360,34 +361,14 @@ def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store
 
 @pytest.mark.parametrize("name", ["journal", "archive"])
 def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path, name: str) -> None:
-    """A session or an archive in the place of an eval set: one sentence, one button, and the new set is open."""
+    """A session or an archive in the place of an eval set: one button, and the new set is open."""
     named, content = importable(name)
     given = tmp_path / named
     given.write_bytes(content)
-    tab = on_set(given)
-    assert "not an eval set. You can import its cases into one." in tab.words
-    tab.click("import_as_set")
+    tab = on_set(given).click("import_as_set")
     made = tmp_path / f"{given.name.partition('.')[0]}_imported.evalset.json"
     assert str(made) in tab.app.query_params["set"]
     assert "go" in tab.literal
     assert "recorded" in tab.literal
     assert sidecar_of(made).is_file()
     assert given.read_bytes() == content
-
-
-def test_an_archive_without_a_case_says_so(tmp_path: Path) -> None:
-    """The reason stands where the import was asked for, and nothing is written."""
-    (tmp_path / "empty.zip").write_bytes(b"PK\x03\x04 and no more")
-    tab = on_set(tmp_path / "empty.zip").click("import_as_set")
-    assert "The import failed." in tab.words
-    assert "not a readable ZIP archive" in tab.literal
-    assert [path.name for path in tmp_path.iterdir()] == ["empty.zip"]
-
-
-def test_an_uploaded_archive_keeps_its_ending_and_is_its_owners(tmp_path: Path) -> None:
-    """What is no eval set is not named as one; nobody else opens it."""
-    taken = take_upload("browser-a", "../mine.zip", b"PK\x03\x04 and no more")
-    assert taken.name == "mine.zip"
-    assert check_set(str(taken), "browser-a", [tmp_path]) == taken
-    with pytest.raises(ValueError, match="Several people use this server"):
-        check_set(str(taken), "browser-b", [tmp_path])

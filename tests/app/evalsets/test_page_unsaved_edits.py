@@ -59,26 +59,35 @@ def test_unsaved_edits_are_there_again(path: Path) -> None:
     assert work is not before
     assert (work.edits, work.undone, work.state.order) == (before.edits, before.undone, before.state.order)
     assert work.case("one") == before.case("one")
-    assert "Unsaved edits from" in tab.words
     assert tab.has("set_discard")
     assert not tab.has("conflict_merge")
     tab.click("set_redo").click("set_save").click("save_set")
     assert [row.eval_id for row in open_set(path).rows] == ["one", "three"]
     killed()
     tab = on_set(path)
-    assert "Unsaved edits" not in tab.words
+    assert not tab.has("set_discard")
     assert not edited_sets().of("local", path).work.is_changed
 
 
-def test_edits_are_in_the_file_before_they_are_drawn(path: Path, tmp_path: Path) -> None:
-    """Another process finds them as soon as the page is there."""
+def test_edits_are_their_authors_alone_and_dropped_with_a_click(path: Path, tmp_path: Path) -> None:
+    """Another process finds them as soon as the page is there, and somebody else does not; dropped, they are gone for good."""
+    before = path.read_bytes()
     edited(path)
     other = JournalStore.open(tmp_path / "kept" / "sessions.db")
     left = other.unsaved("local", str(path))
     other.close()
     assert left is not None
     assert "Edited?" in left.body
-    assert left.base == path.read_bytes()
+    assert left.base == before
+    killed()
+    assert not EditedSets().of("somebody else", path).work.is_changed
+    tab = on_set(path)
+    assert edited_sets().of("local", path).work.is_changed
+    assert not tab.click("set_discard").has("set_discard")
+    assert not edited_sets().of("local", path).work.is_changed
+    killed()
+    assert not on_set(path).has("set_discard")
+    assert path.read_bytes() == before
 
 
 def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
@@ -94,7 +103,7 @@ def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
     killed()
     tab = on_set(path)
     found = edited_sets().of("local", path).work
-    assert "Unsaved edits from" in tab.words
+    assert tab.has("set_discard")
     assert not tab.has("conflict_merge")
     assert [row.eval_id for row in found.rows()] == ["first", "two", "copy", "three"]
     save(found)
@@ -127,8 +136,7 @@ def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
     killed()
     path.write_text(path.read_text(encoding="utf-8").replace("Where is A-1?", "Theirs?"), encoding="utf-8")
     tab = on_set(path)
-    assert "Unsaved edits from" in tab.words
-    assert "changed on disk since" in tab.words
+    assert tab.has("set_discard")
     tab.app.segmented_control(key="whose_one").set_value("Mine")
     tab.run().click("conflict_merge")
     work = edited_sets().of("local", path).work
@@ -139,27 +147,6 @@ def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
     assert not tab.has("conflict_merge")
 
 
-def test_restored_edits_are_dropped_with_a_click(path: Path) -> None:
-    """They are gone for good, and the file is as it was."""
-    before = path.read_bytes()
-    edited(path)
-    killed()
-    tab = on_set(path).click("set_discard")
-    assert "Unsaved edits" not in tab.words
-    assert not edited_sets().of("local", path).work.is_changed
-    killed()
-    assert "Unsaved edits" not in on_set(path).words
-    assert path.read_bytes() == before
-
-
-def test_edits_are_their_authors_alone(path: Path) -> None:
-    """Somebody else finds the file as it is."""
-    edited(path)
-    killed()
-    assert not EditedSets().of("somebody else", path).work.is_changed
-    assert edited_sets().of("local", path).work.is_changed
-
-
 def test_edits_that_cannot_be_read_are_shown_and_stay(path: Path) -> None:
     """The page says why, gives them as a file, and drops them only when it is asked to."""
     store = server_store().store
@@ -167,9 +154,9 @@ def test_edits_that_cannot_be_read_are_shown_and_stay(path: Path) -> None:
     store.put_unsaved("local", str(path), '{"version": 9}', path.read_bytes())
     for _ in range(2):
         tab = on_set(path)
-        assert "cannot be restored" in tab.words
-        assert "the unsaved edits cannot be restored" in tab.literal
+        assert tab.app.warning
+        assert tab.has("set_edits")
         killed()
     tab = on_set(path).click("set_discard")
-    assert "cannot be restored" not in tab.words
+    assert not tab.app.warning
     assert store.unsaved("local", str(path)) is None

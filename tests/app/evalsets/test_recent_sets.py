@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,9 @@ def listed() -> list[str]:
 
 
 def test_a_demos_default_export_lies_among_the_users_data(data: Path) -> None:
-    """The page says so; the package is as it was; and the set is found again, also after a restart, before any agent is loaded."""
+    """The package is as it was; and the set is found again, also after a restart, before any agent is loaded."""
     before = {path for path in DEMOS_DIR.rglob("*") if path.name != "__pycache__"}
     tab = exporting()
-    assert "stored in your data folder" in tab.words
     tab.click("export_write")
     written = data / "eval_sets" / "order_desk" / "order_desk_evals.evalset.json"
     assert written.is_file()
@@ -101,11 +101,11 @@ def test_what_is_remembered_may_be_damaged(content: str, data: Path, tmp_path: P
 def test_a_data_folder_that_cannot_be_written_keeps_nobody_from_work(
     data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log says that the set was not added to the recent sets."""
+    """The log names the set that is not listed."""
     data.write_text("in the way")
     remember_set(LOCAL, a_set(tmp_path / "a.evalset.json"))
     assert recent_sets(LOCAL) == ()
-    assert "was not added to the recent sets" in caplog.text
+    assert "a.evalset.json" in caplog.text
 
 
 def test_each_person_has_files_and_demo_sets_of_their_own(data: Path) -> None:
@@ -124,9 +124,9 @@ def test_each_person_has_files_and_demo_sets_of_their_own(data: Path) -> None:
     check_place(str(mine), "browser-a", config)
     assert check_set(str(mine), "browser-a", homes) == mine
     for path in (theirs, places[LOCAL]):
-        with pytest.raises(ValueError, match="Several people use this server"):
+        with pytest.raises(ValueError, match=re.escape(str(mine.parent))):
             check_place(str(path), "browser-a", config)
-        with pytest.raises(ValueError, match="Several people use this server"):
+        with pytest.raises(ValueError, match=r"\.json files in"):
             check_set(str(path), "browser-a", homes)
 
 

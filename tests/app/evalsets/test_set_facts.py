@@ -46,6 +46,6 @@ def test_what_is_no_set_has_no_cases(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     facts = facts_of(path)
     assert facts.eval_ids == ()
-    assert facts_of(tmp_path / "nowhere.json").problem.endswith("No such file or directory")
+    assert facts_of(tmp_path / "nowhere.json").problem
     if text in {"", "{"}:
         assert str(path) in facts.problem

@@ -46,7 +46,7 @@ class Browser:
     def __init__(self, drafts: UnsentTexts | None = None, turn: int = 1) -> None:
         self.drafts = drafts if drafts is not None else UnsentTexts()
         given = {"drafts": self.drafts, "schema": SCHEMA}
-        self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=30)
+        self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=60)
         self.tab.session_state["turn"] = turn
         self.tab.run()
         self.tab.run()

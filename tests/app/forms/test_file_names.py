@@ -90,7 +90,7 @@ def test_a_configuration_says_what_is_wrong_with_a_long_path() -> None:
 
 def _imported(uploads: tuple[Upload, ...], path: str | None) -> None:
     job = looked_into(uploads, path)
-    job.wait(20.0)
+    job.wait(60.0)
     assert job.state in {"done", "failed"}
     if job.problem:
         raise ValueError(job.problem)

@@ -43,7 +43,7 @@ class Both:
         self.drafts = drafts or UnsentTexts()
         self.given_up: list[str] = []
         given_ = {"schema": schema, "value": value, "drafts": self.drafts, "given_up": self.given_up}
-        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
+        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=60).run()
         assert not self.tab.exception
 
     @property

@@ -36,7 +36,7 @@ class Form:
         self.results: list[Any] = []
         self.drafts = drafts if drafts is not None else UnsentTexts()
         given_ = {"schema": schema, "value": value, "drafts": self.drafts, "results": self.results}
-        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
+        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=60).run()
         assert not self.tab.exception
 
     @property

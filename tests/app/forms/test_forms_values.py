@@ -321,8 +321,8 @@ def test_an_optional_field_starts_switched_off_with_its_default_ready() -> None:
 @pytest.mark.parametrize(
     ("schema", "raw", "path", "words"),
     [
-        ({"type": "integer"}, RawNumber(number=None), (), "enter a whole number"),
-        ({"type": "integer"}, RawNumber(number=1.5), (), "enter a whole number"),
+        ({"type": "integer"}, RawNumber(number=None), (), "whole number"),
+        ({"type": "integer"}, RawNumber(number=1.5), (), "whole number"),
         ({"type": "number"}, RawNumber(number=None), (), "enter a number"),
         ({"type": "string", "format": "date"}, RawText(text="soon"), (), "enter a date"),
         ({}, RawJson(text='{"a": }'), (), "Line 1, column 7"),

@@ -6,7 +6,7 @@ import html
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, Edge, Palette, dot, graph_of, quoted
@@ -79,7 +79,6 @@ def test_the_drawing_names_uses_in_words_and_in_colour() -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=100, deadline=None)
 def test_no_name_gets_out_of_its_quotes(name: str) -> None:
     """Whatever a name holds, it is one DOT string, in which each printable letter stands for itself."""
     written = quoted(name or "x")

@@ -38,7 +38,7 @@ class Page:
         self.about: list[Any] = ["one", True]
         self.stops: list[bool] = []
         given_ = {"drafts": self.drafts, "about": self.about, "stops": self.stops}
-        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
+        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=60).run()
 
     def change(self, about: str, *, drawn: bool = True) -> Page:
         """Let the owner be about something else, or hide the input, and draw the page."""

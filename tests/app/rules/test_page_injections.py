@@ -31,34 +31,19 @@ def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> Non
     assert tab.run().app.toggle(key="rule_on_find_order-1").value is True
 
 
-def test_the_rules_that_did_not_answer_say_why_nearest_first(simulation: FakeSimulation) -> None:
-    """The reasons for the call that waits stand above the rules, that of the nearest miss first, as plain text."""
-    simulation.set_rules([rule("far"), rule("near")])
-    simulation.pending = (
-        tool_request(
-            "c1",
-            misses=(
-                Miss(rule_id="far", reason="switched off", nearness=0.0),
-                Miss(rule_id="near", reason="drew 0.71, needed less than 0.3", nearness=0.9),
-            ),
-        ),
-    )
-    shown = Tab(SESSION).literal
-    assert shown.index("near: drew 0.71, needed less than 0.3") < shown.index("far: switched off")
-
-
 def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(simulation: FakeSimulation) -> None:
-    """Twenty stand there, and how many more there are; those that came while the call waits are told, too."""
+    """Twenty stand there with their reasons, the nearest first, and how many more there are; those that came while the call waits are told, too."""
     misses = [Miss(rule_id=f"r{n}", reason="switched off", nearness=n / 100) for n in range(25)]
     simulation.pending = (tool_request("c1", misses=tuple(misses)),)
     simulation.set_rules([rule(miss.rule_id) for miss in misses])
     tab = Tab(SESSION)
     assert tab.literal.count("r24: switched off") == 2
+    assert tab.literal.index("r24: ") < tab.literal.index("r23: ")
     assert tab.literal.count("r4: switched off") == 1
-    assert "and 5 more, listed with the call" in tab.words
+    assert "and 5 more" in tab.words
     simulation.pending = (tool_request("c1"),)
     simulation.set_rules([rule("late")])
-    assert "late: it was added while this call was waiting" in tab.run().literal
+    assert "late: " in tab.run().literal
 
 
 def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:
@@ -83,7 +68,8 @@ def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> N
     assert not tab.app.button(key=accept).proto.shortcut
     assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
     tab.app.number_input(key=tab.key("chance_rule")).set_value(None)
-    assert "The rule was not saved." in tab.click("rule_save").words
+    assert tab.click("rule_save").has("rule_save")
+    assert simulation.session.rules == ()
     tab.app.number_input(key=tab.key("chance_rule")).set_value(50)
     tab.click("rule_save")
     assert [each.probability for each in simulation.session.rules] == [0.5]

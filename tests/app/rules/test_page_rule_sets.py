@@ -61,14 +61,18 @@ def ids(simulation: FakeSimulation) -> list[str]:
 
 
 def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
-    """Its injections become rules behind those that are there; what is no rule is named, and stays out where it is not wanted."""
+    """Its injections become rules behind those that are there, or in their place, which can be taken back; what is no rule stays out where it is not wanted."""
     simulation.set_rules([rule("mine")])
     tab = pasted(opened(), json.dumps(ADK))
-    assert "environment data; send_fax answered by the model" in tab.literal
+    assert "send_fax" in tab.literal
     tab.app.checkbox(key=tab.key("beside_")).uncheck()
     tab.run().click("append_incoming")
     assert ids(simulation) == ["mine", "find_order[0]"]
     tab.click("append_incoming")
+    assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
+    tab.click("replace_incoming")
+    assert ids(simulation) == ["find_order[0]"]
+    tab.click("rules_put_back")
     assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
 
 
@@ -101,7 +105,7 @@ def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation)
         {**ADK, "tool_simulation_configs": [{"tool_name": "a", "injection_configs": [{"x": 1}]}]}
     )
     tab = pasted(opened(), broken)
-    assert "Cannot read the rules." in tab.words
+    assert tab.app.error
     assert "tool 'a', injection 0" in tab.literal
     assert tab.app.text_area(key=tab.key("paste_")).value == broken
     assert ids(simulation) == []
@@ -117,15 +121,6 @@ def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
     tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
     tab.run()
     assert "not UTF-8 text" in tab.literal
-
-
-def test_rules_that_were_replaced_come_back(simulation: FakeSimulation) -> None:
-    """Replacing all rules can be taken back in one click."""
-    simulation.set_rules([rule("mine")])
-    tab = pasted(opened(), json.dumps(ADK)).click("replace_incoming")
-    assert ids(simulation) == ["find_order[0]"]
-    tab.click("rules_put_back")
-    assert ids(simulation) == ["mine"]
 
 
 def test_a_set_is_saved_and_taken_in_by_another_agent(
@@ -151,7 +146,8 @@ def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSe
     tab = opened()
     tab.app.text_input(key=tab.key("rename_to_first")).input("second")
     tab.run().click(tab.key("rename_now_first"))
-    assert "named 'second' already exists" in tab.literal
+    assert "'second'" in tab.literal
+    assert [each.name for each in folder.list()] == ["first", "second"]
     tab.app.text_input(key=tab.key("rename_to_first")).input("third")
     tab.run().click(tab.key("rename_now_first"))
     assert [each.name for each in folder.list()] == ["second", "third"]
@@ -175,9 +171,10 @@ def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimul
     effect = DistortEffect(distortions=(Distortion(kind="drop"),))
     simulation.set_rules([rule("cut", effect=effect)])
     tab = opened()
-    assert "cut" not in tab.literal.partition("Folder of the saved sets")[2]
+    assert not tab.keys("export_losses")
     tab.app.selectbox(key=tab.key("form_")).set_value("adk_python")
     tab.run()
+    assert tab.keys("export_losses")
     assert "'cut'" in tab.literal
 
 
@@ -196,11 +193,12 @@ def test_rules_are_appended_without_two_of_one_id() -> None:
     assert missing_tools((rule(tool_name="*"), rule(tool_name="x"), rule()), ("find_order",)) == ("x",)
 
 
-def test_the_folder_is_where_the_server_was_told() -> None:
+def test_the_folder_is_where_the_server_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The variable wins; else the sets are beside the agents folder; else in the user's own state."""
+    monkeypatch.setenv("HOME", "/home/ada")
     assert folder_for([], {RULES_VARIABLE: "/srv/sets"}) == Path("/srv/sets")
     assert folder_for(["--agents-dir", "/srv/agents"], {}) == Path("/srv/rule_sets")
     assert folder_for([], {"XDG_STATE_HOME": "/srv/state"}) == Path(
         "/srv/state/golden-trace-studio/rule_sets"
     )
-    assert folder_for(["--unknown"], {}).is_relative_to(Path.home())
+    assert folder_for(["--unknown"], {}).is_relative_to("/home/ada")

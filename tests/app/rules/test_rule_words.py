@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -60,40 +62,37 @@ def test_a_line_says_what_when_how_often_and_how_late() -> None:
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (CallNumber(which="nth", n=3), "it is call 3"),
-        (CallNumber(which="first", n=1, counted="session"), "it is the first call of the session"),
-        (CallNumber(which="every", n=2, counted="tool"), "it is every 2nd call of this tool"),
-        (CallNumber(which="every", n=112), "it is every 112th call"),
-        (CallNumber(which="after", n=5), "it comes after call 5"),
-        (WorldIs(entity="order", id_from="order_id", test=Present()), "order from order_id is present"),
+        (CallNumber(which="nth", n=3), "call 3"),
+        (CallNumber(which="first", n=1, counted="session"), "first.*session"),
+        (CallNumber(which="every", n=2, counted="tool"), "every 2nd.*tool"),
+        (CallNumber(which="every", n=112), "every 112th"),
+        (CallNumber(which="after", n=5), "after.* 5"),
+        (WorldIs(entity="order", id_from="order_id", test=Present()), "order .*order_id.* present"),
         (
             WorldIs(
                 entity="order", entity_id="A-1", field="status", test=Matches(pattern="^s", ignore_case=True)
             ),
-            "status of order A-1 matches /^s/i",
+            r"status .*order A-1 .*/\^s/i",
         ),
-        (AgentIs(agent="helper*"), "agent is helper*"),
+        (AgentIs(agent="helper*"), r"agent .*helper\*"),
         (
             AllOf(conditions=(ID, AnyOf(conditions=(ID, MANY)))),
-            'order_id is "A-1" and (order_id is "A-1" or items[*].quantity is above 3)',
+            r'order_id .*"A-1" and \(order_id .*"A-1" or items\[\*\]\.quantity .* 3\)',
         ),
     ],
 )
 def test_conditions_in_words(condition: Condition, words: str) -> None:
-    """Each kind of condition reads as a part of a sentence."""
-    assert condition_words(condition) == words
+    """Each kind of condition reads as a part of a sentence, with its values in their order."""
+    assert re.search(words, condition_words(condition))
 
 
 @pytest.mark.parametrize(
     ("effect", "words"),
     [
-        (SequenceEffect(values=(1, 2), then="pass"), "2 responses in turn, then calls pass through"),
-        (RaiseEffect(error_type="httpx:ReadTimeout", message="no"), "raises ReadTimeout \u201cno\u201d"),
-        (HangEffect(timeout_seconds=30), "hangs for 30 s, then raises TimeoutError"),
-        (
-            LoseEffect(way="raise"),
-            "loses the response: the call takes effect, but the agent sees a TimeoutError",
-        ),
+        (SequenceEffect(values=(1, 2), then="pass"), "2 .*pass"),
+        (RaiseEffect(error_type="httpx:ReadTimeout", message="no"), "raises ReadTimeout .no"),
+        (HangEffect(timeout_seconds=30), "hangs.* 30 s.*TimeoutError"),
+        (LoseEffect(way="raise"), "loses.*TimeoutError"),
         (
             DistortEffect(
                 distortions=(
@@ -101,13 +100,13 @@ def test_conditions_in_words(condition: Condition, words: str) -> None:
                     Distortion(kind="drop", share=0.5),
                 )
             ),
-            "changes the response: truncates text to 5 characters at orders[*].note; removes fields, 50 % of places",
+            r"truncates.* 5 .*orders\[\*\]\.note; removes .*50 %",
         ),
     ],
 )
 def test_effects_in_words(effect: Effect, words: str) -> None:
     """Each kind of effect says what the agent will meet."""
-    assert effect_words(effect) == words
+    assert re.search(words, effect_words(effect))
 
 
 def test_latencies_in_words() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,40 +52,33 @@ def own_agents(options: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_demo_agents_can_be_chosen(tab: Tab) -> None:
-    """All three are listed with what they do; a click shows the chosen one's tools and examples."""
-    assert tab.keys("choose_") == ["choose_order_desk", "choose_travel_planner", "choose_expense_approver"]
-    assert "Finds, creates, cancels and refunds orders of a small shop." in tab.literal
+def test_a_demo_agent_is_chosen_asked_and_tried(tab: Tab) -> None:
+    """All three are listed with what they do; an example is written into the query with a click, and asked with one while there are no sessions."""
+    demos = ["order_desk", "travel_planner", "expense_approver"]
+    assert tab.keys("choose_") == [f"choose_{name}" for name in demos]
+    assert catalogue().config("order_desk").root_agent.description in tab.literal
     tab.click("choose_expense_approver")
     assert tab.keys("example_0_") == ["example_0_expense_approver"]
-
-
-def test_an_example_becomes_the_query(tab: Tab) -> None:
-    """One click writes the example into the query; it can be edited before it is sent."""
-    tab.click("example_0_order_desk")
-    assert tab.app.text_area(key=QUERY_KEY).value == "Where is order A-1002?"
+    tab.click("choose_order_desk").click("example_0_order_desk")
+    assert "A-1002" in (tab.app.text_area(key=QUERY_KEY).value or "")
     assert registry().newest_first() == []
-
-
-def test_a_demo_begins_with_one_click_while_there_are_no_sessions(tab: Tab) -> None:
-    """Its first example is asked; once there is a session, the start page is that of agents alone."""
-    assert tab.keys("try_")[1:] == ["try_order_desk", "try_travel_planner", "try_expense_approver"]
+    assert tab.keys("try_")[1:] == [f"try_{name}" for name in demos]
     tab.click("try_travel_planner")
     (live,) = registry().newest_first()
-    assert live.title.startswith("Plan a trip from Oslo to Rome")
+    assert "Oslo" in live.title
     assert live.simulation.session.app_name == "travel_planner"
     assert Tab().keys("try_") == []
 
 
 def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) -> None:
     """A message, a setting and a scenario are kept while another way to start is shown."""
-    tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is order A-1002?")
+    tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")
     tab.app.text_input(key="start_seed").input("7")
     tab.choose("start_from", "Scenario").unfold("start_settings")
     assert tab.app.text_input(key="start_seed").value == "7"
     tab.type("conversation_plan_", "Ask for A-1002.")
     tab.choose("start_from", "Script").choose("start_from", "Message")
-    assert tab.app.text_area(key=QUERY_KEY).value == "Where is order A-1002?"
+    assert tab.app.text_area(key=QUERY_KEY).value == "Where is A-1002?"
     tab.choose("start_from", "Scenario")
     assert tab.app.text_area(key=tab.key("conversation_plan_")).value == "Ask for A-1002."
 
@@ -92,15 +86,15 @@ def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) ->
 def test_a_scenario_plays_the_user_from_the_start(tab: Tab) -> None:
     """An incomplete one opens no session and names the field; a complete one sends its prompt."""
     tab.choose("start_from", "Scenario")
-    tab.type("starting_prompt_", "Where is order A-1002?").click("start_scenario")
+    tab.type("starting_prompt_", "Where is A-1002?").click("start_scenario")
     assert registry().newest_first() == []
-    assert "Plan: enter what the user wants to achieve." in tab.literal
+    assert "Plan: " in tab.literal
     tab.type("conversation_plan_", "Ask for A-1002.")
     tab.app.toggle(key=tab.key("hold_")).set_value(False)
     tab.run().click("start_scenario")
     (live,) = registry().newest_first()
     assert live.simulation.view().user.seat.player == "scenario"
-    assert live.title == "Where is order A-1002?"
+    assert live.title == "Where is A-1002?"
 
 
 def test_start_opens_a_session_and_asks_the_query(tab: Tab) -> None:
@@ -134,73 +128,73 @@ def test_settings_reach_the_session(tab: Tab) -> None:
     assert tab.has("query_send")
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "complaint"),
-    [
-        ("start_state_json", "{'vip': 1}", "Initial state: Line 1, column 2"),
-        ("start_state_json", "[1]", "Initial state: Line 1, column 1: expected a JSON object"),
-        ("start_user", "  ", "User ID: it must not be empty"),
-    ],
-)
-def test_a_setting_that_cannot_be_read_is_named(tab: Tab, key: str, text: str, complaint: str) -> None:
+def test_a_setting_that_cannot_be_read_is_named(tab: Tab) -> None:
     """No session is opened, the field is named, and everything that was typed is still there."""
-    tab.unfold("start_settings")
-    field = tab.app.text_area(key=key) if "json" in key else tab.app.text_input(key=key)
-    field.input(text)
-    tab.app.text_area(key=QUERY_KEY).input("Where is order A-1002?")
-    tab.click("start_session")
-    assert registry().newest_first() == []
-    assert "The session was not opened." in tab.words
-    assert complaint in tab.literal
-    assert tab.app.text_area(key=QUERY_KEY).value == "Where is order A-1002?"
+    tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")
+    for key, text, complaint in (
+        ("start_state_json", "{'vip': 1}", "Initial state: Line 1, column 2"),
+        ("start_state_json", "[1]", "Initial state: Line 1, column 1"),
+        ("start_user", "  ", "User ID: "),
+    ):
+        before = setting(tab, key).value
+        setting(tab, key).input(text)
+        tab.click("start_session")
+        assert registry().newest_first() == []
+        assert tab.app.error
+        assert complaint in tab.literal
+        assert tab.app.text_area(key=QUERY_KEY).value == "Where is A-1002?"
+        setting(tab, key).input(before)
 
 
-@pytest.mark.parametrize("player", sorted(PLAYERS))
-def test_who_answers_the_tools_is_named_and_held_to_what_it_needs(tab: Tab, player: ToolPlayer) -> None:
+def setting(tab: Tab, key: str) -> Any:
+    """Return the input of a setting."""
+    return tab.app.text_area(key=key) if "json" in key else tab.app.text_input(key=key)
+
+
+@pytest.mark.usefixtures("tab")
+def test_who_answers_the_tools_is_named_and_held_to_what_it_needs() -> None:
     """The names are those of the seats; one that lacks a model or a recording says so at once, and opens no session."""
-    choice = tab.unfold("start_settings").app.selectbox(key="start_tool_player")
-    assert choice.options == [each.name for each in PLAYERS.values()]
-    choice.set_value(player)
-    tab.run()
-    missing = not_at_first(player)
-    assert bool(missing) == (player in {"model", "recorded"})
-    assert (missing or PLAYERS[player].does) in tab.words
-    tab.click("start_session")
+    seats: list[ToolPlayer] = []
+    for player in sorted(PLAYERS):
+        tab = Tab()
+        choice = tab.unfold("start_settings").app.selectbox(key="start_tool_player")
+        assert choice.options == [each.name for each in PLAYERS.values()]
+        choice.set_value(player)
+        tab.run()
+        missing = not_at_first(player)
+        assert bool(missing) == (player in {"model", "recorded"})
+        assert (missing or PLAYERS[player].does) in tab.words
+        tab.click("start_session")
+        assert bool(tab.app.error) == bool(missing)
+        assert (missing or "") in tab.literal
+        if not missing:
+            seats.insert(0, player)
     opened = registry().newest_first()
-    assert [live.simulation.session.seats.of_tool("find_order") for live in opened] == (
-        [] if missing else [player]
-    )
-    assert (f"Tool calls are answered by: {missing}" in tab.literal) == bool(missing)
+    assert [live.simulation.session.seats.of_tool("find_order") for live in opened] == seats
 
 
-def test_a_first_query_that_does_not_fit_is_not_asked(tab: Tab) -> None:
-    """What the agent's input schema refuses opens no session: the page says where, and keeps the text to be mended."""
+def test_a_first_query_is_held_to_the_input_schema_of_the_agent(tab: Tab) -> None:
+    """What it refuses opens no session: the page says where, and keeps the text to be mended; the agent's own example begins the first turn."""
     query = '{"employee_id": "7"}'
     tab.click("choose_expense_approver")
     tab.app.text_area(key=QUERY_KEY).input(query)
     tab.click("start_session")
     assert registry().newest_first() == []
-    assert "The session was not opened." in tab.words
-    assert "First user message: it does not match the agent's input schema." in tab.literal
+    assert tab.app.error
     assert "employee_id: " in tab.literal
-    assert "department: Field required" in tab.literal
+    assert "department: " in tab.literal
     assert tab.app.text_area(key=QUERY_KEY).value == query
     tab.app.text_area(key=QUERY_KEY).input("")
     tab.click("start_session")
     (live,) = registry().newest_first()
     assert live.simulation.session.turns == ()
-
-
-def test_a_first_query_that_fits_is_asked(tab: Tab) -> None:
-    """The example of an agent with an input schema goes through the check and begins the first turn."""
-    tab.click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
-    (live,) = registry().newest_first()
-    (turn,) = live.simulation.session.turns
+    Tab().click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
+    (turn,) = registry().newest_first()[0].simulation.session.turns
     assert turn.error is None
 
 
-def test_an_agent_that_fails_to_load_is_listed_with_its_error(own_agents: Path) -> None:
-    """The error stands there letter for letter and comes alive nowhere; the other agent can be started."""
+def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(own_agents: Path) -> None:
+    """The error stands there letter for letter and comes alive nowhere; after its file was mended, one click loads it."""
     catalogue().load_all()
     tab = Tab()
     assert HOSTILE in tab.literal
@@ -208,12 +202,6 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error(own_agents: Path) 
     assert tab.live_marks() == []
     assert tab.app.button(key="choose_broken").disabled
     assert not tab.app.button(key="start_session").disabled
-
-
-def test_a_mended_agent_is_loaded_again(own_agents: Path) -> None:
-    """After its file was mended, one click loads the agent that had failed."""
-    catalogue().load_all()
-    tab = Tab()
     (own_agents / "broken" / "agent.py").write_text(WORKING % "Mended.")
     tab.click("agents_again")
     catalogue().load_all()
@@ -222,11 +210,12 @@ def test_a_mended_agent_is_loaded_again(own_agents: Path) -> None:
     assert not tab.has("agents_again")
 
 
-def test_a_person_plays_an_agent_whose_model_cannot_be_reached(own_agents: Path) -> None:
+@pytest.mark.usefixtures("own_agents")
+def test_a_person_plays_an_agent_whose_model_cannot_be_reached() -> None:
     """The page says so and why before the start, and the person sits in the agent's seat."""
     catalogue().load_all()
     tab = Tab()
-    assert "so you play these agents" in tab.words
+    assert tab.app.info
     assert "gemini-2.5-flash" in tab.literal
     tab.app.text_area(key=QUERY_KEY).input("Who is Ada?")
     tab.click("start_session").run()
@@ -235,10 +224,11 @@ def test_a_person_plays_an_agent_whose_model_cannot_be_reached(own_agents: Path)
     assert [request.kind for request in live.simulation.view().pending] == ["model"]
 
 
-def test_a_session_that_is_gone_is_told(tab: Tab) -> None:
+@pytest.mark.usefixtures("options")
+def test_a_session_that_is_gone_is_told() -> None:
     """An address of a session that this server does not have shows the start page, and says why."""
     gone = Tab("no-such-session")
-    assert "You have no session at this address" in gone.words
+    assert len(gone.app.info) == 1
     assert gone.has("start_session")
 
 
@@ -252,5 +242,5 @@ def test_a_studio_without_agents_says_how_to_bring_some(options: pytest.MonkeyPa
     """Without a single agent the page shows the command that offers some."""
     options.setattr(sys, "argv", ["main.py", "--no-demos"])
     tab = Tab()
-    assert "No agents yet." in tab.words
-    assert "--agents-dir path/to/agents" in tab.literal
+    assert "--agents-dir" in tab.literal
+    assert not tab.has("start_session")

@@ -73,6 +73,6 @@ def test_what_is_found_is_shown_literally_and_leads_there(tab: Tab, tmp_path: Pa
     tab.click("found_0")
     assert str(path) in tab.app.query_params["set"]
     assert tab.has("case_head")
-    assert len(labels(tab, "where is order desk")) == 1
+    assert len(labels(tab, "is order desk")) == 1
     tab.click("found_0")
     assert tab.session_id == live.session_id

@@ -54,12 +54,13 @@ def findings(tab: SetTab) -> list[str]:
     return [str(meaning) for table in tables for meaning in table["meaning"]]
 
 
-def test_a_sound_set_is_said_to_be_sound(eval_set: Path) -> None:
-    """The agent that the set belongs to is found by itself."""
-    tab = opened(eval_set)
-    assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
-    assert "No problems found" in tab.words
-    assert not any("byte order mark" in meaning for meaning in findings(tab))
+def flaws(tab: SetTab) -> list[str]:
+    """The codes of all errors and warnings; where there are none, the page says so."""
+    found = tab.workspace.jobs[doctor_jobs.EXAMINED].result
+    assert found is not None
+    codes = [each.code for each in found.findings if each.severity != "note"]
+    assert codes or tab.app.success
+    return codes
 
 
 def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
@@ -67,10 +68,12 @@ def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
     sound = eval_set.read_bytes()
     eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
     tab = opened(eval_set)
-    assert any("byte order mark" in meaning for meaning in findings(tab))
+    assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
+    assert "byte-order-mark" in flaws(tab)
+    assert findings(tab)
     tab.click(tab.key("doctor_preview"))
     settled(tab)
-    assert "One file would change." in tab.words
+    assert tab.keys("doctor_diff_") == ["doctor_diff_0"]
     assert eval_set.read_bytes() != sound
     tab.click(tab.key("doctor_write"))
     settled(tab)
@@ -78,7 +81,7 @@ def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
     (copy,) = eval_set.parent.glob("*.bak")
     assert copy.read_bytes() == b"\xef\xbb\xbf" + sound
     assert str(copy) in tab.literal
-    assert "No problems found" in settled(tab).words
+    assert flaws(settled(tab)) == []
 
 
 def test_what_was_changed_since_it_was_shown_is_left_alone(eval_set: Path) -> None:
@@ -91,7 +94,8 @@ def test_what_was_changed_since_it_was_shown_is_left_alone(eval_set: Path) -> No
     theirs = eval_set.read_bytes()
     tab.click(tab.key("doctor_write"))
     settled(tab)
-    assert "changed after the preview" in tab.literal
+    assert len(tab.app.error) == 1
+    assert str(eval_set) in tab.literal
     assert eval_set.read_bytes() == theirs
 
 
@@ -112,7 +116,7 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     tab.click(tab.key("doctor_write"))
     settled(tab)
     assert json.loads(eval_set.read_text()) == json.loads(text)
-    assert "No problems found" in tab.words
+    assert flaws(tab) == []
 
 
 def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: Path) -> None:
@@ -136,10 +140,10 @@ def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: P
 
 def test_the_table_counts_places_as_the_badges_do() -> None:
     """A finding that stands for several places says so first: a cell of the table cuts off the end."""
-    one = Finding(code="x", severity="warning", file=Path("a.json"), meaning="The case has no turn.")
+    one = Finding(code="x", severity="warning", file=Path("a.json"), meaning="No turn.")
     many = one.model_copy(update={"count": 2})
     rows = doctor_jobs.finding_rows([one, many])
-    assert [row["meaning"] for row in rows] == ["The case has no turn.", "2 places: The case has no turn."]
+    assert [row["meaning"] for row in rows] == ["No turn.", "2 places: No turn."]
 
 
 def test_migrations_are_read_from_lines() -> None:
@@ -157,10 +161,10 @@ def test_migrations_are_read_from_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("tool a", "line 1: unknown change; write one of"),
-        ("\ntool a -> b\ntool a -> c", "line 3: the tool a is already renamed above"),
-        ("set a.b = EUR", "line 1: the value after = is not valid JSON"),
-        ("drop a.b\nset a.b = 1", "more than one change is given for a.b"),
+        ("tool a", f"line 1: .*{re.escape(EXAMPLE.splitlines()[0])}"),
+        ("\ntool a -> b\ntool a -> c", "line 3: .*tool a "),
+        ("set a.b = EUR", "line 1: .*JSON"),
+        ("drop a.b\nset a.b = 1", r"^(?!line).* a\.b"),
     ],
 )
 def test_a_line_that_says_nothing_is_named(text: str, reason: str) -> None:
@@ -174,7 +178,7 @@ def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None
     sound = eval_set.read_bytes()
     eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
     tab = Tab(page="sets", set=str(eval_set))
-    assert "byte order mark" in tab.literal
+    assert tab.app.error
     workspace = workspaces().of(LOCAL, eval_set)
     wait_until(lambda: not workspace.is_at_work, what="the doctor is done")
     tab.run().click(tab.key("doctor_preview"))
@@ -193,19 +197,19 @@ def test_large_files_and_folders_are_examined_when_somebody_asks(
     """Looking at them alone takes no time; a click examines them."""
     monkeypatch.setattr(doctor_jobs, "MOST_AT_ONCE", 10)
     tab = SetTab(TAB, eval_set)
-    assert "Large files, or many of them" in tab.words
     assert not tab.workspace.jobs
     tab.click(tab.key("doctor_examine"))
-    assert "No problems found" in settled(tab).words
+    assert flaws(settled(tab)) == []
     tab.app.checkbox(key=tab.key("doctor_folder")).check()
     tab.run()
-    assert "Large files, or many of them" in tab.words
+    assert not tab.app.success
+    assert not tab.workspace.is_at_work
 
 
 def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
     """Whatever it still does is forgotten, and nothing of it is shown."""
     go_on = Event()
-    job = Job(lambda *_: go_on.wait(30), "long", may_be_left=True)
+    job = Job(lambda *_: go_on.wait(60), "long", may_be_left=True)
     assert job.state == "running"
     tab = SetTab(TAB, eval_set)
     settled(tab)
@@ -213,9 +217,9 @@ def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
     tab.run()
     tab.click("stop_doctor_examination")
     assert (job.state, job.result) == ("failed", None)
-    assert "It was stopped." in tab.literal
+    assert len(tab.app.error) == 1
     go_on.set()
-    assert job.wait(30)
+    assert job.wait(60)
     assert job.result is None
 
 
@@ -227,19 +231,30 @@ def test_findings_from_before_a_change_are_out_of_date(
     tab = SetTab(TAB, eval_set)
     tab.click(tab.key("doctor_examine"))
     settled(tab)
-    assert "Out of date" not in tab.literal
+    assert changes(tab) == ()
     eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
     tab.run()
-    assert "Out of date: the set changed." in tab.literal
-    assert "No problems found" in tab.words
+    assert changes(tab) == ("the set",)
+    assert flaws(tab) == []
     tab.click(tab.key("doctor_again"))
     settled(tab)
-    assert "Out of date" not in tab.literal
-    assert any("byte order mark" in meaning for meaning in findings(tab))
+    assert changes(tab) == ()
+    assert "byte-order-mark" in flaws(tab)
     agent = eval_set.with_name("agent.py")
     agent.write_text(
         agent.read_text().replace("def add(", "def plus(").replace("tools=[add]", "tools=[plus]")
     )
-    assert "Out of date: the agent changed." in tab.run().literal
+    tab.run()
+    assert changes(tab) == ("the agent",)
     tab.click(tab.key("doctor_again"))
     assert any("add" in meaning for meaning in findings(settled(tab)))
+
+
+def changes(tab: SetTab) -> tuple[str, ...]:
+    """What has changed since the examination; the page has a mark where something has."""
+    found = tab.workspace.jobs[doctor_jobs.EXAMINED].result
+    assert found is not None
+    assert found.measured is not None
+    changed: tuple[str, ...] = found.measured.changes()
+    assert bool(changed) == bool(tab.keys("out_of_date_doctor"))
+    return changed

@@ -20,7 +20,7 @@ DOCUMENT: dict[str, Any] = {
 
 def problem_of(name: str) -> str | None:
     """Say that Gemini has no key."""
-    return None if name.startswith("local/") else f"{name} has no key"
+    return None if name.startswith("local/") else f"{name}: no key"
 
 
 def found(environ: dict[str, str], scenarios: int = 0, document: Any = DOCUMENT) -> list[str]:
@@ -31,7 +31,7 @@ def found(environ: dict[str, str], scenarios: int = 0, document: Any = DOCUMENT)
 def test_a_judge_and_vertex_are_named_where_they_cannot_be_asked() -> None:
     """A judge of one's own is not Gemini; nothing is needed for what runs on this machine."""
     assert found({}) == [
-        "hallucinations_v1: gemini-2.5-flash has no key",
+        "hallucinations_v1: gemini-2.5-flash: no key",
         "safety_v1: set GOOGLE_API_KEY, or GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
     ]
     assert len(found({"GOOGLE_CLOUD_PROJECT": "p"})) == 2
@@ -42,4 +42,4 @@ def test_a_judge_and_vertex_are_named_where_they_cannot_be_asked() -> None:
 def test_scenarios_need_a_model_that_plays_the_user() -> None:
     """The one that is named, or ADK's own."""
     assert found({"GOOGLE_API_KEY": "k"}, 3)[1:] == []
-    assert found({}, 2, starting_document()) == ["simulated user (2 cases): gemini-2.5-flash has no key"]
+    assert found({}, 2, starting_document()) == ["simulated user (2 cases): gemini-2.5-flash: no key"]

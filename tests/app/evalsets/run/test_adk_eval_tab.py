@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -20,12 +22,9 @@ from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE
-from tests.harness.forked import CAN_FORK, start_forked
-from tests.harness.processes import wait_until
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
 TAB = "run.adk_eval_tab"
-PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Pa
     name = "rubric_based_final_response_quality_v1"
     tab.app.toggle(key=tab.key(f"on_{name}")).set_value(True)
     tab.run()
-    assert "there are none, so only cases with rubrics" in tab.literal
+    assert f"criteria.{name}.rubrics: " in tab.literal
     tab.app.text_area(key=tab.key(f"rubrics_{name}")).input("short: It is short.")
     tab.run()
     tab.app.text_input(key=tab.key("own_name")).input("counts")
@@ -116,10 +115,10 @@ def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> N
     assert tab.app.button(key=tab.key("adk_run")).disabled
     tab.app.text_area(key=tab.key("criteria_json")).input(json.dumps({"criteria": {HOSTILE: 1}}))
     tab.run()
-    assert f"criteria.{HOSTILE}: ADK has no metric with this name" in tab.literal
+    assert f"criteria.{HOSTILE}: " in tab.literal
     assert tab.live_marks() == []
     tab.click(tab.key("adk_run"))
-    assert "The run did not start." in tab.words
+    assert tab.app.error
     assert tab.workspace.run is None
 
 
@@ -129,7 +128,7 @@ def test_a_file_that_somebody_else_has_changed_is_not_overwritten(eval_set: Path
     file = eval_set.with_name("test_config.json")
     file.write_text('{"criteria": {"safety_v1": 0.5}}')
     tab.click(tab.key("criteria_save"))
-    assert "changed on disk since it was loaded" in tab.literal
+    assert tab.app.error
     assert json.loads(file.read_text()) == {"criteria": {"safety_v1": 0.5}}
     tab.click(tab.key("criteria_load"))
     assert tab.app.toggle(key=tab.key("on_safety_v1")).value
@@ -145,23 +144,41 @@ def test_where_it_is_not_installed_the_page_says_what_to_install(
     assert tab.app.button(key=tab.key("adk_run")).disabled
 
 
-@pytest.mark.process
-@pytest.mark.skipif(not CAN_FORK, reason="a process from its very beginning takes ten seconds")
+def evaluated(command: list[str], *, log: Path, **_: Any) -> Any:
+    """Stand for the process of `adk eval`: write what it would, and end well."""
+    call = {"name": "add", "args": {"first": 2, "second": 3}}
+    turn = {"user_content": {"parts": [{"text": "2 + 3?"}]}, "intermediate_data": {"tool_uses": [call]}}
+    passed = {"metric_name": "tool_trajectory_avg_score", "threshold": 1.0, "score": 1.0, "eval_status": 1}
+    case = {
+        "eval_set_id": "sums",
+        "eval_id": "adds",
+        "final_eval_status": 1,
+        "overall_eval_metric_results": [passed],
+        "eval_metric_result_per_invocation": [{"actual_invocation": turn, "expected_invocation": turn}],
+    }
+    results = Path(command[command.index("eval") + 1]) / ".adk" / "eval_history"
+    results.mkdir(parents=True)
+    (results / "run.evalset_result.json").write_text(
+        json.dumps({"eval_set_id": "sums", "creation_timestamp": 1.0, "eval_case_results": [case]})
+    )
+    log.write_text("")
+    return SimpleNamespace(wait=lambda: 0)
+
+
 def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The set's own agent is chosen by itself, real tools are warned of; another tab shows the outcome, and so do the kept runs."""
-    monkeypatch.setattr(workspaces(), "starts", start_forked)
+    monkeypatch.setattr(workspaces(), "starts", evaluated)
     tab = SetTab(TAB, eval_set)
     assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
-    assert "real tools run" in tab.words
+    assert tab.app.warning
     tab.click(tab.key("adk_run"))
     run = tab.workspace.run
     assert run is not None
     tab = SetTab(TAB, eval_set)
-    wait_until(lambda: run.view().is_over, what="the run is over", seconds=PATIENCE)
+    assert run.wait(60).state == "passed", run.view()
     tab.run()
-    assert run.view().state == "passed", run.view().output
     assert "1 passed" in tab.words
     table = tab.app.dataframe[0].value
     assert list(table["case"]) == ["adds"]
@@ -172,13 +189,14 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     assert "/golden-trace eval " in tab.literal
     assert list(SetTab("run.kept_runs_tab", eval_set).app.dataframe[0].value["results"]) == ["1 passed"]
     tab.choose("adk_side", "Results")
-    assert "Out of date" not in tab.literal
+    assert not tab.keys("adk_again")
     eval_set.write_text(eval_set.read_text() + "\n")
-    assert "Out of date: the set changed." in tab.run().literal
     agent = eval_set.with_name("agent.py")
     agent.write_text(agent.read_text() + "\n")
-    assert "Out of date: the set and the agent changed." in tab.run().literal
-    assert tab.has(tab.key("adk_again"))
+    assert tab.run().has(tab.key("adk_again"))
+    measured = run.view().measured
+    assert measured is not None
+    assert measured.changes() == ("the set", "the agent")
 
 
 def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
@@ -205,7 +223,7 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     spec = spec_of(workspace, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
     workspace.criteria.own_metric("mine", "os.system")
-    with pytest.raises(ValueError, match="does not run custom metrics: mine"):
+    with pytest.raises(ValueError, match=": mine"):
         spec_of(workspace, choice, catalogue())
     local = spec_of_local(eval_set)
     assert local.config == workspace.criteria.document

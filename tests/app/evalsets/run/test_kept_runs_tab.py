@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,10 @@ def test_an_empty_tab_says_how_runs_get_there(eval_set: Path) -> None:
 
 
 def test_one_run_is_not_compared_with_itself(eval_set: Path) -> None:
-    """The tab says how a second one gets there."""
+    """The table has it alone, and there is nothing to choose."""
     keep_run(eval_set, run_of(1, adds=True))
     tab = SetTab(TAB, eval_set)
-    assert "To compare, keep a second run: verify the set again" in tab.words
+    assert [len(each.value) for each in tab.app.dataframe] == [1]
     assert not tab.app.selectbox
 
 
@@ -78,7 +79,7 @@ def test_runs_over_time_and_two_of_them(eval_set: Path) -> None:
     broken = runs_folder(eval_set) / "newer.json"
     broken.write_text('{"format": "golden-trace-studio/run", "version": 7}')
     tab = SetTab(TAB, eval_set)
-    assert f"{broken}: its version is 7, but this release reads up to 1" in tab.literal
+    assert re.search(f"{re.escape(str(broken))}: .* 7", tab.literal)
     rows = tab.app.dataframe[0].value
     assert list(rows["results"]) == ["2 passed", "1 passed, 1 failed", "1 passed, 1 failed"]
     assert list(rows["flaky"]) == ["1", "", ""]
@@ -119,7 +120,7 @@ def test_what_adk_has_kept_is_there_too(eval_set: Path) -> None:
     tab = SetTab(TAB, eval_set)
     assert list(tab.app.dataframe[0].value["engine"]) == ["verify", "adk eval", "adk eval"]
     assert tab.app.selectbox(key=tab.key("runs_before")).value is None
-    assert "To compare, keep another run of `verify`, or choose an earlier run." in tab.words
+    assert len(tab.app.dataframe) == 1
     later = tab.app.selectbox(key=tab.key("runs_after"))
     later.set_value(str(history / "r1.evalset_result.json"))
     tab.app.selectbox(key=tab.key("runs_before")).set_value(str(history / "r0.evalset_result.json"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.run.verify_jobs import VERIFIED
+from app.evalsets.run.verify_jobs import VERDICTS, VERIFIED
 from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase
@@ -99,7 +99,10 @@ def table(tab: Tab) -> dict[str, tuple[str, str]]:
 
 
 def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
-    """Two runs of each case: pass^2 is told, another tab shows the same, and the files to download are of it."""
+    """Two runs of each case: pass^2 is told, another tab shows the same, and the files to download are of it.
+
+    The engine that was chosen then is there after a refresh, beside the last results of the other one.
+    """
     path = eval_set()
     tab = opened(path)
     assert tab.app.selectbox(key=tab.key("agent_")).value == "desk"
@@ -111,7 +114,7 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert table(again) == {"one": ("✓ passed", ""), "two": ("✓ passed", "")}
     assert list(again.app.dataframe[0].value["pass^2"]) == ["1.00", "1.00"]
     again.click(again.key("propose-tolerances"))
-    assert "No tolerances. Everything that is compared must match the recording." in again.words
+    assert not again.keys("tool-0")
     assert b'tests="2"' in junit(verification)
     assert json.loads(verification.model_dump_json())["runs"] == 2
     again.click(again.key("verify_keep"))
@@ -121,10 +124,17 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert [(case.passed, case.runs) for case in kept.run.cases] == [(2, 2), (2, 2)]
     assert not kept.run.is_partial
     assert list(again.choose("set_tab", "Runs").app.dataframe[0].value["results"]) == ["2 passed"]
+    tab.choose(tab.key("engine_"), "adk eval")
+    assert not tab.keys("verify_go")
+    assert badges(tab) == ["2 ✓ passed"]
+    assert opened(path).keys("adk_run_")
 
 
 def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Changed) -> None:
-    """A golden that says other arguments: the place, both calls, what differs; its one action is an edit, and saved it passes."""
+    """A golden that says other arguments: the place, both calls, what differs; its one action is an edit, and saved it passes.
+
+    A session opens at the step, which waits for a person; a case that the edits no longer have is said to be gone.
+    """
     path = eval_set(('"order": "A"', '"order": "Z"'))
     before, tab = path.read_bytes(), opened(path)
     (case,) = [each for each in verified(tab, path).cases if each.status == "failed"]
@@ -135,22 +145,23 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     assert 'check({\n  "order": "Z"\n})' in tab.literal
     assert 'check({\n  "order": "A"\n})' in tab.literal
     assert divergence.sentence in tab.literal
-    settled(tab.click(tab.key(f"divergence_{divergence.action}")), path)
-    assert "Save the set, then verify again" in tab.words
+    there = opened(path)
+    there.click(there.key("divergence_open"))
+    assert there.session_id is not None
+    assert "; note A" in there.literal
+    work = edited_sets().of(LOCAL, path).work
+    work.apply(DeleteCase(case="one"))
+    for action in ("repair", "open"):
+        tab.click(tab.key(f"divergence_{action}"))
+        assert "'one'" in tab.literal
+        assert tab.app.error
+    work.undo()
+    settled(tab.run().click(tab.key(f"divergence_{divergence.action}")), path)
+    assert tab.app.success
     assert path.read_bytes() == before
     tab.click("set_save").click("save_set")
     assert path.read_bytes() != before
     assert verified(tab, path).status == "passed"
-
-
-def test_a_case_is_opened_in_a_session_at_the_step(eval_set: Changed) -> None:
-    """What comes before the step is played, and the step itself waits for a person."""
-    path = eval_set(('"order": "A"', '"order": "Z"'))
-    tab = opened(path)
-    assert verified(tab, path).status == "failed"
-    tab.click(tab.key("divergence_open"))
-    assert tab.session_id is not None
-    assert "check A; note A" in tab.literal
 
 
 def test_only_chosen_cases_are_verified_and_found_by_id(eval_set: Changed) -> None:
@@ -211,12 +222,11 @@ def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) ->
     (one, two) = verified(tab, path).cases
     assert one.divergence is not None
     assert (one.divergence.verdict, two.status) == ("varies", "failed")
-    assert "The state contains a time" in tab.literal
-    assert "Differs in each run" in table(tab)["one"][1]
+    assert all(each in tab.literal for each in one.divergence.evidence)
+    assert VERDICTS["varies"] in table(tab)["one"][1]
     tab.click(tab.key("divergence_tolerate"))
     assert tolerances_of(path, "one") == (Ignore(of="state", path="last_seen"),)
     assert tab.app.selectbox(key=tab.key("of-0")).value == "state"
-    assert verified(tab, path).count("passed") == 1
 
 
 def record_again(path: Path) -> None:
@@ -225,30 +235,6 @@ def record_again(path: Path) -> None:
     path.unlink()
     for eval_id, queries in {"one": ["check A; note A"], "two": ["check B", "note B"]}.items():
         keep(played(config(path.parent.parent), queries, answers), path, eval_id)
-
-
-def test_without_a_recording_there_is_nothing_to_replay(eval_set: Changed) -> None:
-    """It is said, and nothing can be begun."""
-    path = eval_set()
-    sidecar_of(path).unlink()
-    tab = opened(path)
-    assert "nothing to replay" in tab.words
-    assert tab.app.button(key=tab.key("verify_go")).disabled
-
-
-def test_a_damaged_recording_cannot_be_replayed(eval_set: Changed) -> None:
-    """Why is said beside the button, which does nothing until the recording is whole again."""
-    path = eval_set()
-    whole = sidecar_of(path).read_bytes()
-    sidecar_of(path).write_bytes(whole[: len(whole) // 2])
-    tab = opened(path)
-    assert "cannot be used, so there is nothing to replay" in tab.words
-    assert any("not valid JSON" in each.value for each in tab.app.text)
-    assert tab.app.button(key=tab.key("verify_go")).disabled
-    sidecar_of(path).write_bytes(whole)
-    again = opened(path)
-    assert "nothing to replay" not in again.words
-    assert not again.app.button(key=again.key("verify_go")).disabled
 
 
 def test_a_verification_is_stopped(eval_set: Changed) -> None:
@@ -260,68 +246,60 @@ def test_a_verification_is_stopped(eval_set: Changed) -> None:
     if tab.has("stop_verify"):
         tab.click("stop_verify")
     settled(tab, path)
-    assert "could not" not in tab.words
+    assert not tab.app.error
     assert set(table(tab)) == {"one", "two"}
 
 
-def test_a_case_that_was_deleted_meanwhile_is_said_to_be_gone(eval_set: Changed) -> None:
-    """What was verified is the file; the edits have no such case any more, and the page stays."""
-    path = eval_set(('"order": "A"', '"order": "Z"'))
-    tab = opened(path)
-    assert verified(tab, path).status == "failed"
-    edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="one"))
-    for action in ("repair", "open"):
-        tab.click(tab.key(f"divergence_{action}"))
-        assert "'one'" in tab.literal
-        assert "The action failed." in tab.words
-
-
-def test_the_lines_for_a_replay_elsewhere_are_there_to_be_copied(eval_set: Changed) -> None:
-    """They name the app and the file beside the agent's module; where nothing is recorded, there are none."""
+def test_without_a_whole_recording_there_is_nothing_to_replay(eval_set: Changed) -> None:
+    """It is said, and nothing can be begun; with it there are lines for a replay elsewhere, with the app and the file."""
     path = eval_set()
     wanted = "app = App(name='desk', root_agent=root_agent, plugins=[HermeticEnvironment('desk.environment.json')])"
-    assert wanted in opened(path).literal
+    tab = opened(path)
+    assert wanted in tab.literal
+    whole = sidecar_of(path).read_bytes()
+    sidecar_of(path).write_bytes(whole[: len(whole) // 2])
+    tab.run()
+    assert any(str(sidecar_of(path)) in each.value for each in tab.app.text)
+    assert tab.app.button(key=tab.key("verify_go")).disabled
     sidecar_of(path).unlink()
-    assert "HermeticEnvironment" not in opened(path).literal
+    tab.run()
+    assert tab.app.button(key=tab.key("verify_go")).disabled
+    assert "HermeticEnvironment" not in tab.literal
+    sidecar_of(path).write_bytes(whole)
+    assert not tab.run().app.button(key=tab.key("verify_go")).disabled
 
 
-def test_a_result_from_before_an_edit_is_out_of_date(eval_set: Changed) -> None:
-    """While the edit is not saved, and after; run again, it is of now."""
+def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None:
+    """An edit, saved or not, or another process has changed the set, the recording or the agent: each is named; run again, it is of now."""
     path = eval_set()
     tab = opened(path)
     assert verified(tab, path).status == "passed"
-    assert "Out of date" not in tab.literal
+    assert changes(tab, path) == ()
     work = edited_sets().of(LOCAL, path).work
     work.apply(DeleteCase(case=work.state.order[1]))
-    assert "Out of date: the set has unsaved edits." in tab.run().literal
+    assert tab.run().keys("out_of_date_verify")
     assert not tab.keys("verify_again")
     tab.click("set_save").click("save_set")
-    assert "Out of date: the set and the recording changed." in tab.literal
+    assert changes(tab, path) == ("the set", "the recording")
     settled(tab.click(tab.key("verify_again")), path)
-    assert "Out of date" not in tab.literal
+    assert changes(tab, path) == ()
     assert [case.eval_id for case in result_of(path).cases] == ["one"]
-
-
-def test_a_result_from_before_another_process_changed_a_file_is_out_of_date(eval_set: Changed) -> None:
-    """The set, the recording or the agent, each by name; run again, the agent is the one that its files say now."""
-    path = eval_set()
-    tab = opened(path)
-    assert verified(tab, path).status == "passed"
     path.write_text(path.read_text() + "\n")
-    assert "Out of date: the set changed." in tab.run().literal
-    sidecar_of(path).write_text(sidecar_of(path).read_text() + "\n")
-    assert "Out of date: the set and the recording changed." in tab.run().literal
-    settled(tab.click(tab.key("verify_again")), path)
-    assert "Out of date" not in tab.literal
+    assert changes(tab.run(), path) == ("the set",)
     agent = path.with_name("agent.py")
     agent.write_text(agent.read_text().replace("calls(tool, order=order)", "calls(tool, order=f'{order}!')"))
-    assert "Out of date: the agent changed." in tab.run().literal
+    assert changes(tab.run(), path) == ("the set", "the agent")
     settled(tab.click(tab.key("verify_again")), path)
-    assert "Out of date" not in tab.literal
-    result = result_of(path)
-    assert result.status == "failed"
-    assert result.measured is not None
-    assert result.measured.changes() == ()
+    assert changes(tab, path) == ()
+    assert result_of(path).status == "failed"
+
+
+def changes(tab: Tab, path: Path) -> tuple[str, ...]:
+    """What has changed since the verification; the page offers to run it again where something has."""
+    measured = result_of(path).measured
+    assert measured is not None
+    assert bool(measured.changes()) == bool(tab.keys("verify_again"))
+    return measured.changes()
 
 
 def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Changed) -> None:
@@ -336,12 +314,11 @@ def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Ch
     tab.app.selectbox(key=tab.key("verify_models")).set_value("recorded")
     tab.run()
     assert verified(tab, path).status == "failed"
-    assert "There is no agent desk, and only clerk declares the same tools." in tab.literal
+    assert result_of(path).renamed == {"desk": "clerk"}
     settled(tab.click(tab.key("verify_new_name")), path)
     assert result_of(path).status == "passed"
-    assert "There is no agent desk" not in tab.literal
+    assert not tab.keys("verify_new_name")
     settled(tab.choose("set_tab", "Doctor"), path)
-    assert "There is no agent desk, and only clerk declares the same tools." in tab.literal
     settled(tab.click(tab.key("doctor_rename_desk")), path)
     settled(tab.click(tab.key("doctor_write")), path)
     assert '"app_name": "clerk"' in path.read_text()
@@ -364,7 +341,7 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     verified(opened(path), path)
     assert badges(Tab(page="sets", set=str(path), case="two"))[0] == "✓ passed"
     edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="two"))
-    assert badges(tab.run())[0] == "✗ failed, out of date"
+    assert badges(tab.run())[0].startswith("✗ failed, ")
 
 
 def badges(tab: Tab) -> list[str]:
@@ -372,15 +349,3 @@ def badges(tab: Tab) -> list[str]:
     found = [str(each.value) for each in tab.app.markdown]
     marks = [re.search(r"-badge\[(.*)\]", each) for each in found]
     return [mark[1] for mark in marks if mark and re.search("passed|failed|finding|no problems", mark[1])]
-
-
-def test_both_engines_keep_their_choice_and_results(eval_set: Changed) -> None:
-    """The chosen engine is there after a refresh, beside the last results of the other one."""
-    path = eval_set()
-    verified(opened(path), path)
-    tab = opened(path)
-    tab.choose(tab.key("engine_"), "adk eval")
-    assert not tab.keys("verify_go")
-    assert badges(tab) == ["2 ✓ passed"]
-    again = opened(path)
-    assert again.keys("adk_run_")
