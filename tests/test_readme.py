@@ -23,6 +23,7 @@ from evalset.cli.simulator_program import main as simulator_main
 from simulator import Simulation, demo_agent
 from simulator.seats.requests import ToolRequest
 from simulator.store import JournalStore
+from tests.evalset.cli.test_commands import ROWS
 from tests.evalset.sessions import PATIENCE
 from tests.harness.processes import quiet_environment
 
@@ -43,6 +44,8 @@ DOCUMENTS = (
 )
 """In the order in which the README lists them: the commands of one go on from what those before it have written."""
 MOST_README_LINES = 200
+DOWN = "payment service is down"
+"""What the refund fails with in the documents' own scripts."""
 
 
 def blocks(language: str, *documents: str) -> list[str]:
@@ -91,12 +94,12 @@ def test_the_script_writes_a_case_that_adk_reads(
     assert names[:2] == ["find_order", "cancel_order"]
     assert set(names[2:]) == {"refund_order"}
     said = capsys.readouterr().out
-    assert "The payment service is down" in said
+    assert DOWN in said
     assert case.eval_id in said
 
 
 def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file and the command stand in the document as they are run; the fault of the file is in the trace."""
+    """The file and the command stand in the document as they are run; with the lines in the agent's module the refund fails again."""
     command, _ = commands("run", SESSIONS)
     monkeypatch.chdir(tmp_path)
     Path("refund.yaml").write_text(script_file())
@@ -105,21 +108,14 @@ def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.M
     assert case.eval_id == "refund_down"
     (turn,) = case.conversation or []
     data = turn.intermediate_data
-    assert "The payment service is down." in str(getattr(data, "tool_responses", []))
-
-
-def test_what_the_command_recorded_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the three lines in the agent's module, the refund fails as in the file, whoever asks."""
-    monkeypatch.chdir(tmp_path)
-    Path("refund.yaml").write_text(script_file())
-    assert main(commands("run", SESSIONS)[0]) == 0
+    assert DOWN in str(getattr(data, "tool_responses", []))
     (lines,) = blocks("python", GOLDENS)
     root_agent = demo_agent("order_desk").root_agent
     names = run(lines, root_agent=root_agent, __file__=str(tmp_path / "agent.py"))
     said = InMemoryRunner(app=names["app"]).run_debug("Please cancel order A-1001 and refund me.", quiet=True)
     answers = [each for event in asyncio.run(said) for each in event.get_function_responses()]
     assert [answer.name for answer in answers][:2] == ["find_order", "cancel_order"]
-    assert "The payment service is down." in str(answers[-1].response)
+    assert DOWN in str(answers[-1].response)
 
 
 def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +128,7 @@ def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> 
     assert calls[0].response["total"] == 20.0
     assert {call.provenance.source for call in calls if call.tool_name == "refund_order"} == {"injected"}
     assert "refund_order" in said
-    assert "The payment service is down." in said
+    assert DOWN in said
 
 
 def test_the_callback_answers_for_the_real_tool() -> None:
@@ -175,7 +171,7 @@ def test_a_folder_of_sessions_becomes_a_pytest_file(
     run(script)
     with zipfile.ZipFile("test_desk.zip") as archive:
         assert archive.namelist() == ["test_desk.py", "desk.evalset.json", "desk.environment.json"]
-    assert "damaged.session.json: not valid JSON" in capsys.readouterr().out
+    assert "damaged.session.json: " in capsys.readouterr().out
 
 
 def test_the_doctor_examines_mends_and_migrates(
@@ -322,6 +318,18 @@ def test_every_reason_for_not_running_a_command_is_needed() -> None:
     assert set(LISTED) <= set(first_lines())
 
 
+def test_the_readmes_own_command_is_run_in_a_fresh_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a row of the table of commands; it takes the eval set from where the studio exports the demo's cases to."""
+    lines = [line for line in "".join(blocks("sh", README)).splitlines() if line.startswith("golden-trace ")]
+    assert lines
+    assert set(lines) <= {row.line for row in ROWS}
+    for name in ("GOLDEN_TRACE_DATA_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (line,) = (shlex.split(line) for line in lines)
+    assert Path(line[3]).expanduser() == demo_agent(line[2]).resolve_eval_set_path()
+
+
+@pytest.mark.long
 @pytest.mark.process
 def test_the_commands_pass_as_they_are_pasted(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One block after the other in an empty folder of a fresh home. The first command to evaluate runs in a real shell, as does pytest."""

@@ -6,6 +6,7 @@ import codecs
 import hashlib
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,23 +60,23 @@ def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     code, told = run(tmp_path / "empty")
     assert code == 2
-    assert "no eval sets, tests or recorded environments in this folder" in told
+    assert told.startswith(f"not read: {tmp_path / 'empty'}")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "no file or folder given"),
-        (["x", "--only", "odd"], "unknown finding code 'odd'"),
-        (["x", "--rename-tool", "a"], "expected OLD=NEW"),
-        (["x", "--rename-tool", "a=b", "--rename-tool", "a=c"], "each OLD only once"),
-        (["x", "--rename-argument", "a=b"], "expected TOOL.OLD=NEW"),
-        (["x", "--drop-argument", "a"], "expected TOOL.NAME"),
-        (["x", "--drop-argument", "a.b=c"], "expected TOOL.NAME"),
-        (["x", "--set-argument", "a.b"], "expected TOOL.NAME=JSON"),
-        (["x", "--set-argument", "a.b=c"], "put a string in double quotes"),
-        (["x", "--set-argument", "a.b=1", "--drop-argument", "a.b"], "more than one change"),
-        (["x", "--agents-dir", "/nowhere/at/all"], "does not exist"),
+        ([], "doctor PATH"),
+        (["x", "--only", "odd"], "--only: .*'odd'"),
+        (["x", "--rename-tool", "a"], "--rename-tool a: .*OLD=NEW"),
+        (["x", "--rename-tool", "a=b", "--rename-tool", "a=c"], "--rename-tool a=c: .*OLD=NEW"),
+        (["x", "--rename-argument", "a=b"], "--rename-argument a=b: .*TOOL.OLD=NEW"),
+        (["x", "--drop-argument", "a"], "--drop-argument a: .*TOOL.NAME"),
+        (["x", "--drop-argument", "a.b=c"], "--drop-argument a.b=c: .*TOOL.NAME"),
+        (["x", "--set-argument", "a.b"], "--set-argument a.b: .*TOOL.NAME=JSON"),
+        (["x", "--set-argument", "a.b=c"], "--set-argument a.b: 'c'"),
+        (["x", "--set-argument", "a.b=1", "--drop-argument", "a.b"], r"a\.b"),
+        (["x", "--agents-dir", "/nowhere/at/all"], "/nowhere/at/all"),
     ],
 )
 def test_words_that_make_no_sense_end_with_2(
@@ -83,7 +84,7 @@ def test_words_that_make_no_sense_end_with_2(
 ) -> None:
     """The error names the flag and how it is written; nothing is read."""
     assert run(*words)[0] == 2
-    assert told in capsys.readouterr().err
+    assert re.search(told, capsys.readouterr().err)
 
 
 def test_each_finding_is_told_with_its_place_and_remedy(tmp_path: Path) -> None:
@@ -92,12 +93,12 @@ def test_each_finding_is_told_with_its_place_and_remedy(tmp_path: Path) -> None:
     put(tmp_path, {SET: in_bytes(a_set(a_case("one", roleless)))})
     code, told = run(tmp_path)
     assert code == 1
-    assert f"{tmp_path / SET}:10:11: warning missing-role: The message has no role" in told
+    assert f"{tmp_path / SET}:10:11: warning missing-role: " in told
     assert "    at eval_cases[0].conversation[0].user_content" in told
-    assert "--fix adds the role 'user'" in told
+    assert re.search("    --fix .*'user'", told)
     assert "(discards " in told
-    assert "2 can be fixed with --fix" in told
-    assert "skipped: Calls were not checked" in told
+    assert re.fullmatch("2 .*--fix", told.splitlines()[-1])
+    assert "skipped: " in told
     assert "\x1b" not in told
 
 
@@ -112,7 +113,7 @@ def test_fix_mends_and_says_so(tmp_path: Path) -> None:
     assert (tmp_path / SET).read_bytes() == text
     code, told = run(tmp_path, "--fix")
     assert code == 0
-    assert f"changed; the original is kept in {SET}.1.bak" in told
+    assert re.search(f": changed.* {SET}.1.bak", told)
     assert run(tmp_path, "--fix")[1].startswith("skipped: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == [SET, f"{SET}.1.bak"]
 
@@ -140,13 +141,13 @@ def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path,
     put(data, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment())})
     code, told = run(data, "--agents-dir", agents)
     assert code == 1
-    assert "error unknown-tool: The agent 'desk' has no tool 'find_order'" in told
+    assert re.search("error unknown-tool: .*'desk'.*'find_order'", told)
     assert "skipped" not in told
     words = ["--rename-tool", "find_order=look_up", "--rename-argument", "find_order.order_id=order"]
     code, told = run(data, "--agents-dir", agents, *words)
-    assert (code, told.count("changed; the original is kept")) == (0, 2)
-    assert "migrated: Argument 'order_id' of 'find_order' renamed to 'order'." in told
-    assert told.endswith("2 files checked: no problems found\n")
+    assert (code, told.count(": changed")) == (0, 2)
+    assert re.search("migrated: .*'order_id'.*'find_order'.*'order'", told)
+    assert re.search(r"^2 files checked: \D*$", told, re.MULTILINE)
 
 
 def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
@@ -155,11 +156,7 @@ def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agent
     put(tmp_path, {SET: in_bytes(a_set())})
     code, told = run(tmp_path / SET, "--agents-dir", agents)
     assert code == 0
-    assert (
-        "skipped: Tools and arguments of 'desk' were not checked, because the agent could not be loaded"
-        in told
-    )
-    assert "no network" in told
+    assert re.search("skipped: .*'desk'.*no network", told)
 
 
 def test_a_case_of_none_of_the_agents_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
@@ -169,8 +166,7 @@ def test_a_case_of_none_of_the_agents_is_a_skipped_check(tmp_path: Path, agents:
     put(tmp_path, {SET: in_bytes(a_set(a_case(session_input={"app_name": "till", "user_id": "u"})))})
     code, told = run(tmp_path / SET, "--agents-dir", agents)
     assert code == 0
-    assert f"skipped: Calls in {tmp_path / SET} were not checked" in told
-    assert "they belong to the app 'till', which is not one of the given agents" in told
+    assert re.search(f"skipped: .*{tmp_path / SET}.*'till'", told)
 
 
 def test_all_kinds_of_findings_are_listed() -> None:

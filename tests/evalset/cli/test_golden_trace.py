@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 from evalset.cli.main import COMMANDS, main
 from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command
-from tests.harness.processes import REPOSITORY, free_port, quiet_environment, serve
+from tests.harness.processes import REPOSITORY, quiet_environment, serve
 
 PROGRAM = Path(sys.executable).with_name("golden-trace")
 
@@ -70,7 +71,7 @@ def test_what_is_no_command_is_bad_usage(arguments: list[str], capsys: pytest.Ca
     """The error says what was wrong, and how to find what there is."""
     assert main(arguments) == 2
     said = capsys.readouterr().err
-    assert "`golden-trace --help` lists the commands" in said
+    assert "golden-trace --help" in said
     assert all(repr(each) in said for each in arguments)
 
 
@@ -114,15 +115,11 @@ def test_the_studio_is_given_its_options(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--agents-dir", "nowhere"], "--agents-dir: no such folder: nowhere"),
-        (["--agents", "nowhere.py"], "--agents: no such file: nowhere.py"),
-    ],
+    "arguments",
+    [["--agents-dir", "nowhere"], ["--agents", "nowhere.py"]],
 )
 def test_agents_that_are_not_there_are_named(
     arguments: list[str],
-    says: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -130,7 +127,8 @@ def test_agents_that_are_not_there_are_named(
     """Before a server starts."""
     monkeypatch.chdir(tmp_path)
     assert studio(arguments) == 2
-    assert says in capsys.readouterr().err
+    option, place = arguments
+    assert re.search(rf"{option}: .*{place}", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("arguments", [["agents"], ["--nothing"], ["--port", "http"]])
@@ -225,13 +223,12 @@ def test_a_wheel_starts_the_studio_in_another_folder(installed: Path, tmp_path: 
     for name in ("app", "evalset"):
         (elsewhere / name).mkdir(parents=True)
         (elsewhere / name / "__init__.py").write_text("raise RuntimeError('a stranger')")
-    port = free_port()
     variables = quiet_environment(HOME=str(tmp_path), GOLDEN_TRACE_DATA_DIR=str(tmp_path / "data"))
     start = "import sys; from golden_trace import main; sys.exit(main())"
-    command = [str(installed), "-c", start, "studio", "--no-browser", "--port", str(port)]
-    url = f"http://localhost:{port}"
+    command = [str(installed), "-c", start, "studio", "--no-browser", "--port", "0"]
+    url = "http://localhost:{port}"
     with serve(command, url=url, ready="/_stcore/health", folder=elsewhere, environment=variables) as served:
-        page = httpx.get(url, trust_env=False)
+        page = httpx.get(served.url, trust_env=False)
         assert page.status_code == 200
         assert "a stranger" not in served.output
         assert "URL: http://localhost:" in served.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def test_sessions_become_cases_of_a_new_set(here: Path, capsys: pytest.CaptureFi
     said = capsys.readouterr()
     assert ids_in("new/desk.evalset.json") == ["one", "two"]
     assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in said.out
-    assert "bad.session.json: not valid JSON" in said.err
+    assert "bad.session.json: " in said.err
 
 
 def test_a_trace_is_exported_with_what_it_records(here: Path) -> None:
@@ -93,11 +94,12 @@ def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.Cap
     Path("sessions").mkdir()
     Path("sessions/one.json").write_text(json.dumps(a_session("one")))
     assert main(["import", "sessions", "--out", "desk.evalset.json", "--dry-run"]) == 0
-    assert "1 case would be added\n  one: 1 turn, recorded\n" in capsys.readouterr().out
+    assert "\n  one: 1 turn, recorded\n" in capsys.readouterr().out
     Path("sessions/bad.session.json").write_text("{")
     assert main(["import", "sessions", "--out", "desk.evalset.json", "--strict"]) == 1
     assert main(["import", "sessions", "--case", "two", "--out", "desk.evalset.json"]) == 2
-    assert "no case 'two' was found" in capsys.readouterr().err
+    assert "--case: " in (said := capsys.readouterr().err)
+    assert "'two'" in said
     assert main(["import", str(Path("sessions/bad.session.json")), "--out", "desk.evalset.json"]) == 1
     assert not Path("desk.evalset.json").exists()
 
@@ -112,7 +114,7 @@ def test_a_set_that_is_none_stays_as_it_is(
     assert "set.evalset.json" in capsys.readouterr().err
     assert Path("set.evalset.json").read_text() == damaged
     assert main(["import", "nowhere.json", "--out", "set.evalset.json"]) == 2
-    assert "nowhere.json: No such file" in capsys.readouterr().err
+    assert "nowhere.json" in capsys.readouterr().err
 
 
 def test_many_cases_are_written_in_one_step(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +144,7 @@ def test_an_eval_set_is_written_in_a_form(here: Path, form: str, capsys: pytest.
     Path(printed[0]).write_text("mine")
     assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 2
     assert Path(printed[0]).read_text() == "mine"
-    assert "overwrite it with --force" in capsys.readouterr().err
+    assert "--force" in capsys.readouterr().err
     assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop", "--force"]) == 0
     assert Path(printed[0]).read_text() != "mine"
 
@@ -172,12 +174,12 @@ def test_reviews_are_written_next_to_the_set(here: Path, capsys: pytest.CaptureF
     assert main(["export", str(path), "--form", "evalset", "--out", "-"]) == 0
     told = capsys.readouterr()
     assert ids_in(path)[0] in told.out
-    assert "so the reviews are left out" in told.err
+    assert re.search("warning: .*reviews.*--out", told.err)
     assert main(["export", str(path), "--form", "adk_test", "--out", "tests"]) == 0
-    assert "this format has no reviews" in capsys.readouterr().err
+    assert re.search("warning: .*reviews", capsys.readouterr().err)
     reviews_path(path).write_text("[]")
     assert main(["export", str(path), "--form", "evalset", "--out", "other"]) == 2
-    assert "not a file of reviews" in capsys.readouterr().err
+    assert str(reviews_path(path)) in capsys.readouterr().err
     assert not Path("other").exists()
 
 
@@ -215,20 +217,22 @@ def test_reviews_come_along_with_each_set_of_an_archive(
     told = capsys.readouterr()
     assert json.loads(told.out)["reviews"] == str(reviews_path(out))
     assert open_reviews(out).reviews == {"other": first, case: first, f"{case}_2": second}
-    assert "sets.zip/c/desk.review.json: not a file of reviews" in told.err
+    assert "sets.zip/c/desk.review.json: " in told.err
     assert told.err.count("warning") == 2  # and one for the id
     reviews_path(out).write_text("[]")
     assert main(["import", "sets.zip", "--out", str(out), "--case", case]) == 2
-    assert "the cases were written, but their reviews were not" in capsys.readouterr().err
+    assert str(reviews_path(out)) in capsys.readouterr().err
+    assert ids_in(out)[-1] == f"{case}_3"
+    assert reviews_path(out).read_text() == "[]"
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--form", "evalset", "--case", "none"], "has no case 'none'"),
-        (["--form", "scenarios"], "no case has a scenario"),
-        (["--form", "pytest", "--environment", "none.json"], "--environment: no such file: none.json"),
-        (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: no such folder"),
+        (["--form", "evalset", "--case", "none"], "--case: .*'none'"),
+        (["--form", "scenarios"], "scenario"),
+        (["--form", "pytest", "--environment", "none.json"], "--environment: .*none.json"),
+        (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: .*none"),
     ],
 )
 def test_what_cannot_be_exported_says_why(
@@ -236,7 +240,7 @@ def test_what_cannot_be_exported_says_why(
 ) -> None:
     """Bad input; nothing is written."""
     assert main(["export", str(DESK), *arguments]) == 2
-    assert says in capsys.readouterr().err
+    assert re.search(says, capsys.readouterr().err)
     assert list(here.iterdir()) == []
 
 
@@ -250,6 +254,7 @@ AGENTS = [
 """
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here: Path) -> None:
     """From another folder, with the agent's file under a path with a space, a quote and the sign that parts the name."""
@@ -278,7 +283,7 @@ def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here
     ("options", "code", "says"),
     [
         (["--strict"], 1, "--strict"),
-        (["--case", "none"], 2, "no case 'none' was found"),
+        (["--case", "none"], 2, "'none'"),
         (["--dry-run"], 0, ""),
         (["--case", "half"], 2, "cannot be written"),
         (["--case", "endless"], 2, "cannot be written"),
@@ -335,12 +340,12 @@ def test_a_dataset_is_written_whole_and_behind_its_recording(
         nonlocal written
         written += 1
         if written == refused_at:
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise OSError(errno.ENOSPC, "disk full")
 
     monkeypatch.setattr("os.fsync", fsync)
     words = ["export", str(DESK), "--form", "dataset", "--out", "made", "--name", "desk", "--force"]
     assert main(words) == 2
-    assert "No space left on device" in capsys.readouterr().err
+    assert "disk full" in capsys.readouterr().err
     (recording,) = (here / "made").iterdir()
     assert recording.name.endswith(".environment.json")
     dataset = here / "made" / "desk-dataset.json"

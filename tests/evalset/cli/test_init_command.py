@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -25,10 +26,15 @@ WORKFLOW, HOOKS, ATTRIBUTES = (
 )
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An eval set of one case."""
+    return recorded_set(tmp_path_factory.mktemp("made"), {"one": ["check A"]})
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with an agent and its goldens, where one stands in it."""
-    made = recorded_set(tmp_path / "made", {"one": ["check A"]})
     root = tmp_path / "a project"
     agents(root)
     copied_set(made, root / "tests" / "eval")
@@ -50,18 +56,43 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=there, capture_output=True, text=True, timeout=300, check=False)
 
 
+def written() -> tuple[list[str], dict[str, str]]:
+    """Write the files; return the commands of the workflow, and those of the hooks by their ids."""
+    assert main(["init", "ci", "--agents-dir", "agents"]) == 0
+    workflow: Any = yaml.safe_load(WORKFLOW.read_text())
+    hooks: Any = yaml.safe_load(HOOKS.read_text())["repos"][0]["hooks"]
+    steps = [step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "run" in step]
+    return steps, {hook["id"]: hook["entry"] for hook in hooks}
+
+
+def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path) -> None:
+    """The doctor and the replay are run as they stand, here by their functions; `pytest` is told what `verify` takes."""
+    (install, doctor, test), lines = written()
+    assert shlex.split(install)[-4:] == ["golden-trace-studio", "pytest", "-r", "requirements.txt"]
+    program, *words = shlex.split(doctor)
+    assert (program, main(words)) == ("golden-trace", 0)
+    python, m, pytest_, goldens, options, *chosen = shlex.split(test)
+    assert (python, m, pytest_, goldens, chosen) == (
+        "python",
+        "-m",
+        "pytest",
+        "--goldens",
+        ["-m", "golden", "tests/eval"],
+    )
+    replay = shlex.split(options.removeprefix("--goldens-options="))
+    assert main(["verify", "tests/eval/desk.evalset.json", *replay, "--models", "recorded"]) == 0
+    assert lines == {"goldens": test, "goldens-doctor": doctor.removesuffix(" tests/eval")}
+    assert project.is_dir()
+
+
+@pytest.mark.long
 @pytest.mark.process
 def test_the_commands_of_the_workflow_and_the_hooks_work_as_they_stand(project: Path) -> None:
     """Each is run in the project: what pip is asked for is there, no golden is wrong, each passes; a broken one stops both."""
-    assert main(["init", "ci", "--agents-dir", "agents"]) == 0
-    workflow: Any = yaml.safe_load(WORKFLOW.read_text())
-    install, *checks = [step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "run" in step]
+    (install, *checks), lines = written()
     done = shell(install, PIP_DRY_RUN="1", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Would install" not in done.stdout
-    hooks: Any = yaml.safe_load(HOOKS.read_text())["repos"][0]["hooks"]
-    lines = {hook["id"]: hook["entry"] for hook in hooks}
-    assert lines["goldens"] == checks[1]
     lines["goldens-doctor"] += " tests/eval/desk.evalset.json tests/eval/desk.environment.json"
     for line in (*checks, lines["goldens-doctor"]):
         done = shell(line)
@@ -133,9 +164,9 @@ def test_a_second_run_changes_nothing(project: Path, capsys: pytest.CaptureFixtu
     }.items():
         found = re.search(hook["files"], name) and not re.search(hook["exclude"], name)
         assert bool(found) == is_taken, name
-    told = "golden-trace-studio is not on PyPI yet: name an address that pip installs it from with --package"
-    assert told in before[WORKFLOW]
-    assert told in capsys.readouterr().out
+    assert "# golden-trace-studio" in before[WORKFLOW]
+    assert "--package" in before[WORKFLOW]
+    assert "--package" in capsys.readouterr().out
     assert main(["init", "ci"]) == 0
     assert capsys.readouterr().out.count(": unchanged") == 3
     WORKFLOW.write_text("name: mine\n")
@@ -145,14 +176,14 @@ def test_a_second_run_changes_nothing(project: Path, capsys: pytest.CaptureFixtu
     assert main(["init", "ci", "--force"]) == 1
     assert WORKFLOW.read_text() == before[WORKFLOW]
     assert main(["init", "ci", "--force", "--package", "git+https://example.com/studio"]) == 1
-    assert "is not on PyPI" not in WORKFLOW.read_text() + capsys.readouterr().out.rpartition(str(WORKFLOW))[2]
+    assert "--package" not in WORKFLOW.read_text() + capsys.readouterr().out.rpartition(str(WORKFLOW))[2]
     assert HOOKS.read_text() == "repos: []\n"
 
 
 def test_a_project_without_goldens_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written that would fail, nor where nothing is."""
     assert main(["init", "ci", "--folder", str(tmp_path)]) == 2
-    assert f"no *.evalset.json and no dataset in {tmp_path}" in capsys.readouterr().err
+    assert re.search(f"{tmp_path}.*--goldens", capsys.readouterr().err)
     assert main(["init", "ci", "--folder", str(tmp_path), "--goldens", "none"]) == 2
     assert main(["init", "ci", "--folder", str(tmp_path / "none")]) == 2
     assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from simulator.scripts import read_script
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
 ORDER = HEAD + 'turns:\n- say: "Where is order A-1002?"\n'
+
+
+ASKED = "(:help) > "
+"""Ends each question."""
 
 
 class Typed(io.StringIO):
@@ -54,11 +59,12 @@ def test_the_call_is_shown_with_its_draft_and_a_value_answers_it(
     typed = (":help", ":frobnicate", "{broken", '{"order_id": "A-1002", "status": "delayed"}')
     assert ask(tmp_path, ORDER, *typed, more=("--record", str(recorded))) == 0
     said = capsys.readouterr().err
-    assert "The script has no answer here (line 4: turns.0.moves)." in said
-    assert 'order_desk calls find_order:\n  {\n    "order_id": "A-1002"\n  }\nDraft:\n' in said
-    assert ":raise TimeoutError: too slow" in said
-    assert ":frobnicate is not a command here" in said
+    assert "(line 4: turns.0.moves)" in said
+    assert 'find_order:\n  {\n    "order_id": "A-1002"\n  }\nDraft:\n' in said
+    assert ":raise TimeoutError" in said
+    assert ":frobnicate " in said
     assert "invalid JSON" in said
+    assert said.count(ASKED) == len(typed)
     assert responses(tmp_path) == [{"order_id": "A-1002", "status": "delayed"}]
     moves = read_script(recorded.read_text()).script.turns[0].moves
     assert any(
@@ -71,9 +77,9 @@ def test_enter_takes_the_draft_and_commands_answer_in_other_ways(tmp_path: Path)
     assert ask(tmp_path, ORDER, "") == 0
     assert responses(tmp_path)[0]["order_id"] == "A-1002"
     (tmp_path / "set.evalset.json").unlink()
-    assert ask(tmp_path, ORDER, ":fail 503 The service is down.", '{"order_id": "A-1002"}') == 0
+    assert ask(tmp_path, ORDER, ":fail 503 It is down.", '{"order_id": "A-1002"}') == 0
     failed, found = responses(tmp_path)
-    assert failed == {"error_code": 503, "error_message": "The service is down."}
+    assert failed == {"error_code": 503, "error_message": "It is down."}
     assert found == {"order_id": "A-1002"}
 
 
@@ -90,8 +96,8 @@ def test_an_answer_that_breaks_what_was_set_is_given_when_it_is_said_again(
     )
     assert ask(tmp_path, script, "{total: much}", "{total: much}") == 0
     said = capsys.readouterr().err
-    assert "the response of find_order contradicts what is known: " in said
-    assert "Type the same again to send it anyway." in said
+    assert re.search("find_order .*total", said)
+    assert said.count(ASKED) == 2
     assert responses(tmp_path) == [{"total": "much"}]
 
 
@@ -102,8 +108,8 @@ def test_who_leaves_ends_the_run_and_is_told_what_to_paste(
     """Exit code 1, and nothing is written."""
     assert ask(tmp_path, ORDER, *typed) == 1
     said = capsys.readouterr().err
-    assert "Add a line like this under turns.0.moves:\n- tool: find_order\n" in said
-    assert "you cannot be asked" not in said
+    assert "turns.0.moves:\n- tool: find_order\n" in said
+    assert "not a terminal" not in said
     assert not (tmp_path / "set.evalset.json").exists()
 
 
@@ -111,7 +117,7 @@ def test_the_agents_turn_is_asked_for_too(tmp_path: Path, capsys: pytest.Capture
     """A person says what the agent says or calls, and answers its call."""
     script = ORDER.replace("turns:", "agent: person\nturns:")
     assert ask(tmp_path, script, ":call find_order {order_id: A-7}", "{found: yes}", "It is there.") == 0
-    assert "order_desk responds next. Its tools: find_order" in capsys.readouterr().err
+    assert re.search("order_desk .*: find_order", capsys.readouterr().err)
     assert responses(tmp_path) == [{"found": "yes"}]
     (case,) = json.loads((tmp_path / "set.evalset.json").read_text())["eval_cases"]
     assert case["conversation"][0]["final_response"]["parts"][0]["text"] == "It is there."
@@ -132,9 +138,8 @@ def test_a_confirmation_that_the_script_forgot_is_asked_for(
     budget = '{"department": "engineering", "remaining": 5000.0, "currency": "EUR"}'
     assert ask(tmp_path, script, policy, budget, "perhaps", "yes", "", agent="expense_approver") == 0
     said = capsys.readouterr().err
-    assert "The user is asked about reimburse:" in said
-    assert said.count("Allow this call? yes or no") == 2
-    assert "type yes or no" in said
+    assert "reimburse:" in said
+    assert said.count(f"yes or no {ASKED}") == 2
     assert any(response.get("payment_id") for response in responses(tmp_path))
 
 
@@ -147,7 +152,7 @@ def test_a_confirmation_that_the_script_forgot_is_asked_for(
         (":draft", {"draft": True}),
         (":real", {"real": True}),
         (":later", {"later": True}),
-        (":raise TimeoutError: too slow", {"raises": "TimeoutError: too slow"}),
+        (":raise TimeoutError: slow", {"raises": "TimeoutError: slow"}),
         (":fail E-7 no", {"fails": {"error_code": "E-7", "error_message": "no"}}),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +117,11 @@ def test_a_scenario_without_its_environment_is_completed_as_it_was_played(
     environment.write_text("{}")
     words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--config", config(tmp_path), "--out", out]
     assert run(*words, "--eval-id", "one") == 4
-    told = capsys.readouterr().err
-    assert "Run the same command again" not in told
-    _, _, told = told.partition(" Run ")
-    again = told.partition(" to write it")[0].split(" with ")
+    again = re.search(r"--script \S.* --out \S+", capsys.readouterr().err)
+    assert again
     before = out.read_bytes()
     environment.unlink()
-    assert run(again[0], *again[1].split()) == 0
+    assert run(agent, *again.group().split()) == 0
     assert out.read_bytes() == before
     assert set(json.loads(environment.read_text())["cases"]) == {"one"}
 
@@ -160,12 +159,12 @@ def test_a_simulator_of_ones_own_speaks(agent: Path, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--case", "nope"], "no case 'nope'"),
-        ([], "choose the case to play with --case"),
-        (["--case", "1", "--user-simulator", "no_such_module.Class"], "cannot be imported"),
-        (["--case", "1", "--user-simulator", "json.JSONDecoder"], "not a subclass of ADK's UserSimulator"),
-        (["--case", "1", "--user-simulator", "nonsense"], "neither a dotted path"),
-        (["--case", "1", "--config", "missing.json"], "cannot be read"),
+        (["--case", "nope"], "'nope'"),
+        ([], "--case"),
+        (["--case", "1", "--user-simulator", "no_such_module.Class"], "no_such_module"),
+        (["--case", "1", "--user-simulator", "json.JSONDecoder"], "json.JSONDecoder.*UserSimulator"),
+        (["--case", "1", "--user-simulator", "nonsense"], "'nonsense'"),
+        (["--case", "1", "--config", "missing.json"], "missing.json"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(
@@ -174,7 +173,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     """Bad input ends with 2."""
     out = tmp_path / "out.evalset.json"
     assert run(agent, "--scenario", scenarios(tmp_path), "--out", out, *words) == 2
-    assert told in capsys.readouterr().err
+    assert re.search(told, capsys.readouterr().err)
     assert not out.exists()
 
 

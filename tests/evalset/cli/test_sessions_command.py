@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,19 +99,11 @@ def test_a_script_comes_from_an_exported_file_too(
 @pytest.mark.parametrize(
     ("words", "code", "wanted"),
     [
-        (["script", "nobody"], 2, "'nobody' is neither a file nor a session"),
-        (["script", "session"], 2, "3 sessions have an id that starts with 'session': session-"),
-        (["script", "se"], 2, "'se' is too short"),
-        (
-            ["script", "session-2"],
-            3,
-            "the session cannot be written as a script: this session has no user message",
-        ),
-        (
-            ["script", "session-0", "--out", "/nowhere/x"],
-            2,
-            "--out: /nowhere/x: cannot be written: No such file",
-        ),
+        (["script", "nobody"], 2, "SESSION: 'nobody'"),
+        (["script", "session"], 2, "SESSION: 3 .*'session': .*session-2"),
+        (["script", "se"], 2, "SESSION: 'se' "),
+        (["script", "session-2"], 3, "user message"),
+        (["script", "session-0", "--out", "/nowhere/x"], 2, "--out: /nowhere/x: "),
     ],
 )
 def test_what_cannot_be_made_a_script_is_said(
@@ -119,13 +112,14 @@ def test_what_cannot_be_made_a_script_is_said(
     """With the exit code of its kind."""
     ended, out, err = run(capsys, *words, "--store", kept)
     assert (ended, out) == (code, "")
-    assert wanted in err
+    assert re.search(wanted, err)
 
 
 def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One that is not there, or is none, is bad input."""
     code, _, err = run(capsys, "sessions", "--store", tmp_path / "none.db")
-    assert (code, err) == (2, f"--store: no such file: {tmp_path / 'none.db'}\n")
+    assert code == 2
+    assert re.search(f"--store: .*{tmp_path / 'none.db'}", err)
     assert not (tmp_path / "none.db").exists()
     (tmp_path / "bad.db").write_text("no database " * 100)
     code, _, err = run(capsys, "sessions", "--store", tmp_path / "bad.db")
@@ -135,7 +129,7 @@ def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.Capture
     broken.write_text("{}")
     code, _, err = run(capsys, "script", broken)
     assert code == 2
-    assert "not a session file" in err
+    assert err.startswith(f"{broken}: ")
 
 
 def test_the_page_and_the_commands_look_in_the_same_place() -> None:

@@ -104,6 +104,7 @@ def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     assert "desk/other.json" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_test_passes_a_trace_of_each_demo_agent(tmp_path: Path) -> None:
     """What their models say beside contents, agents that hand over and back, and an answer with a schema; no real tool runs."""
@@ -131,7 +132,8 @@ def test_the_pytest_file_replays_the_set_without_a_key(desk: Desk, tmp_path: Pat
     folder = write_desk(tmp_path / "agents")
     exported = export_cases([*desk.cases, scenario()], "pytest", environments=desk.environments, name="desk")
     assert (exported.name, len(exported.files)) == ("test_desk.zip", 3)
-    assert exported.losses == ("the case 's' is not tested: its models and tools are not recorded",)
+    (untested,) = exported.losses
+    assert "'s'" in untested
     with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
         archive.extractall(folder)
     other = export_cases(desk.cases, "pytest", environments=desk.environments, name="other")
@@ -155,7 +157,7 @@ def test_a_graph_without_a_model_is_tested_too(tmp_path: Path) -> None:
     assert exported.losses == ()
     assert "'case'" in exported.files[0].text
     text = environment_text(recorded).replace('"agent": "unknown"', '"agent": "desk"')
-    with pytest.raises(ExportError, match="no case has recorded models and tools"):
+    with pytest.raises(ExportError, match="recorded models"):
         export_cases(cases, "pytest", environments=parsed(eval_set, text.encode()))
 
 
@@ -202,9 +204,9 @@ def test_without_a_recording_a_test_is_written_as_said_by_one_agent(desk: Desk) 
     """With a word about it, and about a state that `adk test` cannot begin with."""
     case = desk.cases[0].model_copy(update={"session_input": scenario().session_input})
     (with_state, unknown) = export_cases([case], "adk_test").losses
-    assert "has an initial state" in with_state
-    assert "has no recorded environment" in unknown
-    assert "runs the real tools, which must give the same responses" in unknown
+    assert "initial state" in with_state
+    assert "recorded environment" in unknown
+    assert "real tools" in unknown
 
 
 def test_an_unknown_form_is_an_error_that_names_the_forms(desk: Desk) -> None:
@@ -212,7 +214,7 @@ def test_an_unknown_form_is_an_error_that_names_the_forms(desk: Desk) -> None:
     unknown: Any = "adk-test"
     with pytest.raises(
         ValueError,
-        match=r"unknown format 'adk-test'; available: 'evalset', 'dataset', 'adk_test', .*'simulation_python'",
+        match=r"'adk-test'.*: 'evalset', 'dataset', 'adk_test', .*'simulation_python'",
     ):
         export_cases(desk.cases, unknown)
 
@@ -222,8 +224,8 @@ def test_scenarios_make_a_scenario_file(desk: Desk) -> None:
     exported = export_cases([scenario("a"), *desk.cases[:1], scenario("b")], "scenarios", name="desk")
     assert exported.name == "desk.scenarios.json"
     assert len(read_scenarios(exported.files[0].text)) == 2
-    assert exported.losses[0] == "the case 'all' has a conversation instead of a scenario and is left out"
-    assert "a scenario file has no initial state" in exported.losses[1]
+    assert "'all'" in exported.losses[0]
+    assert "initial state" in exported.losses[1]
 
 
 def test_adks_simulation_config_is_made_of_all_cases(desk: Desk) -> None:
@@ -237,12 +239,10 @@ def test_adks_simulation_config_is_made_of_all_cases(desk: Desk) -> None:
 @pytest.mark.parametrize("form", EXPORT_FORMS)
 def test_what_a_form_cannot_hold_at_all_is_an_error(form: Any) -> None:
     """It says why."""
-    with pytest.raises(ExportError, match="no cases to export"):
+    with pytest.raises(ExportError, match="no cases"):
         export_cases([], form)
     if form in {"evalset", "dataset", "scenarios"}:
         assert export_cases([scenario()], form).files
     else:
-        with pytest.raises(
-            ExportError, match=r"no case has a conversation|no case has recorded|no case is recorded"
-        ):
+        with pytest.raises(ExportError, match=r"no case\b"):
             export_cases([scenario()], form)

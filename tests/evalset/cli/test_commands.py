@@ -1,0 +1,153 @@
+"""Every command as a person types it, each in a real shell: one that works, and one with bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evalset.cli.main import COMMANDS
+from evalset.kept_runs.run_files import keep_run
+from simulator.store import JournalStore, read_session
+from tests.evalset.kept_runs.test_kept_runs import run_of
+from tests.harness.processes import REPOSITORY, quiet_environment
+
+KEPT = REPOSITORY / "tests" / "conformance" / "files"
+EVAL = "golden-trace eval order_desk ~/.local/share/golden-trace-studio/eval_sets/order_desk/order_desk_evals.evalset.json"
+CI = (".gitattributes", ".github/workflows/goldens.yml", ".pre-commit-config.yaml")
+PLAYED = ("played.environment.json", "played.evalset.json")
+IMPORTED = ("imported.environment.json", "imported.evalset.json")
+
+
+class Row(NamedTuple):
+    """A command line, the exit code, what the output shows (a pattern), and the files that are new."""
+
+    line: str
+    code: int
+    shows: str
+    files: tuple[str, ...] = ()
+
+
+ROWS = (
+    Row("golden-trace --version", 0, "golden-trace-studio .*google-adk 2"),
+    Row("golden-trace nothing", 2, "'nothing'"),
+    Row("golden-trace studio --agents-dir none", 2, "--agents-dir: .*none"),
+    Row("golden-trace run order_desk --script order.yaml --out played.evalset.json --eval-id a", 0, "played.evalset.json: a", PLAYED),
+    Row("golden-trace run nobody --script order.yaml --out played.evalset.json", 2, "AGENT: .*'nobody'"),
+    Row("golden-trace sessions --store sessions.db", 0, "finished .*order_desk"),
+    Row("golden-trace sessions --store none.db", 2, "--store: .*none.db"),
+    Row("golden-trace script finished --store sessions.db --out own.yaml", 0, "own.yaml: 1 turn", ("own.yaml",)),
+    Row("golden-trace script nobody --store sessions.db", 2, "SESSION: 'nobody'"),
+    Row("golden-trace verify orders.evalset.json --models recorded --junit results.xml", 0, "PASS order_desk_case", ("results.xml",)),
+    Row("golden-trace verify none.evalset.json", 2, "none.evalset.json: "),
+    Row("golden-trace compare orders.evalset.json", 1, "FLAKY one: "),
+    Row("golden-trace compare none.evalset.json", 2, "0 kept runs"),
+    Row(f"{EVAL}", 0, "order_desk_case +PASS .*1.00"),
+    Row("golden-trace eval order_desk orders.evalset.json --case two", 2, "--case: .*'two'"),
+    Row("golden-trace doctor orders.evalset.json --csv found.csv", 0, "1 file checked|2 files checked", ("found.csv",)),
+    Row("golden-trace doctor none", 2, "none"),
+    Row("golden-trace import chat.json --out imported.evalset.json", 0, "imported.evalset.json: 1 case", IMPORTED),
+    Row("golden-trace import none.json --out imported.evalset.json", 2, "none.json"),
+    Row("golden-trace export orders.evalset.json --form pytest --agent order_desk", 0, "test_orders.py", ("test_orders.py",)),
+    Row("golden-trace export orders.evalset.json --form scenarios", 2, "scenario"),
+    Row("golden-trace init ci", 0, "goldens.yml", CI),
+    Row("golden-trace init ci --folder none", 2, "--folder: .*none"),
+    Row("python -m simulator script finished.session.json", 0, "format: golden-trace-studio/script"),
+    Row("python -m simulator walk", 2, "'walk'"),
+    Row("python -m evalset doctor --codes", 0, "unknown-tool +error"),
+    Row("python -m evalset verity", 2, "'verity'"),
+)  # fmt: skip
+"""The studio that starts and answers is in `test_golden_trace.py`."""
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit code, all that it printed, and the files that are new."""
+
+    code: int
+    output: str
+    files: tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the commands read: an eval set and its kept runs, a script, sessions."""
+    folder = tmp_path_factory.mktemp("project")
+    for end in ("evalset", "environment"):
+        shutil.copy(KEPT / f"order_desk.{end}.json", folder / f"orders.{end}.json")
+    for number, status in enumerate(("passed", "failed")):
+        keep_run(folder / "orders.evalset.json", run_of(number, one=status))
+    script = "format: golden-trace-studio/script\nversion: 1\notherwise: generate\nturns:\n- say: Where is order A-1002?\n"
+    (folder / "order.yaml").write_text(script)
+    session = Path(shutil.copy(KEPT / "finished.session.json", folder))
+    store = JournalStore.open(folder / "sessions.db")
+    store.begin(read_session(session.read_text()), owner="local", agent_key="order_desk")
+    store.close()
+    parts = {"user": "Hello.", "desk": "Good morning."}
+    events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]
+    (folder / "chat.json").write_text(json.dumps({"id": "chat", "appName": "desk", "events": events}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of a fresh shell of a person who has exported the demo's session from the studio."""
+    home = tmp_path_factory.mktemp("it's home")
+    exported = home / ".local" / "share" / "golden-trace-studio" / "eval_sets" / "order_desk"
+    exported.mkdir(parents=True)
+    for end in ("evalset", "environment"):
+        shutil.copy(KEPT / f"order_desk.{end}.json", exported / f"order_desk_evals.{end}.json")
+    own = ("GOLDEN_TRACE_", "XDG_", "VIRTUAL_ENV")
+    bare = {name: value for name, value in quiet_environment().items() if not name.startswith(own)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    return bare | {"HOME": str(home), "PATH": path, "PYTHONPATH": str(REPOSITORY)}
+
+
+@pytest.fixture(scope="module")
+def ended(
+    project: Path, variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Ended]:
+    """Run all commands, some at a time, each in a copy of the folder; return how each ended."""
+    copies = tmp_path_factory.mktemp("copies")
+
+    def run(number: int) -> Ended:
+        folder = Path(shutil.copytree(project, copies / str(number)))
+        before = files_in(folder)
+        command = ["/bin/sh", "-e", "-c", ROWS[number].line]
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+        return Ended(done.returncode, done.stdout + done.stderr, tuple(sorted(files_in(folder) - before)))
+
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip((row.line for row in ROWS), pool.map(run, range(len(ROWS))), strict=True))
+
+
+def files_in(folder: Path) -> set[str]:
+    """Return the files of a folder by their paths in it, without those that a database has beside it while it is open."""
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return {name for name in found if not name.startswith("sessions.db")}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("row", ROWS, ids=[row.line for row in ROWS])
+def test_a_command_ends_and_writes_as_it_says(row: Row, ended: Mapping[str, Ended]) -> None:
+    """The exit code, the output and the new files; bad input leaves none."""
+    code, output, files = ended[row.line]
+    assert code == row.code, output
+    assert re.search(row.shows, output), output
+    assert files == row.files
+    assert "Traceback" not in output
+
+
+def test_no_command_is_left_out() -> None:
+    """Each has a row that works and one with bad input; the studio that works has a test where it is asked for its page."""
+    for name in COMMANDS:
+        codes = {row.code for row in ROWS if row.line.startswith(f"golden-trace {name} ")}
+        assert (2 in codes, bool(codes - {2})) == (True, name != "studio"), name
