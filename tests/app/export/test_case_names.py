@@ -39,7 +39,7 @@ CANCEL = ("cancel_order", {"order_id": "A-1001", "reason": "customer_request"})
             "send_mail_adaxde",
         ),
         ("Ping.", [("refresh", {})], "refresh"),
-        ("Hello there, what can you do for me today?", [], "hello_there_what_can_you_do"),
+        ("Hello there, what can-you-do for me today?", [], "hello_there_what_can_you_do"),
     ],
 )
 def test_an_id_is_of_words(said: str, calls: list[Any], eval_id: str) -> None:
