@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,37 @@ from tests.harness.processes import Served
 from tests.stories.own_agents import write_agents
 
 _FAILED = pytest.StashKey[bool]()
+_STORIES = Path(__file__).parent
+
+
+class _Shared:
+    """The browser and the studio of all stories that run one after another in this process."""
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+        self._browser: Browser | None = None
+        self._server: Served | None = None
+
+    def browser(self) -> Browser:
+        """Return the browser."""
+        if self._browser is None:
+            self._browser = self._opened.enter_context(chromium())
+        return self._browser
+
+    def server(self, agents_dir: Path, data: Path) -> Served:
+        """Return the studio with this folder of agents; it keeps all that it keeps in `data`."""
+        if self._server is None:
+            kept = {"GOLDEN_TRACE_STORE": str(data / "sessions.db"), "GOLDEN_TRACE_DATA_DIR": str(data)}
+            self._server = self._opened.enter_context(studio_server(agents_dir, environment=kept))
+        return self._server
+
+    def end(self) -> None:
+        """End both."""
+        self._browser = self._server = None
+        self._opened.close()
+
+
+_SHARED = _Shared()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -26,25 +58,39 @@ def pytest_runtest_makereport(
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """End the browser after the last story in a row: no other test could run an event loop beside it."""
+    try:
+        yield
+    finally:
+        if nextitem is None or _STORIES not in nextitem.path.parents:
+            _SHARED.end()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Iterator[_Shared]:
+    """What the stories share; also ended where the tests are given up."""
+    yield _SHARED
+    _SHARED.end()
+
+
 @pytest.fixture(scope="session")
 def agents_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of agents that the tests write themselves."""
     return write_agents(tmp_path_factory.mktemp("stories") / "agents")
 
 
-@pytest.fixture(scope="session")
-def server(agents_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture
+def server(shared: _Shared, agents_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Served:
     """The studio, with that folder and the demos; it keeps its sessions in a file of the test's own."""
-    kept = tmp_path_factory.mktemp("kept") / "sessions.db"
-    with studio_server(agents_dir, environment={"GOLDEN_TRACE_STORE": str(kept)}) as served:
-        yield served
+    return shared.server(agents_dir, tmp_path_factory.getbasetemp() / "stories-data")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The browser; not for longer than a module, because no test beside could run an event loop meanwhile."""
-    with chromium() as running:
-        yield running
+@pytest.fixture
+def browser(shared: _Shared) -> Browser:
+    """The browser."""
+    return shared.browser()
 
 
 @pytest.fixture

@@ -160,14 +160,44 @@ def greet(whom: str) -> dict[str, str]:
 root_agent = LlmAgent(name="seeker", model=Asker(), instruction="Look.", tools=[find_customer, greet])
 '''
 
+_HELP_DESK = '''
+"""A help desk whose model cannot be asked without a key."""
+
+from google.adk.agents import LlmAgent
+
+
+def find_customer(email: str) -> dict[str, str]:
+    """Find a customer."""
+    return {"customer_id": "C-7", "email": email}
+
+
+def open_ticket(customer_id: str, subject: str) -> dict[str, str]:
+    """Open a ticket for a customer."""
+    return {"ticket_id": "T-1", "customer_id": customer_id, "subject": subject}
+
+
+def close_ticket(ticket_id: str) -> dict[str, str]:
+    """Close a ticket."""
+    return {"ticket_id": ticket_id, "status": "closed"}
+
+
+root_agent = LlmAgent(
+    name="help_desk",
+    model="gemini-2.5-flash",
+    instruction="You help customers.",
+    tools=[find_customer, open_ticket, close_ticket],
+)
+'''
+
 _BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
 
 
 def write_agents(folder: Path) -> Path:
-    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `seeker`, and `broken`, which does not load; return the folder."""
+    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `help_desk`, `seeker`, and `broken`, which does not load; return the folder."""
     write_tiny_agent(folder)
     write_talking_agent(folder)
     sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "seeker": _SEEKER, "broken": _BROKEN}
+    sources["help_desk"] = _HELP_DESK
     for name, source in sources.items():
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("from . import agent\n")

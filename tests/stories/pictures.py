@@ -137,7 +137,7 @@ def _of_a_session(studio: Studio, take: Take) -> None:
     studio.keyed("head_export_ways").wait_for()
     studio.rest()
     studio.click("export_write")
-    expect(studio.page.get_by_text("the agent makes the same calls")).to_be_visible()
+    expect(studio.keyed("export_verified")).to_contain_text("Verified")
     studio.rest()
     take("export", studio)
 

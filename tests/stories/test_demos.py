@@ -21,7 +21,7 @@ from tests.stories.reading import (
     trajectory_scores,
 )
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories demos")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 CANCEL = "Please cancel order A-1001 and refund me."
 TRIP = "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport."
@@ -84,6 +84,7 @@ def _author_an_injected_fault(studio: Studio, path: Path) -> None:
     studio.export_to(path, "injected")
 
 
+@pytest.mark.long
 def test_the_travel_planner(studio: Studio, tmp_path: Path) -> None:
     """Parallel calls of the root and of a nested agent wait together and are answered in any order.
 
@@ -121,10 +122,11 @@ def test_the_travel_planner(studio: Studio, tmp_path: Path) -> None:
     assert calls[4][2] == {"flights": [{"flight_id": "BACK-1", "price": 40}]}
 
     add_changed_case(path, "trip", 6, city="Milan")
-    outcome = run_adk_eval(DEMOS_DIR / "travel_planner", path, start=start_program)
+    outcome = run_adk_eval(DEMOS_DIR / "travel_planner", path)
     assert trajectory_scores(outcome) == {"trip": 1.0, "changed": 0.0}, outcome.output[-3000:]
 
 
+@pytest.mark.long
 def test_the_expense_approver(studio: Studio, tmp_path: Path) -> None:
     """The real tools' answers make a case that passes, and a line of a form changes what is paid and decided."""
     path = tmp_path / "expenses.evalset.json"
@@ -142,7 +144,7 @@ def test_the_expense_approver(studio: Studio, tmp_path: Path) -> None:
     assert json.loads(answer_of(case_of(path, "formed")))["approved_amount"] == 175.0
 
     add_changed_case(path, "real", 2, employee_id="E-8")
-    outcome = run_adk_eval(DEMOS_DIR / "expense_approver", path, start=start_program)
+    outcome = run_adk_eval(DEMOS_DIR / "expense_approver", path)
     assert trajectory_scores(outcome) == {"real": 1.0, "formed": 0.0, "changed": 0.0}, outcome.output[-3000:]
 
 
@@ -164,24 +166,25 @@ def _author_by_form(studio: Studio, path: Path) -> None:
     studio.export_to(path, "formed")
 
 
-@pytest.mark.parametrize("confirmed", [True, False])
-def test_a_payment_that_must_be_confirmed(studio: Studio, tmp_path: Path, confirmed: bool) -> None:
-    """The session pauses for the user's word; with a yes the tool is asked for its answer, with a no it never is."""
+@pytest.mark.long
+def test_a_payment_that_must_be_confirmed(studio: Studio, tmp_path: Path) -> None:
+    """The session pauses for the user's word; with a no the tool is never asked, with a yes, after an undo, it is."""
     path = tmp_path / "confirmed.evalset.json"
     studio.pick_agent("expense_approver").start(LARGE_EXPENSE)
     studio.wait_for_pause("check_policy").run_real()
     studio.wait_for_pause("get_budget").run_real()
     studio.wait_for_pause("asks for confirmation")
     expect(studio.decision).to_contain_text("640")
-    if confirmed:
-        studio.confirm()
-        studio.wait_for_pause("reimburse").run_real()
-    else:
-        studio.reject()
+    studio.reject()
     studio.wait_for_status("Completed")
-    studio.export_to(path, "payment")
-
-    case = case_of(path, "payment")
-    verdict = json.loads(answer_of(case))["verdict"]
-    assert verdict == ("approved" if confirmed else "rejected")
-    assert ("reimburse" in tools_of(case)) is True
+    studio.export_to(path, "rejected")
+    studio.act(studio.button("undo_step"))
+    studio.wait_for_pause("asks for confirmation")
+    studio.confirm()
+    studio.wait_for_pause("reimburse").run_real()
+    studio.wait_for_status("Completed")
+    studio.export_to(path, "approved")
+    for verdict in ("rejected", "approved"):
+        case = case_of(path, verdict)
+        assert json.loads(answer_of(case))["verdict"] == verdict
+        assert "reimburse" in tools_of(case)

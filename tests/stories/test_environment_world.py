@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.harness.browser import Studio
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 CANCEL = "Please cancel order A-1001 and refund me."
 ORDER: dict[str, Any] = {

@@ -16,7 +16,7 @@ from tests.evalset.editing.editing_sets import record_case, write_set
 from tests.harness.browser import NewTab, Studio
 from tests.stories.reading import calls_of, case_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("stories export")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def ask_to_save(studio: Studio) -> None:
 def save(studio: Studio) -> None:
     """Save what was looked at."""
     studio.press(studio.button("save_set"))
-    expect(studio.page.get_by_text("The eval set was saved.")).to_be_visible()
+    expect(studio.keyed("set_head")).not_to_contain_text("Not saved")
     studio.rest()
 
 
@@ -152,6 +152,7 @@ CORRECTED = (
 """What the person corrects, in the bytes of the file."""
 
 
+@pytest.mark.long
 def test_who_reads_no_json_corrects_and_reviews_a_case(new_tab: NewTab, tmp_path: Path) -> None:
     """A message, an argument, a record and a rubric, a comment and a status: the files have these, and each other byte as before."""
     path = write_by_hand(tmp_path)
@@ -188,6 +189,7 @@ def test_who_reads_no_json_corrects_and_reviews_a_case(new_tab: NewTab, tmp_path
     assert (comment.turn, comment.call_id) == (1, "c2")
 
 
+@pytest.mark.long
 def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: Path) -> None:
     """The set itself, the table of its cases and a kept session: made when they are asked for, and for this browser."""
     studio.press(studio.button("open_sets"))
@@ -223,6 +225,7 @@ _CHOOSE_A_FILE = """(input, [name, text]) => {
 }"""
 
 
+@pytest.mark.long
 def test_a_name_with_a_null_character_is_no_end_of_the_page(studio: Studio, path: Path) -> None:
     """Streamlit itself refuses such a name with a traceback in each run; here the set opens."""
     studio.press(studio.button("open_sets"))

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.harness.browser import Studio, first_code
 from tests.stories.reading import answer_of, calls_of, case_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories export")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 QUERY = "Where is order A-1002?"
 ORDER = {
@@ -88,15 +88,23 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def test_all_ways_out_hold_the_same_case(exporting: Studio, tmp_path: Path) -> None:
-    """What is downloaded and what is copied is, as JSON, the eval set that was written, named as its own file and with its recording inside."""
-    path = tmp_path / "orders.evalset.json"
-    name_case(exporting, path, "where")
-    name, downloaded = download(exporting, tmp_path)
-    copied = copy(exporting)
-    written = write(exporting)
+    """What is downloaded and what is copied is, as JSON, the eval set that was written, named as its own file and with its recording inside.
 
-    assert name == "where.evalset.json"
-    assert downloaded == copied
+    They follow the fields, without a file, and can be taken again after the write, which is done once.
+    """
+    path = tmp_path / "orders.evalset.json"
+    name_case(exporting, path, "first")
+    exporting.choose("export_form_", "Invocation events")
+    name, downloaded = download(exporting, tmp_path)
+    assert (name, copy(exporting)) == ("first.evalset.json", downloaded)
+    assert "invocation_events" in downloaded["eval_cases"][0]["conversation"][0]["intermediate_data"]
+    assert not path.exists()
+
+    name_case(exporting, path, "where")
+    written = write(exporting)
+    expect(exporting.button("export_write")).to_be_disabled()
+    name, downloaded = download(exporting, tmp_path)
+    assert (name, copy(exporting)) == ("where.evalset.json", downloaded)
     assert set(downloaded.pop("recorded_environment")["cases"]) == {"where"}
     assert downloaded["eval_set_id"] == "where"
     assert {**downloaded, **{key: written[key] for key in (CREATED, "eval_set_id")}} == written
@@ -105,29 +113,3 @@ def test_all_ways_out_hold_the_same_case(exporting: Studio, tmp_path: Path) -> N
     read = case_of(path, "where")
     assert calls_of(read) == [("find_order", {"order_id": "A-1002"}, ORDER)]
     assert "A-1002" in answer_of(read)
-
-
-def test_the_download_and_the_copy_follow_the_fields(exporting: Studio, tmp_path: Path) -> None:
-    """After another form and another id were chosen, both ways hold that case; no file was written for it."""
-    path = tmp_path / "orders.evalset.json"
-    name_case(exporting, path, "first")
-    download(exporting, tmp_path)
-    exporting.choose("export_form_", "Invocation events")
-    name_case(exporting, path, "second")
-    name, downloaded = download(exporting, tmp_path)
-    assert name == "second.evalset.json"
-    (case,) = downloaded["eval_cases"]
-    assert case["eval_id"] == "second"
-    assert "invocation_events" in case["conversation"][0]["intermediate_data"]
-    assert copy(exporting) == downloaded
-    assert not path.exists()
-
-
-def test_each_way_can_be_taken_again_after_the_write(exporting: Studio, tmp_path: Path) -> None:
-    """The write is done once and says so; the case can still be downloaded and copied."""
-    name_case(exporting, tmp_path / "orders.evalset.json", "where")
-    written = write(exporting)
-    expect(exporting.button("export_write")).to_be_disabled()
-    expect(exporting.button("export_write")).to_contain_text("Written")
-    _, downloaded = download(exporting, tmp_path)
-    assert downloaded["eval_cases"] == copy(exporting)["eval_cases"] == written["eval_cases"]

@@ -14,7 +14,7 @@ from tests.harness.tiny_agent import write_tiny_agent
 from tests.stories.own_agents import BROKEN_WORDS
 from tests.stories.reading import add_changed_case, trajectory_scores
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories own folder")]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 
 _WATCH = """() => {

@@ -13,11 +13,12 @@ from tests.harness.browser import Studio
 from tests.harness.processes import REPOSITORY
 from tests.stories.pictures import DOCS, WORDS, take_all, words_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 _PICTURE = re.compile(r"!\[[^\]]*\]\((?:app/docs/)?([\w-]+)\.png\)")
 
 
+@pytest.mark.browser
+@pytest.mark.process
+@pytest.mark.long
 def test_each_page_is_as_pictured_and_accessible(browser: Browser) -> None:
     """Word for word: where this fails, `make screenshots` makes them again. axe-core finds nothing, in light and in dark.
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.harness.browser import Studio
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories rules")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 WHERE = "Where is order A-1001?"
 
@@ -35,7 +35,6 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
 
     studio.ask("Where is order A-1003?")
     studio.wait_for_pause("find_order")
-    expect(studio.keyed("pane_context")).to_contain_text("Rules that did not match")
     expect(studio.keyed("pane_context")).to_contain_text("A-1003")
     studio.accept_draft()
     studio.wait_for_status("Completed")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.harness.browser import Studio
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 
 def look_for(studio: Studio, words: str, first: str) -> None:

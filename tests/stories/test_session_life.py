@@ -1,4 +1,4 @@
-"""What people do to a page beside filling it in: refresh it, stop it, open it twice, use the keyboard."""
+"""What people do to a page beside filling it in: refresh it, stop it, open it twice, go back and take another way."""
 
 from __future__ import annotations
 
@@ -10,18 +10,26 @@ from playwright.sync_api import expect
 from tests.harness.browser import NewTab, Studio
 from tests.harness.processes import wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 CANCEL = "Please cancel order A-1001 and refund me."
 EDITED = '{"order_id": "A-1001", "status": "shipped"}'
+BROKEN = '{"order_id": '
 
 
 def test_a_refresh_returns_to_the_session_and_keeps_the_draft(studio: Studio) -> None:
-    """What was typed and not sent is still there, and so is the way in which the call was to be answered."""
+    """What was typed and not sent is still there, also what is no JSON yet, and the way in which the call was to be answered."""
     studio.pick_agent("order_desk").start(CANCEL)
     studio.wait_for_pause("find_order")
     session, steps = studio.session_id, studio.steps
-    studio.like("response_").get_by_role("textbox").fill(EDITED)
+    editor = studio.like("response_").get_by_role("textbox")
+    editor.fill(BROKEN)
+    studio.click("accept_")
+    expect(studio.decision).to_contain_text("not valid JSON")
+    studio.rest()
+    expect(editor).to_have_value(BROKEN)
+    assert studio.steps == steps
+    editor.fill(EDITED)
     studio.choose("context_view", "State")
     studio.choose("mode_", "Error")
     studio.like("error_message").get_by_role("textbox").fill("The shop is closed.")
@@ -33,7 +41,7 @@ def test_a_refresh_returns_to_the_session_and_keeps_the_draft(studio: Studio) ->
     assert (studio.session_id, studio.steps) == (session, steps)
     expect(studio.like("error_message").get_by_role("textbox")).to_have_value("The shop is closed.")
     studio.choose("mode_", "Response")
-    expect(studio.like("response_").get_by_role("textbox")).to_have_value(EDITED)
+    expect(editor).to_have_value(EDITED)
     studio.accept_draft()
     studio.wait_for_status("Completed")
     expect(studio.decision).to_contain_text("already shipped")
@@ -62,45 +70,16 @@ def test_a_model_that_does_not_answer_is_stopped(studio: Studio) -> None:
     studio.keyed("start_query").get_by_role("textbox").fill("Wait.")
     studio.click("start_session")
     running = studio.keyed("running")
-    expect(running).to_contain_text("The model of silent is running")
+    expect(running).to_contain_text("silent")
     expect(studio.header).to_contain_text("Running")
     expect(running).to_contain_text("2 s")
     studio.click("stop_turn")
     studio.wait_for_status("Stopped")
     expect(running).to_have_count(0)
-    expect(studio.decision).to_contain_text("You stopped the turn.")
     assert any("Stopped" in step for step in studio.steps)
     studio.ask("Go on.")
     studio.wait_for_status("Completed")
     expect(studio.decision).to_contain_text("You said: Go on.")
-
-
-def test_the_keyboard_sends_what_stands_in_the_editor(studio: Studio) -> None:
-    """Ctrl and Enter inside of the editor send the text that was just typed there."""
-    studio.pick_agent("order_desk")
-    studio.keyed("start_query").get_by_role("textbox").fill(CANCEL)
-    studio.page.keyboard.press("Control+Enter")
-    studio.wait_for_pause("find_order")
-    editor = studio.like("response_").get_by_role("textbox")
-    editor.fill(EDITED)
-    editor.press("Control+Enter")
-    studio.wait_for_status("Completed")
-    expect(studio.decision).to_contain_text("already shipped")
-
-
-def test_two_tabs_show_one_session(studio: Studio, new_tab: NewTab) -> None:
-    """What is answered in one tab appears in the other by itself, and the other can go on from there."""
-    studio.pick_agent("order_desk").start(CANCEL)
-    other = new_tab().open(studio.page.url)
-    other.wait_for_pause("find_order")
-    studio.run_real()
-    other.wait_for_pause("cancel_order")
-    other.run_real()
-    studio.wait_for_pause("refund_order")
-    assert studio.steps == other.steps
-    studio.click("undo_step")
-    other.wait_for_pause("cancel_order")
-    assert studio.step_number() == other.step_number()
 
 
 def test_what_is_being_typed_is_kept_before_the_editor_is_left(studio: Studio, new_tab: NewTab) -> None:
@@ -115,7 +94,7 @@ def test_what_is_being_typed_is_kept_before_the_editor_is_left(studio: Studio, n
         other.open(studio.page.url).wait_for_pause("find_order")
         return bool(other.draft() == json.loads(EDITED))
 
-    wait_until(is_kept, what="what was typed to be kept", seconds=30)
+    wait_until(is_kept, what="what was typed to be kept")
     expect(editor).to_be_focused()
     studio.page.keyboard.press("End")
     studio.page.keyboard.type(" ")
@@ -133,7 +112,7 @@ def test_a_step_is_taken_another_way_and_the_first_way_stays(studio: Studio) -> 
     studio.open_step("find_order returned")
     studio.act(studio.button("another_way_"))
     studio.wait_for_pause("find_order")
-    expect(studio.decision).to_contain_text("was already started once for this step")
+    expect(studio.decision).to_contain_text("already started")
     studio.write_response({"order_id": "A-1001", "status": "shipped"})
     studio.wait_for_status("Completed")
     second = studio.steps
@@ -171,17 +150,3 @@ def test_branches_are_seen_compared_and_walked(studio: Studio) -> None:
     studio.keyed("session_header").wait_for()
     studio.wait_for_pause("cancel_order")
     assert studio.steps == first
-
-
-def test_a_bad_answer_stays_in_the_editor(studio: Studio) -> None:
-    """Text that is no JSON is named and kept; nothing is sent until it is mended."""
-    studio.pick_agent("order_desk").start(CANCEL)
-    before = studio.wait_for_pause("find_order").step_number()
-    editor = studio.like("response_").get_by_role("textbox")
-    editor.fill('{"order_id": ')
-    studio.click("accept_")
-    expect(studio.decision).to_contain_text("not valid JSON")
-    expect(editor).to_have_value('{"order_id": ')
-    assert studio.step_number() == before
-    studio.write_response({"order_id": "A-1001", "status": "shipped"})
-    studio.wait_for_status("Completed")
