@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalset.doctor.byte_edits import Edit, Insert, Remove, RemoveEarlier, RenameMember, Replace, apply
@@ -94,6 +94,7 @@ def test_an_edit_changes_one_place_and_no_other_byte(data: st.DataObject) -> Non
     assert edited.text.endswith(text[stop:])
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.data())
 def test_many_edits_are_made_in_rounds(data: st.DataObject) -> None:
     """Items and members taken out at once leave what the others are, with all their commas right."""

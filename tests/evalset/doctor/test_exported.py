@@ -64,15 +64,13 @@ def test_what_is_exported_is_sound(tmp_path: Path, name: str) -> None:
     assert mend([tmp_path], agents={agent.name: agent}).files == ()
 
 
-@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
-@pytest.mark.parametrize("confirmations", ["in_case", "beside"])
 def test_no_answer_of_an_export_contradicts_what_was_recorded(
-    tmp_path: Path, form: str, confirmations: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Like calls, agents as tools, late answers, confirmations given and refused, exceptions: set and environment agree."""
     monkeypatch.setenv("MAY_SHIP", "1")
     write_desk(tmp_path / "agents")
-    desk, eval_set = config(tmp_path / "agents"), tmp_path / "desk.evalset.json"
+    desk = config(tmp_path / "agents")
     checks = [{"status": "shipped"}, {"status": "lost"}]
     late = {"takes_long": {"status": "begun"}, "later": True, "check": {"status": "shipped"}}
     never = {"takes_long": ToolAnswer(outcome=Deferred()), "check": {"status": "shipped"}}
@@ -86,18 +84,27 @@ def test_no_answer_of_an_export_contradicts_what_was_recorded(
         "broken": ("break", {"breaks": raised}),
         "asks itself": ("ship A", {}),
     }
+    folders = [
+        tmp_path / form / confirmations
+        for form in ("intermediate_data", "invocation_events")
+        for confirmations in ("in_case", "beside")
+    ]
     for eval_id, (query, answers) in sessions.items():
         real = "ship" if eval_id == "asks itself" else "*none*"
         with played(desk, [query], answers, real=real) as simulation:
-            keep(simulation, eval_set, eval_id, form=form, confirmations=confirmations)
-    assert apart(tmp_path) == []
-    text = eval_set.read_text()
-    eval_set.write_text(
-        text.replace('"lost"', '"gone"').replace('"finished"', '"gone"').replace('"wiped": 3', '"wiped": 4')
-    )
-    assert set(apart(tmp_path)) == {"environment-answers-differ"}
-    guilty = [each.eval_id for each in examine([tmp_path]).findings if each.code in apart(tmp_path)]
-    assert sorted(guilty) == ["awaited", "given", "late", "like"]
+            for folder in folders:
+                form, confirmations = folder.parts[-2:]
+                keep(
+                    simulation, folder / "desk.evalset.json", eval_id, form=form, confirmations=confirmations
+                )
+    for folder in folders:
+        assert apart(folder) == []
+        eval_set = folder / "desk.evalset.json"
+        text = eval_set.read_text().replace('"lost"', '"gone"').replace('"finished"', '"gone"')
+        eval_set.write_text(text.replace('"wiped": 3', '"wiped": 4'))
+        assert set(apart(folder)) == {"environment-answers-differ"}
+        guilty = [each.eval_id for each in examine([folder]).findings if each.code in apart(folder)]
+        assert sorted(guilty) == ["awaited", "given", "late", "like"]
 
 
 def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded(tmp_path: Path) -> None:

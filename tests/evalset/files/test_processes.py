@@ -24,45 +24,31 @@ _APPEND = """
 import sys
 from evalset import EvalSetWriter
 from tests.evalset.files.examples import a_case
-path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
-for number in range(count):
-    EvalSetWriter(path, "Order Desk", lock_timeout=120).write_eval_case(a_case(f"{name} {number}", turns=4))
-    print(number, flush=True)
+for number in range(20):
+    EvalSetWriter(sys.argv[1], "Order Desk", lock_timeout=120).write_eval_case(a_case(f"theirs {number}", turns=4))
 """
 
 
-def appending(path: Path, name: str, count: int) -> subprocess.Popen[str]:
-    """Start a process that is ready to append cases, and begins when it is sent a line."""
-    command = [sys.executable, "-W", "ignore", "-c", _APPEND, str(path), name, str(count)]
-    process = subprocess.Popen(
+def test_two_processes_lose_no_case(tmp_path: Path) -> None:
+    """A process and this one append 20 cases each to one new file: 40 cases are there, each process's in its order."""
+    path = tmp_path / "made" / "set.evalset.json"
+    command = [sys.executable, "-W", "ignore", "-c", _APPEND, str(path)]
+    other = subprocess.Popen(
         command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
-    assert process.stdout
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def begin(process: subprocess.Popen[str]) -> None:
-    """Let a process that is ready begin."""
-    assert process.stdin
-    process.stdin.write("go\n")
-    process.stdin.flush()
-
-
-def test_two_processes_lose_no_case(tmp_path: Path) -> None:
-    """Two processes append 20 cases each to one new file: 40 cases are there, each process's in its order."""
-    path = tmp_path / "made" / "set.evalset.json"
-    both = [appending(path, name, 20) for name in ("left", "right")]
-    for process in both:
-        begin(process)
-    for process in both:
-        process.communicate(timeout=240)
-        assert process.returncode == 0
+    assert other.stdin
+    assert other.stdout
+    assert other.stdout.readline() == "ready\n"
+    print("go", file=other.stdin, flush=True)
+    for number in range(20):
+        EvalSetWriter(path, AGENT, lock_timeout=120).write_eval_case(a_case(f"ours {number}", turns=4))
+    other.communicate(timeout=240)
+    assert other.returncode == 0
     ids = held_ids(path)
     assert len(ids) == 40
-    for name in ("left", "right"):
+    for name in ("ours", "theirs"):
         assert [each for each in ids if each.startswith(name)] == [f"{name} {number}" for number in range(20)]
     assert len(load_eval_set_from_file(str(path), "set").eval_cases) == 40
     assert [each.name for each in path.parent.iterdir()] == [path.name]

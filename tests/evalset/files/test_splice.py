@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalset.errors import EvalSetError
@@ -49,6 +49,7 @@ def test_any_text_takes_a_case_and_keeps_the_rest(data: st.DataObject) -> None:
     assert outline.ids == {held["eval_id"] for held in whole["eval_cases"]}
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.data())
 def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObject) -> None:
     """Appending from the outline of the text before gives the same bytes as reading the whole text anew each time."""
@@ -66,6 +67,7 @@ def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObje
         assert len(json.loads(text)["eval_cases"]) == len(read.ids)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.data())
 def test_several_cases_at_once_are_those_one_after_another(data: st.DataObject) -> None:
     """One step with three cases gives the bytes and the outline of three steps with one."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalset.recorded.recording import (
@@ -92,6 +92,7 @@ def test_what_is_written_is_read_back_equal(environment: RecordedEnvironment) ->
     assert environment_text(read) == text
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.lists(cases, min_size=2, max_size=3))
 def test_the_order_of_the_cases_is_that_of_their_ids(made: list[RecordedCase]) -> None:
     """Whichever came first: two people who add cases get the same file."""

@@ -216,9 +216,10 @@ def test_an_edit_that_the_recording_follows_is_named_too(
     path = _saved(kept, tmp_path, place)
     found = _found(ON_PAGE[place], _run(path, agent_folders["the same"]))
     assert (found.verdict, found.also) == ("golden_stale", ())
-    both = _run(path, agent_folders["other arguments"]).divergence
-    assert both is not None
-    assert (both.verdict, both.also) == ("golden_stale", ("agent_changed",))
+    if place in {"response", "less"}:  # with the recording changed, and with a call more than the agent makes
+        both = _run(path, agent_folders["other arguments"]).divergence
+        assert both is not None
+        assert (both.verdict, both.also) == ("golden_stale", ("agent_changed",))
 
 
 def test_turns_that_changed_places_are_no_change_of_the_agent(
