@@ -27,7 +27,7 @@ HOSTILE = [
     ("ü" * 200 + ".json", "limit is 240"),
     ("\ud800.json", "surrogate"),
     ("folder/" * 900 + "a.json", "4000 bytes"),
-    ("~nobody-here/a.json", "not a valid file path"),
+    ("~nobody-here/a.json", "'~nobody-here"),
 ]
 
 

@@ -75,7 +75,7 @@ def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> N
     assert [each.probability for each in simulation.session.rules] == [0.5]
     assert not tab.has("rule_save")
     assert tab.app.button(key=accept).proto.shortcut
-    assert "Added **find_order-1**" in tab.words
+    assert "**find_order-1**" in tab.words
     assert tab.keys("pane_timeline")
     assert simulation.session.rules[0].rule_id not in tab.click("rule_added_undo").words
     assert simulation.session.rules == ()
@@ -95,7 +95,7 @@ def test_a_fault_is_added_where_the_session_is(simulation: FakeSimulation) -> No
     tab = Tab(SESSION).unfold("library_here").click("fault_add_http_400")
     assert [each.rule_id for each in simulation.session.rules] == ["http_400"]
     assert tab.keys("pane_timeline")
-    assert "Added **400 Bad Request**" in tab.words
+    assert "**400 Bad Request**" in tab.words
     tab.click("rule_added_undo")
     assert simulation.session.rules == ()
     assert not tab.has("rule_added_undo")

@@ -173,7 +173,7 @@ def test_only_chosen_cases_are_verified_and_found_by_id(eval_set: Changed) -> No
     assert [case.eval_id for case in verified(tab, path).cases] == ["two"]
     tab.app.text_input(key=tab.key("verify_find")).input("one")
     tab.run()
-    assert "No matching cases." in tab.words
+    assert not tab.app.dataframe
 
 
 def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) -> None:
@@ -332,7 +332,7 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     settled(tab.click(tab.key("case_verify-case")), path)
     assert badges(tab) == ["✗ failed"]
     tab.unfold(tab.key("case_results_"))
-    assert "First divergence: turn 1" in tab.words
+    assert "turn 1" in tab.words
     settled(tab.click(tab.key("case_check-case")), path)
     assert [words for words in badges(tab) if "finding" in words or words == "no problems"]
     other = Tab(page="sets", set=str(path), case="two")
