@@ -25,7 +25,7 @@ from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project,
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
-KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "60"))
+KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "100"))
 
 
 @pytest.fixture
