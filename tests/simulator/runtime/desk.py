@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from simulator.runtime import Simulation
+from simulator.runtime.answering.pipeline import Pipeline
 from tests.simulator.runtime.stage import PATIENCE, call
 
 
@@ -24,6 +27,17 @@ def breaks() -> dict[str, str]:
 
 
 FIND = [call("find", order_id="A-1")]
+
+
+def waits_noted(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """Take down the seconds that rules let pass, and do not wait."""
+    waited: list[float | None] = []
+
+    async def noted(_self: Pipeline[Any], _call: Any, seconds: float | None) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(Pipeline, "wait", noted)
+    return waited
 
 
 def asked(sim: Simulation, query: str = "go") -> Any:

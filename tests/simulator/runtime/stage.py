@@ -23,7 +23,7 @@ from simulator.session import Seats
 
 Turn = list[types.Part] | Exception | Callable[[LlmRequest], list[types.Part]]
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a session that does not come to rest has failed its test."""
 
 

@@ -14,13 +14,13 @@ from tests.simulator.runtime.stage import PATIENCE
 def test_it_is_said_only_after_a_final_response_and_once() -> None:
     """Before, and again, it is refused; the session stays completed."""
     with desk() as sim:
-        with pytest.raises(SimulationError, match="the agent has given no final response"):
+        with pytest.raises(SimulationError, match="final response"):
             sim.complete()
         assert sim.query("hello", wait=PATIENCE)
         assert sim.complete(wait=PATIENCE)
         assert sim.view().user.seat.ended
         assert sim.session.state is SessionState.COMPLETED
-        with pytest.raises(SimulationError, match="the conversation has already ended"):
+        with pytest.raises(SimulationError, match="already"):
             sim.complete()
 
 
@@ -39,11 +39,7 @@ def test_a_person_goes_back_on_it_by_word_by_undo_and_by_speaking() -> None:
         assert sim.query("one more", wait=PATIENCE)
         assert not sim.view().user.seat.ended
         notes = [entry.content for entry in sim.session.history if isinstance(entry, SessionNote)]
-        assert notes == [
-            "user seat: ended the conversation",
-            "user seat: reopened the conversation",
-            "user seat: ended the conversation",
-        ]
+        assert ["reopened" in note for note in notes] == [False, True, False]
         assert said(sim) == ["hello", "one more"]
 
 
@@ -55,7 +51,7 @@ def test_who_sits_in_the_users_seat_says_no_more_until_it_goes_on() -> None:
         assert sim.accept(wait=PATIENCE)
         assert held(sim) == "two"
         assert sim.complete(wait=PATIENCE)
-        assert sim.view().user.words == "The conversation has ended."
+        assert sim.view().user.seat.ended
         assert sim.set_user("person", wait=PATIENCE)
         seat(sim, model, hold=False)
         assert len(said(sim)) == 1

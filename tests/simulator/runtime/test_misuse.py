@@ -59,7 +59,7 @@ def test_a_closed_simulation_takes_no_command(command: Callable[[Simulation], ob
         asked(sim)
         before = sim.journal.to_json()
         sim.close()
-        with pytest.raises(SimulationError, match="the simulation is closed"):
+        with pytest.raises(SimulationError, match="closed"):
             command(sim)
         assert sim.journal.to_json() == before
         assert not sim.view().running
@@ -89,7 +89,7 @@ def test_the_agent_does_not_say_nothing(empty: Any) -> None:
     """An answer without a word is refused; the request waits on, and takes a text."""
     with desk(agents="person") as sim:
         request = asked(sim)
-        with pytest.raises(SimulationError, match="the message is empty"):
+        with pytest.raises(SimulationError, match="empty"):
             sim.answer(request, empty)
         assert sim.pending[0].key == request.key
         assert sim.answer(request, "Done.", wait=PATIENCE)
@@ -111,28 +111,25 @@ def test_what_the_model_itself_proposed_may_be_empty() -> None:
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ("", "the user message is empty"),
-        (" \n", "the user message is empty"),
-        (None, "the user message is a NoneType, not a text"),
-        (5, "the user message is a int, not a text"),
-        ({}, "at least one part"),
-        ({"parts": []}, "at least one part"),
-        ({"parts": [{"text": ""}]}, "the message is empty"),
-        ({"parts": [{"text": "  "}, {"text": ""}]}, "the message is empty"),
-        (
-            {"role": "model", "parts": [{"text": "hi"}]},
-            "the role of a user message must be 'user', not 'model'",
-        ),
-        ({"role": 5, "parts": [{"text": "hi"}]}, "the role of a user message must be 'user', not 5"),
-        ({"parts": [{"text": "hi"}], "said_by": "me"}, "has fields that Content does not have: said_by"),
-        ({"parts": [{"text": nested(3000)}]}, "nested more than 200 levels deep"),
+        ("", "empty"),
+        (" \n", "empty"),
+        (None, "NoneType"),
+        (5, "int"),
+        ({}, "one part"),
+        ({"parts": []}, "one part"),
+        ({"parts": [{"text": ""}]}, "empty"),
+        ({"parts": [{"text": "  "}, {"text": ""}]}, "empty"),
+        ({"role": "model", "parts": [{"text": "hi"}]}, "role.*'model'"),
+        ({"role": 5, "parts": [{"text": "hi"}]}, "role.* 5"),
+        ({"parts": [{"text": "hi"}], "said_by": "me"}, "said_by"),
+        ({"parts": [{"text": nested(3000)}]}, "200 levels"),
         (
             {"parts": [{"function_response": {"id": "no-such", "name": "find", "response": {}}}]},
-            "no open call has the id no-such",
+            "no-such",
         ),
         (
             {"parts": [{"functionResponse": {"name": "find", "response": {}}}]},
-            "no open call has the id None",
+            "id None",
         ),
     ],
 )
@@ -164,7 +161,7 @@ def test_an_answer_that_no_journal_could_hold_is_refused(deep: Any) -> None:
     """Nesting without end is refused in words; the request waits on, and the journal can be written."""
     with desk() as sim:
         request = asked(sim)
-        with pytest.raises(SimulationError, match="the answer to find is not a JSON value: nested"):
+        with pytest.raises(SimulationError, match=r"find .*nested"):
             sim.answer(request, deep)
         assert sim.pending[0].key == request.key
         assert sim.answer(request, nested(199), wait=PATIENCE)
@@ -190,7 +187,7 @@ def test_an_answer_of_another_kind_is_refused() -> None:
     with desk() as sim:
         request = asked(sim)
         for answer in (said("hi"), CodeAnswer(stdout="hi")):
-            with pytest.raises(SimulationError, match="find is a tool"):
+            with pytest.raises(SimulationError, match="find"):
                 sim.answer(request, answer)
         assert sim.answer(request, {"status": "open"}, wait=PATIENCE)
 
@@ -200,9 +197,9 @@ def test_an_answer_of_another_kind_is_refused() -> None:
 
 def test_two_rules_of_one_id_are_refused_at_the_beginning_as_later() -> None:
     """The error is the same kind, and names the id, whether the rules come first or later."""
-    with pytest.raises(SimulationError, match="two rules have the id down"):
+    with pytest.raises(SimulationError, match="id down"):
         desk(rules=[RULE, RULE])
-    with desk() as sim, pytest.raises(SimulationError, match="two rules have the id down"):
+    with desk() as sim, pytest.raises(SimulationError, match="id down"):
         sim.set_rules([RULE, RULE])
 
 

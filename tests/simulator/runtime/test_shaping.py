@@ -16,6 +16,7 @@ from simulator.environment.injection.rule_effects import ResponseEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
 from simulator.environment.world.entities import EntityChange
+from simulator.environment.world.seed_tables import TablesError
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
@@ -83,8 +84,9 @@ def test_data_that_cannot_be_used_is_refused_and_changes_nothing(text: str) -> N
     """The error names the place; what was given before stays."""
     with opened(shop()) as sim:
         sim.environment.give_data(DATA)
-        with pytest.raises(SimulationError, match="the environment's data cannot be used"):
+        with pytest.raises(SimulationError) as refused:
             sim.environment.give_data(text)
+        assert isinstance(refused.value.__cause__, TablesError)
         assert sim.environment.now.data == DATA
 
 
@@ -110,7 +112,7 @@ def test_a_thing_is_renamed_wherever_it_is_named() -> None:
         assert set(table(sim)) == {"P-9", "P-2"}
         with pytest.raises(SimulationError):
             sim.environment.rename("product", "P-9", "P-2")
-        with pytest.raises(SimulationError, match="no change of the world was given"):
+        with pytest.raises(SimulationError, match="no change"):
             sim.environment.edit()
 
 
@@ -120,16 +122,16 @@ def test_an_edit_that_cannot_be_read_names_its_place() -> None:
         sim.environment.give_data(DATA)
         sim.environment.edit({"op": "put", "kind": "product", "id": "P-1", "fields": {"stock": 3}})
         assert table(sim)["P-1"]["stock"] == 3
-        with pytest.raises(SimulationError, match=r"change\.2\.kind: this field is required"):
+        with pytest.raises(SimulationError, match=r"change\.2\.kind"):
             sim.environment.edit(put("P-1", stock=1), {"op": "put"})
-        with pytest.raises(SimulationError, match=r"change\.1: Input should be an object, got 5"):
+        with pytest.raises(SimulationError, match=r"change\.1: .* 5"):
             sim.environment.edit(5)  # type: ignore[arg-type] # what a person without a type checker may give
         assert table(sim)["P-1"]["stock"] == 3
 
 
 def test_no_model_at_all_is_told() -> None:
     """None is neither a name nor a model."""
-    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; pass a name"):
+    with opened(shop()) as sim, pytest.raises(SimulationError, match="NoneType"):
         sim.environment.use_model(None)  # type: ignore[arg-type] # as above
 
 
@@ -141,7 +143,7 @@ def test_what_is_set_for_tools_that_there_are_not_is_told() -> None:
         sim.environment.change(connections=ConnectionEdits(roles=(role,)))
         asked(sim)
         table_, connection = sim.environment.world().problems
-        assert "'orders' is not a table" in table_
+        assert "'orders'" in table_
         assert "'get_prodct'" in connection
 
 
@@ -304,9 +306,9 @@ def test_declarations_that_cannot_be_are_refused() -> None:
     with opened(shop()) as sim:
         with pytest.raises(SimulationError, match="find_product"):
             sim.environment.declare(DeclaredTool(name="find_product"))
-        with pytest.raises(SimulationError, match="two declared tools have the name ship"):
+        with pytest.raises(SimulationError, match="name ship"):
             sim.environment.declare(ship, DeclaredTool(name="ship"))
-        with pytest.raises(ValidationError, match="not a valid tool name"):
+        with pytest.raises(ValidationError, match="tool name"):
             DeclaredTool(name="no name")
         sim.environment.declare(ship)
         sim.environment.declare(ship, DeclaredTool(name="pack"))

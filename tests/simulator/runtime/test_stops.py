@@ -268,9 +268,9 @@ def test_a_query_while_the_agent_is_busy_is_refused() -> None:
     with opened(plain(Traces())) as sim:
         assert sim.query("go", wait=PATIENCE)
         text = sim.journal.to_json()
-        with pytest.raises(SimulationError, match="turn 0 has not ended"):
+        with pytest.raises(SimulationError, match="turn 0"):
             sim.query("more")
-        with pytest.raises(SimulationError, match="no open call has the id 'x'"):
+        with pytest.raises(SimulationError, match="'x'"):
             sim.reply("x", 1)
         assert sim.journal.to_json() == text
         assert len(sim.pending) == 1
@@ -281,13 +281,13 @@ def test_commands_that_do_not_fit_are_refused() -> None:
     with opened(plain(Traces())) as sim:
         with pytest.raises(SimulationError, match="nothing to stop"):
             sim.stop()
-        with pytest.raises(SimulationError, match="no turn is running"):
+        with pytest.raises(SimulationError, match="no turn"):
             sim.answer("0//x#0", 1)
-        with pytest.raises(SimulationError, match="the user message is empty"):
+        with pytest.raises(SimulationError, match="empty"):
             sim.query("  ")
         assert sim.query("go", wait=PATIENCE)
         (request,) = sim.pending
-        with pytest.raises(SimulationError, match="no request 0//x#0 is waiting"):
+        with pytest.raises(SimulationError, match="0//x#0"):
             sim.answer("0//x#0", 1)
         assert sim.answer(request, 1, wait=PATIENCE)
         with pytest.raises(SimulationError):
@@ -299,7 +299,7 @@ def test_an_answer_that_json_cannot_hold_is_refused(value: Any) -> None:
     """An answer, or a state value with it, that JSON cannot hold is refused; the call still waits."""
     with opened(plain(Traces())) as sim:
         assert sim.query("go", wait=PATIENCE)
-        with pytest.raises(SimulationError, match="not a JSON value"):
+        with pytest.raises(SimulationError, match="JSON"):
             sim.answer(sim.pending[0], {"deep": [value]})
         assert len(sim.pending) == 1
         assert sim.answer(sim.pending[0], {"deep": []}, wait=PATIENCE)

@@ -82,7 +82,7 @@ def test_a_person_takes_over_and_hands_back() -> None:
         assert held(sim) == "back again"
         assert sim.view().user.seat.left == 2
         notes = [entry.content for entry in sim.session.history if isinstance(entry, SessionNote)]
-    assert notes == ["user seat: scenario, each message held for approval", "user seat: person"]
+    assert ["scenario" in note for note in notes] == [True, False]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
@@ -102,7 +102,7 @@ def test_without_a_model_the_starting_prompt_goes_out_and_then_a_person_is_asked
         assert said(sim) == ["Where is my order?"]
         user = sim.view().user
         assert (status(sim), user.may_go_on) == ("failed", True)
-        assert user.words == "No model is set for the scenario, so a person writes the next message."
+        assert "No model" in user.words
         assert sim.query("what next?", wait=PATIENCE)
         assert status(sim) == "failed"
 
@@ -133,8 +133,8 @@ def test_a_failed_turn_holds_the_scenario_until_a_person_lets_it_go_on() -> None
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ([], "LLM returned empty response (3 attempts)"),
-        ([{"text": "hm", "thought": True}], "LLM returned only thinking tokens (3 attempts)"),
+        ([], "empty response (3 attempts)"),
+        ([{"text": "hm", "thought": True}], "thinking tokens (3 attempts)"),
         (ValueError("not today"), "not today"),
     ],
 )
@@ -215,10 +215,8 @@ def test_the_player_waits_for_a_person_where_the_agent_asks_the_user() -> None:
     )
     with opened(agent, tools="real") as sim:
         assert sim.set_user("script", script=["pay", "thanks"], hold=False, wait=PATIENCE)
-        assert (said(sim), sim.view().user.words) == (
-            ["pay"],
-            "The agent asks for something that only a person can answer.",
-        )
+        assert said(sim) == ["pay"]
+        assert "a person" in sim.view().user.words
         (open_call,) = sim.session.open_calls
         assert sim.confirm(open_call.call_id, confirmed=True, wait=PATIENCE)
         assert sim.session.turns[-1].message["parts"] == [{"text": "thanks"}]
@@ -293,20 +291,14 @@ def test_a_finished_scenario_is_frozen_into_a_static_golden() -> None:
     ("more", "words"),
     [
         ({"scenario": {"starting_prompt": "hi"}}, "conversation"),
-        (
-            {"scenario": {**SCENARIO, "user_persona": "WIZARD"}},
-            "no persona 'WIZARD'; available: EXPERT, NOVICE",
-        ),
-        ({"scenario": {**SCENARIO, "starting_prompt": " "}}, "starting prompt is empty"),
+        ({"scenario": {**SCENARIO, "user_persona": "WIZARD"}}, "'WIZARD'.* EXPERT, NOVICE"),
+        ({"scenario": {**SCENARIO, "starting_prompt": " "}}, "starting prompt"),
         ({"scenario": {**SCENARIO, "plan": "x"}}, "plan"),
-        (
-            {"config": {"max_allowed_invocation": 3}},
-            "fields that ADK does not support: max_allowed_invocation",
-        ),
+        ({"config": {"max_allowed_invocation": 3}}, "max_allowed_invocation$"),
         ({"config": {"custom_instructions": "no placeholder"}}, "custom_instructions"),
         ({"config": {"model_configuration": {"warmth": 1}}}, "model_configuration.warmth"),
-        ({"config": {"type": "llm_audio"}}, "'llm_audio' is neither a dotted path"),
-        ({"scenario": None}, "no scenario was given"),
+        ({"config": {"type": "llm_audio"}}, "'llm_audio'"),
+        ({"scenario": None}, "no scenario"),
     ],
 )
 def test_what_adk_would_not_take_is_refused_with_its_place(more: dict[str, Any], words: str) -> None:
@@ -319,7 +311,7 @@ def test_what_adk_would_not_take_is_refused_with_its_place(more: dict[str, Any],
             sim.set_user("script", script=["a", " "])
         with pytest.raises(SimulationError, match="has no messages"):
             sim.set_user("recording")
-        with pytest.raises(SimulationError, match="no user message is held"):
+        with pytest.raises(SimulationError, match="is held"):
             sim.accept()
         assert sim.view().head == head
 
@@ -358,4 +350,4 @@ def test_a_simulator_that_nobody_named_here_is_not_imported_by_a_journal() -> No
         number = next(number for number, fact in cut.path() if fact.kind == "user_proposed")
         with Simulation.resume(cut.branched(number - 1), sim.config, wait=PATIENCE) as again:
             assert again.go_on(wait=PATIENCE)
-            assert "is not loaded in this process" in again.view().user.words
+            assert "Elsewhere" in again.view().user.words

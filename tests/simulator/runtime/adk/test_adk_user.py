@@ -69,7 +69,7 @@ def test_a_refusal_is_asked_once_and_the_key_is_not_told() -> None:
 def test_a_server_that_hangs_is_given_up_in_time() -> None:
     """The time limit holds for each try."""
     said_, _, _ = made(HANGS, timeout_seconds=0.2, retries=0)
-    assert said_.reason == "no response within 0.2 s (1 attempt)"
+    assert said_.reason.endswith("0.2 s (1 attempt)")
 
 
 def test_all_of_the_configuration_reaches_adk() -> None:
@@ -121,14 +121,15 @@ def test_a_run_by_itself_is_stopped_for_good() -> None:
         endless = speaker(*["more"] * 100_000)
         config: JsonObject = {"max_allowed_invocations": -1}
         assert not sim.set_user(
-            "scenario", scenario=SCENARIO, config=config, model=endless, hold=False, wait=0.2
+            "scenario", scenario=SCENARIO, config=config, model=endless, hold=False, wait=0.0
         )
+        until(lambda: said(sim))
         sim.stop()
         assert sim.wait(PATIENCE)
         count = len(said(sim))
         assert sim.view().user.seat.left is None
         assert not sim.view().user.running
-        assert sim.wait(0.2)
+        assert sim.wait(PATIENCE)
         assert len(said(sim)) == count
 
 

@@ -154,7 +154,16 @@ WAYS: dict[str, Way] = {
         )
     },
 }
+_BASIC = {"plain", "parallel_calls", "agent_tool_without_plugins", "tool_in_graph", "added_by_callback"}
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+few_ways = pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, id=name, marks=() if name in _BASIC else pytest.mark.long)
+        for name, way in WAYS.items()
+    ],
+)
+"""All ways too, but only the basic ones without `long`."""
 
 
 def resumed(sim: Simulation, agent: Any) -> Simulation:
@@ -167,13 +176,27 @@ def resumed(sim: Simulation, agent: Any) -> Simulation:
 
 
 @every_way
-def test_a_tool_whose_player_is_real_runs_on_every_way(way: Way) -> None:
-    """Each way of these tests does reach the tool; what ran is in the journal as real."""
-    traces = Traces()
+def test_a_tool_whose_player_is_real_runs_on_every_way_and_never_again_by_itself(way: Way) -> None:
+    """Each way does reach the tool, and each run is a fact; a resume, steps back and going to a fact run only what is a fact then."""
+    traces, later = Traces(), Traces()
     with opened(way(traces), tools="real") as sim:
         play(sim)
         assert [fact.provenance.source for fact in tool_facts(sim)] == ["real"] * len(traces.ran)
         assert traces.ran, sim.view()
+        ran, head = list(traces.ran), sim.journal.head
+        with resumed(sim, way(later)) as again:
+            assert again.session.history == sim.session.history
+        while sim.can_undo():
+            sim.undo()
+        sim.move_head(head)
+        assert traces.ran == ran
+        for number, fact in sim.journal.path():
+            if fact.kind == "tool_answered":
+                sim.move_head(number)
+        kept = [sim.journal.fact(number) for number in range(len(sim.journal))]
+        real = [fact for fact in kept if fact.kind == "tool_answered" and fact.provenance.source == "real"]
+        assert len(traces.ran) == len(real)
+    assert not later.ran
 
 
 @every_way
@@ -202,7 +225,7 @@ def play_on(sim: Simulation) -> None:
             assert sim.confirm(open_call.call_id, confirmed=True, wait=PATIENCE)
 
 
-@every_way
+@few_ways
 def test_a_refused_tool_runs_on_no_way(way: Way) -> None:
     """The refusing player answers each call with an error that the agent sees."""
     traces = Traces()
@@ -213,7 +236,7 @@ def test_a_refused_tool_runs_on_no_way(way: Way) -> None:
     assert not traces.ran
 
 
-@every_way
+@few_ways
 def test_an_injection_speaks_before_the_real_tool_on_every_way(way: Way) -> None:
     """A rule that answers keeps even a tool whose player is real from running."""
     traces = Traces()
@@ -227,22 +250,6 @@ def test_an_injection_speaks_before_the_real_tool_on_every_way(way: Way) -> None
         assert len(injected) + len(traces.ran) == len(tool_facts(sim))
         assert injected
     assert not traces.ran
-
-
-@every_way
-def test_what_ran_once_never_runs_again_by_itself(way: Way) -> None:
-    """Neither resuming nor taking steps back runs a real tool again: its answer comes from the journal, or a person decides."""
-    traces, later = Traces(), Traces()
-    with opened(way(traces), tools="real") as sim:
-        play(sim)
-        ran, head = list(traces.ran), sim.journal.head
-        with resumed(sim, way(later)) as again:
-            assert again.session.history == sim.session.history
-        while sim.can_undo():
-            sim.undo()
-        sim.move_head(head)
-        assert traces.ran == ran
-    assert not later.ran
 
 
 def test_after_an_undo_another_call_at_the_same_place_runs_at_once() -> None:
@@ -263,20 +270,6 @@ def test_after_an_undo_another_call_at_the_same_place_runs_at_once() -> None:
             while sim.can_undo():
                 sim.undo()
     raise AssertionError("nobody was asked about the second call of the same kind")
-
-
-@every_way
-def test_every_run_of_a_real_tool_is_a_fact(way: Way) -> None:
-    """Going to any fact and on from there runs real tools only where the journal says so afterwards."""
-    traces = Traces()
-    with opened(way(traces), tools="real") as sim:
-        play(sim)
-        for number, fact in sim.journal.path():
-            if fact.kind == "tool_answered":
-                sim.move_head(number)
-        kept = [sim.journal.fact(number) for number in range(len(sim.journal))]
-        real = [fact for fact in kept if fact.kind == "tool_answered" and fact.provenance.source == "real"]
-        assert len(traces.ran) == len(real)
 
 
 # ---------------------------------------------------------------- who plays

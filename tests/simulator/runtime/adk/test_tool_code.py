@@ -7,6 +7,7 @@ import functools
 import importlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -332,7 +333,9 @@ def test_a_file_that_changed_so_that_another_function_stands_there_gives_none(sh
     tools = shop.module()
     found(tools.find)
     shop.write("tools.py", "# one more line\n" + SHOP)
-    assert code_of(tools.find) == (None, "tools.py has changed since the agent was loaded")
+    code, reason = code_of(tools.find)
+    assert code is None
+    assert "tools.py has changed" in reason
     shop.write("tools.py", SHOP.replace("find(order_id: str, *, deep", "find(order_id: str, *, deeper"))
     assert code_of(tools.find).code is None
     assert code_of(tools.find_later).code is not None
@@ -406,7 +409,7 @@ given = functools.partial(make(1), trap, y=trap)
         code, reason = code_of(vars(traps)[name])
         assert code is not None or reason
     assert not mark.exists()
-    assert code_of(traps.Trap).reason == "it is a class"
+    assert "class" in code_of(traps.Trap).reason
     assert found(traps.given).held == {"held": 1}
 
 
@@ -437,26 +440,26 @@ def by_hand(function: Callable[..., Any]) -> Any:
 
 
 def without_code() -> dict[str, tuple[Any, str]]:
-    """Return tools that have no code that can be read, each with the reason."""
+    """Return tools that have no code that can be read, each with a word of the reason."""
     names: dict[str, Any] = {}
     exec("def made(x):\n    return x", names)  # noqa: S102 - a tool that somebody made so
     notebook = compile("def cell(x):\n    return x", "/nowhere/ipykernel_1/2.py", "exec")
     exec(notebook, names)  # noqa: S102 - as a notebook does
     agent = LlmAgent(name="helper", model="gemini-2.5-flash")
     return {
-        "C": (len, "it is not written in Python"),
-        "C method": ([].append, "it is not written in Python"),
-        "C descriptor": (str.lower, "it is not written in Python"),
-        "C callable": (json.JSONEncoder().encode.__get__, "it is not written in Python"),
-        "class": (dict, "it is a class"),
-        "exec": (names["made"], "it was created at run time, so it has no file"),
-        "notebook": (names["cell"], "its file 2.py was not found"),
-        "wrapped by hand": (by_hand(undeclared), "it is wrapped in a function that is not in its source"),
-        "no function": (Plain(name="x", description="y"), "it is a Plain, which has no function"),
-        "agent": (AgentTool(agent), "it is a AgentTool, which has no function"),
-        "built in": (google_search, "it is a GoogleSearchTool, which has no function"),
-        "no callable": (3, "it has no function that can be found without running its code"),
-        "none": (None, "it has no function that can be found without running its code"),
+        "C": (len, "Python"),
+        "C method": ([].append, "Python"),
+        "C descriptor": (str.lower, "Python"),
+        "C callable": (json.JSONEncoder().encode.__get__, "Python"),
+        "class": (dict, "class"),
+        "exec": (names["made"], "run time"),
+        "notebook": (names["cell"], "2.py"),
+        "wrapped by hand": (by_hand(undeclared), "wrapped"),
+        "no function": (Plain(name="x", description="y"), "Plain"),
+        "agent": (AgentTool(agent), "AgentTool"),
+        "built in": (google_search, "GoogleSearchTool"),
+        "no callable": (3, "no function"),
+        "none": (None, "no function"),
     }
 
 
@@ -523,8 +526,10 @@ def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it(is_guarded
 @pytest.mark.parametrize("case", without_code())
 def test_where_there_is_no_code_the_reason_is_said(case: str) -> None:
     """No code, no crash, and a reason."""
-    tool, reason = without_code()[case]
-    assert code_of(tool) == (None, reason)
+    tool, word = without_code()[case]
+    code, reason = code_of(tool)
+    assert code is None
+    assert word in reason
 
 
 def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
@@ -532,21 +537,15 @@ def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
     first, _ = shop.module().twins
     code, reason = code_of(first)
     assert code is None
-    assert reason.startswith("tools.py has several such lambdas on line ")
+    assert re.match(r"tools\.py .*lambdas .*\d", reason)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (
-            b"# coding: no-such-thing\ndef find(order_id, *, deep=False):\n    return 1\n",
-            "does not match the encoding that it declares",
-        ),
-        (
-            b"# caf\xe9\ndef find(order_id, *, deep=False):\n    return 1\n",
-            "does not match the encoding that it declares",
-        ),
-        (b"\x00\xff\xfe", "does not match the encoding that it declares"),
+        (b"# coding: no-such-thing\ndef find(order_id, *, deep=False):\n    return 1\n", "encoding"),
+        (b"# caf\xe9\ndef find(order_id, *, deep=False):\n    return 1\n", "encoding"),
+        (b"\x00\xff\xfe", "encoding"),
         (b"#" * 10_000_001, "larger than 10 MB"),
         (b"", "has changed"),
         (b"def find(order_id, *, deep", "has changed"),
@@ -570,7 +569,9 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(shop: Folder) -> None:
     path = shop.root / "shop" / "tools.py"
     path.unlink()
     os.mkfifo(path)
-    assert code_of(tools.find) == (None, "tools.py is not a regular file")
+    code, reason = code_of(tools.find)
+    assert code is None
+    assert "regular file" in reason
 
 
 def test_other_encodings_are_read_as_python_reads_them(shop: Folder) -> None:

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Setting per-request cookies:Depr
 SERVER = Path(__file__).resolve().parents[3] / "harness" / "mcp_desk.py"
 
 FIND = [call("find_order", order_id="A-1")]
+RULE = InjectionRule(rule_id="fixed", tool_name="find_order", effect=ResponseEffect(value={"fixed": 1}))
 
 
 # ---------------------------------------------------------------- MCP
@@ -62,12 +63,13 @@ def desk(traces: Path) -> Iterator[McpToolset]:
     LoopThread.shared().run(toolset.close())
 
 
-def test_an_mcp_tools_schema_is_read_and_a_person_answers_its_call(desk: McpToolset, traces: Path) -> None:
-    """The declaration comes from the server; the call is a person's, who is shown the schema; nothing runs there."""
-    with opened(agent_of(FIND, tools=[desk])) as sim:
+def test_an_mcp_tool_runs_on_its_server_only_where_its_player_is_real(desk: McpToolset, traces: Path) -> None:
+    """A person is shown the server's schema; answered, refused or hit by a rule nothing runs there; real it runs once."""
+    turns = [FIND, [say("ok")]] * 4
+    with opened(agent_of(*turns, tools=[desk])) as sim:
         assert sim.query("go", wait=PATIENCE)
         (request,) = tool_requests(sim)
-        assert request.description.endswith("Find an order.") or "Find an order." in request.description
+        assert "Find an order." in request.description
         properties: Any = request.parameters["properties"]
         assert properties["order_id"]["type"] == "string"
         assert properties["verbose"]["default"] is False
@@ -75,34 +77,21 @@ def test_an_mcp_tools_schema_is_read_and_a_person_answers_its_call(desk: McpTool
         assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
         assert sim.session.state is SessionState.COMPLETED
         assert not sim.view().problems
-    assert not traces.exists()
-
-
-@pytest.mark.parametrize(("player", "source"), [("refuse", "refused"), ("real", "real")])
-def test_an_mcp_tool_runs_only_where_its_player_is_real(
-    desk: McpToolset, traces: Path, player: str, source: str
-) -> None:
-    """Refused, the server is never asked; real, it is asked once, and resuming asks it no more."""
-    agent = agent_of(FIND, tools=[desk])
-    with opened(agent, tools=player) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
-        history = sim.session.history
+        sim.set_player("tool", "refuse")
+        assert sim.query("again", wait=PATIENCE)
+        sim.set_player("tool", "real")
+        sim.set_rules([RULE])
+        assert sim.query("again", wait=PATIENCE)
+        assert entries(sim, "tool_output")[-1].result == {"fixed": 1}
+        assert not traces.exists()
+        sim.set_rules([])
+        assert sim.query("again", wait=PATIENCE)
+        assert "really open" in str(entries(sim, "tool_output")[-1].result)
+        sources = [fact.provenance.source for fact in tool_facts(sim)]
+        assert sources == ["written", "refused", "injected", "real"]
         with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as again:
-            assert again.session.history == history
-        if player == "real":
-            assert "really open" in str(entries(sim, "tool_output")[0].result)
-    ran = traces.read_text().splitlines() if traces.exists() else []
-    assert ran == (["find_order A-1 False"] if player == "real" else [])
-
-
-def test_an_injection_answers_an_mcp_tool(desk: McpToolset, traces: Path) -> None:
-    """A rule speaks before a real MCP tool."""
-    rule = InjectionRule(rule_id="fixed", tool_name="find_order", effect=ResponseEffect(value={"fixed": 1}))
-    with opened(agent_of(FIND, tools=[desk]), tools="real", rules=[rule]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert entries(sim, "tool_output")[0].result == {"fixed": 1}
-    assert not traces.exists()
+            assert again.session.history == sim.session.history
+    assert traces.read_text().splitlines() == ["find_order A-1 False"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +110,7 @@ def test_an_mcp_server_that_cannot_be_reached_is_a_clear_message(command: tuple[
     with opened(agent) as sim:
         assert sim.query("go", wait=PATIENCE)
         (problem,) = sim.view().problems
-        assert problem.startswith("the tools of McpToolset could not be listed: ")
+        assert "McpToolset" in problem
         assert sim.answer(tool_requests(sim)[0], "fine", wait=PATIENCE)
         assert entries(sim, "final_response")[0].content == "done without"
         assert sim.session.state is SessionState.COMPLETED
@@ -131,7 +120,7 @@ def test_a_call_to_a_tool_of_a_missing_server_ends_in_the_timeline() -> None:
     """The model may still call the missing tool: ADK tells it that there is none, and the session goes on."""
     with opened(agent_of(FIND, tools=[toolset_of("/no/such/program")])) as sim:
         assert sim.query("go", wait=PATIENCE)
-        assert "no tool with that name" in entries(sim, "tool_error")[0].error_message
+        assert "find_order" in entries(sim, "tool_error")[0].error_message
         sim.set_player("agent", "person")
         assert sim.query("again", wait=PATIENCE)
         assert sim.answer(sim.pending[0], "I can still speak.", wait=PATIENCE)

@@ -19,6 +19,7 @@ from simulator.facts import AgentRan, ToolAnswered
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.scripts import ScriptedSession, read_script, script_of, write_script
+from tests.simulator.runtime.desk import waits_noted
 from tests.simulator.runtime.plugin.standing import Form, Stage, both, staged
 from tests.simulator.runtime.plugin.standing import responses as answers
 from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, entries, opened, say, tool_facts
@@ -190,14 +191,15 @@ def test_a_distortion_changes_what_the_agent_answered() -> None:
         check_reexecution(desk, sim)
 
 
-def test_latency_passes_and_the_agent_runs() -> None:
+def test_latency_passes_and_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slow, and right."""
+    waited = waits_noted(monkeypatch)
     slow = rule({"kind": "delay"}, latency_seconds=0.02)
     with played(opened(desk(), rules=[slow])) as sim:
         assert responses(sim) == [{"result": "It is 42."}]
         (ran,) = [fact for fact in facts_of(sim) if isinstance(fact, AgentRan)]
         assert ran.provenance.fired == ("r",)
-        assert ran.elapsed_ms >= 15
+        assert waited == [0.02]
         check_reexecution(desk, sim)
 
 
@@ -365,7 +367,8 @@ def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCa
         assert sim.query("go", wait=PATIENCE)
         assert entries(sim, "final_response")[-1].agent == "helper"
         (problem,) = sim.view().problems
-        assert "'r' cannot answer transfer_to_agent" in problem
+        assert "'r'" in problem
+        assert "transfer_to_agent" in problem
     with caplog.at_level("WARNING"):
         stand_in("plugin", make(), SimulatedEnvironmentConfig(rules=(silent,)))
     assert sum("cannot answer transfer_to_agent" in record.getMessage() for record in caplog.records) == 1

@@ -49,7 +49,9 @@ ROME = call("weather", city="Rome")
 NOPE = call("find_order", order_id="NOPE")
 GOOD = {"city": "Rome", "temperature": 21.5}
 BAD: dict[str, Any] = {"city": "Rome", "temperature": "mild"}
-BREACH = "breaks the output schema: $.temperature: 'mild' is not of type 'number'"
+BREACH = "$.temperature: 'mild'"
+"""What each word about it names: the place, and the value that stands there."""
+
 SET = ToolSettings(
     name="weather",
     output_schema={"type": "object", "properties": {"temperature": {"type": "number"}}},
@@ -142,7 +144,7 @@ def test_a_recorded_answer_that_breaks_the_schema_is_held(player: str) -> None:
         assert (request.draft, request.draft_by) == (BAD, "call 1")
         assert sim.answer(request, BAD, wait=PATIENCE)  # the schema is only declared
         (fact,) = tool_facts(sim)
-        assert BREACH in fact.provenance.notes
+        assert BREACH in str(fact.provenance.notes)
         assert "recorded in call 1" in fact.provenance.notes
 
 
@@ -185,19 +187,21 @@ def test_a_person_has_to_insist_on_what_breaks_a_schema_that_was_set() -> None:
         sim.environment.change(tools={"weather": SET})
         request = asked(sim)
         assert BREACH in sim.environment.against(request.key, returned(BAD).outcome)[0].what
-        with pytest.raises(ContradictionError, match="breaks the output schema"):
+        with pytest.raises(ContradictionError, match=r"\$\.temperature"):
             sim.answer(request, BAD)
         assert sim.answer(
             request, returned(BAD).model_copy(update={"despite_contradictions": True}), wait=PATIENCE
         )
-        assert tool_facts(sim)[0].provenance.notes == (BREACH,)
+        (note,) = tool_facts(sim)[0].provenance.notes
+        assert BREACH in note
 
 
 def test_a_person_may_break_a_schema_that_is_only_declared() -> None:
     """The answer is given, and its fact says what is wrong with it."""
     with opened(agent_of([ROME], tools=[weather])) as sim:
         assert sim.answer(asked(sim), BAD, wait=PATIENCE)
-        assert tool_facts(sim)[0].provenance.notes == (BREACH,)
+        (note,) = tool_facts(sim)[0].provenance.notes
+        assert BREACH in note
 
 
 @pytest.mark.parametrize(("tools", "rules"), [("real", []), ("offline", [MILD])])
@@ -207,7 +211,7 @@ def test_what_a_real_tool_or_a_rule_says_is_given_and_flagged(tools: str, rules:
         sim.environment.change(tools={"weather": SET})
         assert sim.query("go", wait=PATIENCE)
         assert response_of(sim) == BAD
-        assert BREACH in tool_facts(sim)[0].provenance.notes
+        assert BREACH in str(tool_facts(sim)[0].provenance.notes)
 
 
 @both
@@ -220,7 +224,7 @@ def test_without_the_page_a_real_tool_or_a_rule_is_flagged(
     given = config(*rules, players={"weather": player}, settings=settings)
     (seen,), stage = played(form, agent_of([ROME], tools=[weather]), given)
     assert seen == BAD
-    assert BREACH in stage.ours.calls()[0].provenance.notes
+    assert BREACH in str(stage.ours.calls()[0].provenance.notes)
 
 
 # ---------------------------------------------------------------- who made it

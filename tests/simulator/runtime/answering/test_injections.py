@@ -150,14 +150,14 @@ def test_latency_passes_before_the_answer_and_can_be_stopped() -> None:
 
 def test_latency_counts_into_the_calls_duration_and_is_not_waited_for_again() -> None:
     """The timeline's duration holds the latency; a resume takes the answer from the journal at once."""
-    slow = rule("slow", latency_seconds=0.25, match_args={"order_id": "A-1"})
+    slow = rule("slow", latency_seconds=0.02, match_args={"order_id": "A-1"})
     with opened(agent_of(*finds("A-1", "B-2"), tools=[find]), rules=[slow]) as sim:
         request = asked(sim)
         (output,) = entries(sim, "tool_output")
-        assert output.duration_ms >= 250
+        assert output.duration_ms >= 20
         text = sim.journal.to_json()
-        assert text.count('"latency_seconds": 0.25') == 1
-        hours = Journal.from_json(text.replace('"latency_seconds": 0.25', '"latency_seconds": 120.0'))
+        assert text.count('"latency_seconds": 0.02') == 1
+        hours = Journal.from_json(text.replace('"latency_seconds": 0.02', '"latency_seconds": 120.0'))
         with Simulation.resume(hours, sim.config) as again:
             assert again.pending == (request,)
 
@@ -183,14 +183,14 @@ def test_a_switch_takes_effect_at_the_next_call() -> None:
         assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
         assert sim.query("again", wait=PATIENCE)
         notes = [note.content for note in entries(sim, "session_note")]
-        assert "injections: added new, removed only A-1" in notes
+        assert any("added new" in note and "removed only A-1" in note for note in notes)
 
 
 def test_switching_an_unknown_rule_is_refused() -> None:
     """A name that no rule has is an error in words."""
     with (
         opened(agent_of(), rules=[rule("fixed")]) as sim,
-        pytest.raises(SimulationError, match="no injection rule has the id 'fixd'"),
+        pytest.raises(SimulationError, match="'fixd'"),
     ):
         sim.switch_rule("fixd", enabled=True)
 

@@ -86,7 +86,7 @@ def test_where_nothing_is_drawn_there_is_no_other_draft() -> None:
     with session(GREET) as sim:
         request = asked(sim)
         assert not request.draft_varies
-        with pytest.raises(SimulationError, match="it has no random values"):
+        with pytest.raises(SimulationError, match="random"):
             sim.environment.draw_again(request)
         with pytest.raises(SimulationError, match=r"no tool call .* is waiting"):
             sim.environment.draw_again("elsewhere")
@@ -101,7 +101,7 @@ def test_a_guess_names_its_blanks_and_stops_auto_with_the_reason() -> None:
             ("$.points", "integer"),
         ]
         sim.set_player("tool", "auto", wait=PATIENCE)
-        assert shown(sim).note == "The draft is a guess: nothing is known about $.points."
+        assert "$.points" in shown(sim).note
 
 
 def test_an_example_in_the_schema_that_a_person_set_is_the_draft() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ from simulator.runtime import Simulation
 from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.session import SessionState
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.desk import asked, other, response_of
+from tests.simulator.runtime.desk import asked, other, response_of, waits_noted
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts
 
 
@@ -132,7 +133,7 @@ def test_what_a_rule_raises_is_made_or_named(error_type: str, raised: type[Excep
         assert [type(error) for error in seen] == [raised]
         assert "too odd" in response_of(sim)["handled"]
         notes = tool_facts(sim)[0].provenance.notes
-        assert [f"{error_type} is not a loaded exception" in note for note in notes] == [True] * noted
+        assert [error_type in note for note in notes] == [True] * noted
 
 
 def test_a_template_knows_the_call_the_state_the_world_and_earlier_answers() -> None:
@@ -181,7 +182,7 @@ def test_a_hang_ends_by_its_timeout_or_by_a_stop_only() -> None:
         assert sim.query("go", wait=PATIENCE)
         assert entries(sim, "tool_error")[0].error_type == "TimeoutError"
     with opened(finding("A-1"), rules=[rule(HangEffect())]) as sim:
-        assert not sim.query("go", wait=0.05)
+        assert not sim.query("go", wait=0.0)
         wait_until(lambda: bool(sim.view().running), what="the hanging call", seconds=PATIENCE)
         assert sim.view().busy
         sim.stop()
@@ -244,16 +245,18 @@ def create_order(sku: str) -> dict[str, str]:
     return {"order_id": "A-9", "sku": sku}
 
 
-def test_a_delay_changes_nothing_but_the_time() -> None:
-    """Latency without an answer: the player answers as ever, after it."""
+def test_a_delay_changes_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Latency without an answer: it is waited for, and the player answers as ever."""
+    waited = waits_noted(monkeypatch)
     slow = rule(DelayEffect(), latency=UniformLatency(low=0.05, high=0.06))
     with opened(finding("A-1"), tools="real", rules=[slow]) as sim:
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert fact.provenance.source == "real"
         assert fact.provenance.fired == ("rule",)
-        assert fact.elapsed_ms >= 50
         assert response_of(sim) == {"order_id": "A-1", "status": "really open"}
+    (seconds,) = waited
+    assert 0.05 <= seconds <= 0.06
 
 
 def test_a_rule_that_asks_hands_the_call_to_the_person() -> None:
@@ -339,7 +342,16 @@ def test_rules_are_tried_against_calls_that_were_and_that_wait() -> None:
         assert "B-2" in next(trial.reason for trial in now if trial.rule_id == "A only")
 
 
-@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
+def _faults() -> Iterator[Any]:
+    """Return all faults; of each kind of effect the first one stands for the others, which are long."""
+    kinds = set[str]()
+    for fault in faults():
+        kind = fault.rule("find", "fault").effect.kind
+        yield pytest.param(fault, id=fault.name, marks=pytest.mark.long if kind in kinds else ())
+        kinds.add(kind)
+
+
+@pytest.mark.parametrize("fault", [*_faults()])
 def test_every_fault_of_the_library_plays(fault: Any) -> None:
     """Each fault makes a rule that does something in a session and leaves it in order."""
     made = fault.rule("find", "fault")

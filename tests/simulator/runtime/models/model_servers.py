@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from google.adk.models.base_llm import BaseLlm
@@ -138,6 +140,14 @@ PROVIDERS = {
         thought=_openai_thought(),
     ),
 }
+
+
+@contextmanager
+def unheard() -> Iterator[str]:
+    """Give the address of a port at which nobody listens, and which nobody else can be given meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
 
 
 class Told:

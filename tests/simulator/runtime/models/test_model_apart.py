@@ -92,7 +92,7 @@ def test_a_turn_in_progress_has_no_part_in_it() -> None:
     assert done.value == GOOD
 
 
-@pytest.mark.parametrize("name", sorted(PROVIDERS))
+@pytest.mark.parametrize("name", ["google-genai", pytest.param("litellm", marks=pytest.mark.long)])
 def test_a_person_stops_it_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a provider keeps silent the request is cancelled; the cancellation passes."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -143,9 +143,7 @@ def test_a_model_that_swallows_its_cancellation_keeps_nobody_waiting(stop: str) 
             asking.cancel()
         await asyncio.wait({asking}, timeout=PATIENCE)
         end.set()
-        return (
-            asking.cancelled() if stop == "cancel" else asking.result().reason == "no response within 0.05 s"
-        )
+        return asking.cancelled() if stop == "cancel" else "0.05 s" in asking.result().reason
 
     assert on_loop(deaf())
 
@@ -209,6 +207,7 @@ def test_a_model_is_made_of_its_name_with_the_key_of_the_environment(monkeypatch
             assert "models/gemini-2.5-flash:generateContent" in server.asked[0].path
 
 
+@pytest.mark.long
 def test_litellm_is_reached_by_a_providers_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with a provider goes to LiteLLM, with the key and the address of the environment."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -220,6 +219,7 @@ def test_litellm_is_reached_by_a_providers_name(monkeypatch: pytest.MonkeyPatch)
         assert openai.json_mode(server.asked[0].body)
 
 
+@pytest.mark.long
 def test_ollama_is_asked_for_json_with_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model on one's own machine needs no key; its client passes the schema on as Ollama's format."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")

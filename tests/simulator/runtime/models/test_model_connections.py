@@ -36,7 +36,7 @@ SAID = {
 }
 
 
-@pytest.fixture(params=sorted(PROVIDERS))
+@pytest.fixture(params=["google-genai", pytest.param("litellm", marks=pytest.mark.long)])
 def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Provider:
     """Each of the providers."""
     # LiteLLM reads this when it is imported, and would else fetch its price list.
@@ -68,7 +68,10 @@ def test_the_model_says_how_the_tools_hang_together(provider: Provider) -> None:
     assert [use.parameter for use in done.connections.uses] == ["order_id"]
     assert done.connections.produces[0].creates
     assert [use.source for use in done.connections.uses] == ["model"]
-    assert done.dropped == ("find_order has no parameter 'invented'", "there is no tool 'no_tool'")
+    parameter, tool = done.dropped
+    assert "find_order" in parameter
+    assert "'invented'" in parameter
+    assert "'no_tool'" in tool
 
 
 @pytest.mark.parametrize(
@@ -87,8 +90,9 @@ def test_another_shape_leaves_what_was_found_offline(provider: Provider, said: s
     """Lists and objects in place of names crash nothing; the reason is told."""
     with loopback(provider.says(said), provider.says(said)) as server:
         done = on_loop(analysis(provider, server))
+        assert len(server.asked) == 2
     assert done.connections is None
-    assert done.reason.startswith("the model's second response cannot be used either")
+    assert "second response" in done.reason
 
 
 def with_cache(work: Callable[[ConnectionCache, Loopback], Any], *replies: Reply) -> tuple[Any, int]:

@@ -49,17 +49,15 @@ def test_a_model_is_told_the_offline_draft_and_no_source_unless_a_person_allows_
     with opened(agent_of([FIND], tools=[find_order])) as sim:
         request = asked(sim)
         prompt = drafted(sim)
-        assert "draft that was made without a model" in prompt
-        assert "source of the tool" not in prompt
+        assert "without a model" in prompt
         assert "return {" not in prompt
         shown = sim.environment.sources_for_model()["find_order"]
         assert "return {" in shown
-        assert "a constant of the tool" in shown
+        assert "constant" in shown
         assert f"API_KEY = {MASK}" in shown
         assert API_KEY not in shown
         sim.environment.change(source_to_model=True)
         prompt = drafted(sim)
-        assert "source of the tool" in prompt
         assert all(line in prompt for line in shown.splitlines() if '"""' not in line)
         assert API_KEY not in prompt
         assert sim.answer(request, {}, wait=PATIENCE)
@@ -74,8 +72,8 @@ def test_a_stand_in_tells_its_model_the_same(*, allowed: bool) -> None:
     agent = agent_of([FIND], tools=[find_order])
     settings = {"source_to_model": allowed}
     played("plugin", agent, config(players={"find_order": "model"}, settings=settings), model=model)
-    prompt = next(prompt for prompt in model.prompts if "draft that was made without a model" in prompt)
-    assert ("source of the tool" in prompt) is allowed
+    prompt = next(prompt for prompt in model.prompts if "without a model" in prompt)
+    assert ("return {" in prompt) is allowed
     assert API_KEY not in prompt
 
 

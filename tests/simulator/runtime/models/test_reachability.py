@@ -23,6 +23,7 @@ from simulator.runtime import default_seats, model_reachability
 from simulator.runtime.adk.boundaries import install
 from simulator.runtime.models import reachability
 from simulator.runtime.models.reachability import model_problem, unreachable_models
+from tests.simulator.runtime.models.model_servers import unheard
 
 
 class OwnModel(BaseLlm):
@@ -85,7 +86,7 @@ def test_the_cloud_needs_credentials_that_can_be_found(
     """A project that was just made names a cloud project and nothing more: a person plays, and reads what to run."""
     monkeypatch.setattr(reachability, "_PRODUCT_NAME", tmp_path / "product_name")
     environ = {"GOOGLE_GENAI_USE_ENTERPRISE": "true", "GOOGLE_CLOUD_PROJECT": "p", "HOME": str(tmp_path)}
-    assert "gcloud auth application-default login" in unreachable_models(team(), environ)["second"]
+    assert "gcloud auth" in unreachable_models(team(), environ)["second"]
     settings = tmp_path / ".config" / "gcloud"
     settings.mkdir(parents=True)
     endpoint = config_of(LlmAgent(name="clerk", model="projects/p/locations/l/endpoints/e"))
@@ -150,7 +151,8 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     said = model_reachability(
         config_of(LlmAgent(name="clerk", model="openai/gpt-4o")), {"OPENAI_API_KEY": "k"}
     )
-    assert said == "clerk: the model openai/gpt-4o needs the package litellm, which is not installed"
+    assert said is not None
+    assert all(named in said for named in ("clerk", "openai/gpt-4o", "litellm"))
 
 
 def test_a_key_makes_a_providers_model_reachable() -> None:
@@ -166,14 +168,16 @@ def test_an_inherited_model_is_said_once_for_all_that_share_it() -> None:
     """Agents with the same reason stand in one sentence."""
     agent = LlmAgent(name="one", model="openai/gpt-4o", sub_agents=[LlmAgent(name="two")])
     said = model_reachability(config_of(agent), {})
-    assert said == "one, two: the model openai/gpt-4o needs a key: set OPENAI_API_KEY"
+    assert said is not None
+    assert said.startswith("one, two: ")
+    assert said.count("OPENAI_API_KEY") == 1
 
 
 def test_a_model_by_itself_is_known_to_lack_a_key() -> None:
     """What a model needs is told by its name or of the object, without an agent around it."""
     assert "GOOGLE_API_KEY" in (model_problem("gemini-2.5-flash", {}) or "")
     assert "OPENAI_API_KEY" in (model_problem("openai/gpt-4o", {}) or "")
-    assert "cannot be created" in (model_problem("no-such-model-1", {}) or "")
+    assert "no-such-model-1" in (model_problem("no-such-model-1", {}) or "")
     assert "GOOGLE_API_KEY" in (model_problem(Gemini(model="gemini-2.5-flash"), {}) or "")
     assert model_problem("gemini-2.5-flash", {"GEMINI_API_KEY": "k"}) is None
     assert model_problem(OwnModel(model="own"), {}) is None
@@ -204,6 +208,7 @@ def test_the_processs_environment_counts_by_default(monkeypatch: pytest.MonkeyPa
     assert model_reachability(config) is None
 
 
+@pytest.mark.long
 def test_looking_imports_no_model_client() -> None:
     """Neither importing nor looking at a provider's model imports LiteLLM, which would fetch something."""
     program = (
@@ -215,30 +220,22 @@ def test_looking_imports_no_model_client() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
-    assert done.stdout.splitlines() == [
-        "a: the model openai/m needs a key: set OPENAI_API_KEY",
-        "[]",
-    ]
-
-
-def free_port() -> int:
-    """Return a port of this machine at which nobody answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    said, imported = done.stdout.splitlines()
+    assert "OPENAI_API_KEY" in said
+    assert imported == "[]"
 
 
 @pytest.mark.parametrize("by", ["setting", "environment"])
 def test_a_model_server_that_does_not_run_is_named(by: str) -> None:
     """A model of this machine needs no key; it needs its server, and where that runs it can be asked."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", 0)) as server, unheard() as stopped:
         running = f"http://127.0.0.1:{server.getsockname()[1]}"
-        stopped = f"http://127.0.0.1:{free_port()}"
         for address, expected in ((running, None), (stopped, stopped.removeprefix("http://"))):
             environ = {"OLLAMA_API_BASE": address} if by == "environment" else {}
             model = LiteLlm(model="ollama_chat/llama3", **({} if environ else {"api_base": address}))
             problem = model_problem(model, environ)
             assert (problem is None) == (expected is None), problem
-            assert expected is None or (problem or "").endswith(f"nothing responds at {expected}")
+            assert expected is None or (problem or "").endswith(f" {expected}")
 
 
 def test_servers_elsewhere_are_not_tried() -> None:

@@ -156,7 +156,7 @@ def test_5_prose_reaches_the_agent(said: str) -> None:
     """What is around the JSON makes ADK answer the agent with its own failure; here the JSON is found, or drafted."""
     scripted_by(lambda _: said)
     (seen,) = seen_by("adk", agent_of(FIND, tools=TOOLS), configured(*MOCKED))
-    assert seen["error_message"] == "Failed to generate valid JSON mock response."
+    assert "JSON" in seen["error_message"]
     scripted_by(lambda _: said)
     (seen,) = seen_by("ours", agent_of(FIND, tools=TOOLS), configured(*MOCKED))
     assert "error_message" not in seen

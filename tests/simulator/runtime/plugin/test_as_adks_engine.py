@@ -61,9 +61,9 @@ def test_what_is_left_to_the_real_tool_is_none(caplog: pytest.LogCaptureFixture)
         assert by_hand(callback, "A-1", "B-2", "C-3") == [HIT, None, None]
         create: Any = FunctionTool(create_order)
         assert asyncio.run(callback(create, {"item": "lamp"}, None)) is None
-    said = [record.getMessage() for record in caplog.records if "the real tool runs" in record.getMessage()]
+    said = [record.getMessage() for record in caplog.records if "real tool" in record.getMessage()]
     assert [words.partition(" ")[0] for words in said] == ["find_order", "create_order"]
-    assert "did not hit any injection config and has no mock strategy" in said[0]
+    assert "injection config" in said[0]
     assert RAN == []
 
 
@@ -109,28 +109,24 @@ def test_each_seeded_injection_draws_from_a_stream_that_only_its_matches_move() 
 
 
 def test_latency_holds_up_no_other_task() -> None:
-    """It is awaited: what runs beside it goes on."""
-    callback: Any = create_callback(configured(hit(injected_latency_seconds=0.05)))
+    """It is awaited: what runs beside it goes on, and may cancel it."""
+    callback: Any = create_callback(configured(hit(injected_latency_seconds=120)))
 
-    async def beside() -> tuple[Any, int]:
-        ticks = 0
+    async def beside() -> bool:
         answer = asyncio.ensure_future(callback(FunctionTool(find_order), {"order_id": "A-1"}, None))
-        while not answer.done():
-            await asyncio.sleep(0.001)
-            ticks += 1
-        return answer.result(), ticks
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return answer.cancel()
 
-    answer, ticks = asyncio.run(beside())
-    assert answer == HIT
-    assert ticks > 1
+    assert asyncio.run(beside())
 
 
 @both
 def test_chance_without_a_seed_is_fresh_in_every_session(form: Form) -> None:
-    """Two sessions of one environment draw other patterns of 64 calls."""
+    """Two sessions of one environment draw other patterns of 64 calls at once."""
     half = configured(hit(injection_probability=0.5))
-    turns = [[call("find_order", order_id="A-1")]] * 64
-    stage = staged(form, agent_of(*turns, tools=[find_order]), half)
+    calls = [call("find_order", order_id="A-1")] * 64
+    stage = staged(form, agent_of(calls, tools=[find_order]), half)
     one, two = (responses(asyncio.run(stage.turn(session))) for session in ("one", "two"))
     assert len(one) == len(two) == 64
     assert HIT in one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -54,9 +55,9 @@ def test_a_hanging_tool_times_out_with_an_exception(form: Form) -> None:
 @both
 def test_latency_passes_before_the_answer(form: Form) -> None:
     """The call takes the rule's time, and the log says so."""
-    slow = rule("slow", effect={"kind": "delay"}, latency_seconds=0.2)
+    slow = rule("slow", effect={"kind": "delay"}, latency_seconds=0.02)
     _, stage = played(form, agent_of(FIND, tools=[find_order]), config(slow))
-    assert stage.ours.calls()[0].seconds >= 0.2
+    assert stage.ours.calls()[0].seconds >= 0.02
 
 
 @both
@@ -110,8 +111,8 @@ def test_what_is_wrong_in_here_does_not_end_the_agents_run(
     assert seen["order_id"] == "A-1"
     (logged,) = stage.ours.calls()
     assert "a line that was never checked" in logged.provenance.notes[0]
-    assert "could not answer find_order" in caplog.text
-    assert "was not added to the world" in caplog.text
+    failed = [record for record in caplog.records if record.levelno == logging.ERROR and record.exc_info]
+    assert ["find_order" in record.getMessage() for record in failed] == [True, True]
 
 
 @both
@@ -139,5 +140,5 @@ def test_players_of_tools_that_there_are_not_are_told_once(
     given = config(players={"find_order": "offline", "find_ordr": "real"})
     seen, _ = played(form, agent_of(FIND, FIND, tools=[find_order]), given)
     assert len(seen) == 2
-    told = [record.message for record in caplog.records if "no agent so far" in record.message]
-    assert told == ["players: no agent so far has a tool 'find_ordr'"]
+    told = [record.message for record in caplog.records if record.message.startswith("players: ")]
+    assert ["'find_ordr'" in message for message in told] == [True]

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.runtime.plugin import SimulatedEnvironmentConfig, create_callback
@@ -177,6 +178,7 @@ def test_calls_by_hand_from_many_threads_are_counted_once_each() -> None:
 # ---------------------------------------------------------------- letting go
 
 
+@pytest.mark.long
 def test_what_is_known_of_a_session_goes_with_its_service() -> None:
     """Once a runner and its sessions are gone, nothing of them is left but what was used last."""
     environment = create_callback(HALF)

@@ -216,8 +216,7 @@ def test_the_size_of_what_is_remembered(size: int | None, calls: int, kept: int)
     """Twenty calls for each key by default, else as many as is said; the oldest make room."""
     simulator, _ = simulator_of("offline", max_tool_call_cache_size=size)
     hvac(simulator)
-    turns = [[call("hvac_controller", temperature=float(n), mode="heat")] for n in range(calls)]
-    run(simulator, *turns)
+    run(simulator, [call("hvac_controller", temperature=float(n), mode="heat") for n in range(calls)])
     known = simulator.get_state("room_environment")["previous_calls"]
     assert [each["parameters"]["temperature"] for each in known] == [float(n) for n in range(calls)][-kept:]
     assert len(simulator.calls()) == calls
@@ -304,7 +303,7 @@ def test_names_lists_and_clearing() -> None:
 def test_a_schema_that_is_none_is_refused() -> None:
     """It is named, and nothing is registered."""
     simulator, _ = simulator_of("offline")
-    with pytest.raises(ValueError, match="the schema is invalid"):
+    with pytest.raises(ValueError, match=r"schema.*nothing"):
         simulator.tool(output_schema={"type": "nothing"})(lambda: None)
     assert simulator.list_tools() == []
 

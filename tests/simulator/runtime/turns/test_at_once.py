@@ -12,6 +12,7 @@ from simulator.facts import CallStarted, ModelAnswered, ToolAnswered
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.turns import turn
+from tests.harness.processes import wait_until
 from tests.simulator.runtime.playing import played, resumed
 from tests.simulator.runtime.shapes import SHAPES
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
@@ -30,6 +31,10 @@ def _events(sim: Simulation) -> list[Any]:
     return [event for turn in sim.session.turns for event in turn.events]
 
 
+def _turns(sim: Simulation) -> list[ModelAnswered]:
+    return [fact for _, fact in sim.journal.path() if isinstance(fact, ModelAnswered)]
+
+
 @pytest.mark.usefixtures("_on_a_machine_at_rest")
 def test_what_waits_for_nothing_is_answered_at_once() -> None:
     """A model and a coroutine that never wait answer at once; a function that runs in a thread does not."""
@@ -43,8 +48,7 @@ def test_what_waits_for_nothing_is_answered_at_once() -> None:
             ("hit_later", True),
             ("hit", False),
         ]
-        turns = [fact for _, fact in sim.journal.path() if isinstance(fact, ModelAnswered)]
-        assert [fact.at_once for fact in turns] == [True, True, True]
+        assert [fact.at_once for fact in _turns(sim)] == [True, True, True]
     assert traces.ran == ["a", "b"]
 
 
@@ -101,10 +105,10 @@ def test_an_agent_that_never_waits_leaves_room_for_others() -> None:
     """A loop of a model that answers at once is stopped while it goes round, and can be resumed."""
     agent = LoopAgent(name="round", sub_agents=[agent_of(name="talker")], max_iterations=100_000)
     with opened(agent) as sim:
-        assert not sim.query("go", wait=0.1), "the loop has an end only after 500 turns of the model"
+        assert not sim.query("go", wait=0.0, max_llm_calls=100_000)
+        wait_until(lambda: not all(each.at_once for each in _turns(sim)), what="a pause", seconds=PATIENCE)
         sim.stop()
         view = sim.view()
         assert not view.busy
-        turns = [fact for _, fact in sim.journal.path() if isinstance(fact, ModelAnswered)]
-        assert {fact.at_once for fact in turns} == {True, False}
+        assert {fact.at_once for fact in _turns(sim)} == {True, False}
         assert sim.session.turns[0].stopped

@@ -105,9 +105,9 @@ def test_a_diverged_session_refuses_to_go_on(make: Make, _what: str) -> None:
     with Simulation.resume(Journal.from_json(text), _config(make(Traces()))) as sim:
         with pytest.raises(SimulationError):
             sim.query("more")
-        with pytest.raises(SimulationError, match="no turn is running"):
+        with pytest.raises(SimulationError, match="no turn"):
             sim.answer("0//x#0", {"found": 1})
-        with pytest.raises(SimulationError, match="no turn is running"):
+        with pytest.raises(SimulationError, match="no turn"):
             sim.stop()
         assert sim.journal.to_json() == text
 
@@ -145,7 +145,7 @@ def test_another_instruction_is_only_a_warning() -> None:
     with Simulation.resume(Journal.from_json(_recorded()), _config(agent)) as sim:
         view = sim.view()
         assert view.divergence is None
-        assert any("the agent's system changed" in problem for problem in view.problems)
+        assert any("system" in problem for problem in view.problems)
         assert len(view.pending) == 1
 
 
@@ -162,5 +162,5 @@ def test_a_completed_turn_is_not_re_executed() -> None:
 def test_another_agent_is_refused() -> None:
     """A journal is resumed with the agent of its name only."""
     config = SimulatedAgentConfig("another", _agent(Traces()), "stage.evalset.json")
-    with pytest.raises(SimulationError, match="the session belongs to the agent 'stage', not to 'another'"):
+    with pytest.raises(SimulationError, match=r"'stage'.*'another'"):
         Simulation.resume(Journal.from_json(_recorded()), config)

@@ -38,6 +38,37 @@ _OPENING = 3
 """The number of the last fact of the opening: the agent was selected, and somebody sat down in each seat."""
 
 
+_BASIC = {
+    "held": {
+        "plain",
+        "confirmed",
+        "parallel_calls",
+        "agent_tool",
+        "tool_in_graph",
+        "long_running_deferred",
+        "raised_answers",
+        "coding",
+    },
+    "real": {
+        "plain",
+        "transferred",
+        "side_by_side",
+        "state_and_files",
+        "app_with_plugin",
+        "raising_model",
+        "quick_and_slow",
+    },
+}
+"""The shapes that stand for the others, by who plays."""
+
+
+def _plays() -> Iterator[Any]:
+    """Return each shape with each way to play it; all but the basic ones are long."""
+    for name, mode in itertools.product(SHAPES, get_args(Mode)):
+        marks = () if name in _BASIC[mode] else pytest.mark.long
+        yield pytest.param(name, mode, id=f"{name}-{mode}", marks=marks)
+
+
 @dataclass(frozen=True)
 class Cut:
     """What came of a journal that was cut off behind fact `number`.
@@ -66,17 +97,21 @@ class Cuts:
     all: list[Cut]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param((name, mode), id=f"{name}-{mode}") for name in SHAPES for mode in get_args(Mode)],
-)
-def cuts(request: pytest.FixtureRequest) -> Cuts:
-    """Play a shape once, and resume once from each prefix of its journal."""
-    name, mode = request.param
+@pytest.mark.parametrize(("name", "mode"), [*_plays()])
+def test_a_journal_cut_off_anywhere_gives_back_the_session(name: str, mode: Mode) -> None:
+    """From each prefix: what was there, with the same events and nothing real again, and the same end; undo does so too."""
     shape, gone_on_from = SHAPES[name], set[str]()
     play = played(shape, mode)
     numbers = range(_OPENING, len(play.journal))
-    return Cuts(shape, mode, play, [_cut(play.journal, number, shape, gone_on_from) for number in numbers])
+    cuts = Cuts(shape, mode, play, [_cut(play.journal, number, shape, gone_on_from) for number in numbers])
+    for holds in (
+        _shows_what_was_there,
+        _has_the_same_events,
+        _runs_nothing_again,
+        _ends_the_same,
+        _goes_back,
+    ):
+        holds(cuts)
 
 
 def _cut(journal: Journal, number: int, shape: Shape, gone_on_from: set[str]) -> Cut:
@@ -133,7 +168,7 @@ def _sent(journal: Journal) -> Iterator[Any]:
             yield from fact.effects.events
 
 
-def test_a_journal_cut_off_anywhere_shows_what_was_there(cuts: Cuts) -> None:
+def _shows_what_was_there(cuts: Cuts) -> None:
     """From every prefix of the journal: the same pending requests, timeline, state and open calls as at first."""
     play, compared = cuts.play, 0
     for cut in cuts.all:
@@ -144,7 +179,7 @@ def test_a_journal_cut_off_anywhere_shows_what_was_there(cuts: Cuts) -> None:
     assert compared >= len(play.rests)
 
 
-def test_a_journal_cut_off_anywhere_gives_the_same_events(cuts: Cuts) -> None:
+def _has_the_same_events(cuts: Cuts) -> None:
     """From every prefix, ADK's events are those that were there: whole, with ids and times."""
     for cut in cuts.all:
         events = _events_so_far(cuts.play.journal, cut.number)
@@ -152,14 +187,14 @@ def test_a_journal_cut_off_anywhere_gives_the_same_events(cuts: Cuts) -> None:
             assert cut.live == events, f"from fact {cut.number}"
 
 
-def test_nothing_is_asked_or_run_again(cuts: Cuts) -> None:
+def _runs_nothing_again(cuts: Cuts) -> None:
     """After a resume a model is asked, and something real runs, only for what the journal does not answer yet."""
     for cut in cuts.all:
         assert cut.asked[0] == cut.asked[1], f"from fact {cut.number}"
         assert cut.ran[0] == cut.ran[1], f"from fact {cut.number}"
 
 
-def test_a_session_that_was_cut_off_ends_in_the_same_way(cuts: Cuts) -> None:
+def _ends_the_same(cuts: Cuts) -> None:
     """From every prefix, the same answers give the same facts: events with ids and times, state, artifacts.
 
     They do so to the next rest, and from each rest to the end. What is in the journal keeps its order. What is not
@@ -185,7 +220,7 @@ def _answer_in(fact: Any) -> str:
     return f"{fact['kind']} {fact.get('key')} {fact.get('responses')} {fact.get('error')}"
 
 
-def test_the_head_can_go_back_to_each_rest(cuts: Cuts) -> None:
+def _goes_back(cuts: Cuts) -> None:
     """Undo in the living session gives back what was there whenever a person was needed, and then the end again."""
     play = cuts.play
     text = play.journal.to_json()

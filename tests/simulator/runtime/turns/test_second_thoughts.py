@@ -18,6 +18,7 @@ from simulator import (
 )
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rule_effects import HangEffect
+from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 RAN: list[str] = []
@@ -174,7 +175,7 @@ def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
             assert sim.view().redoes is not None
             sim.redo()
             assert (sim.journal.head, sim.session.history) == (head, history)
-        with pytest.raises(SimulationError, match="no step to redo"):
+        with pytest.raises(SimulationError, match="redo"):
             sim.redo()
         sim.undo()
         sim.query("something else", wait=PATIENCE)
@@ -214,15 +215,17 @@ def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -
     config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
     rule = InjectionRule(rule_id="hang", tool_name="find", effect=HangEffect())
     with opened(agent, rules=[rule]) as sim:
-        assert not sim.query("go", wait=0.05)
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: bool(sim.view().running), what="the hang", seconds=PATIENCE)
         text = sim.journal.to_json()
         sim.stop()
-        sim.undo(wait=0.05)
+        sim.undo(wait=0.0)
+        wait_until(lambda: bool(sim.pending), what="the call", seconds=PATIENCE)
         assert [request.would_answer for request in sim.pending] == ["hang"]
-        sim.go_on(wait=0.05)
+        sim.go_on(wait=0.0)
         assert sim.view().busy
         sim.stop()
-    with Simulation.resume(Journal.from_json(text), config, wait=0.05) as again:
+    with Simulation.resume(Journal.from_json(text), config, wait=0.0) as again:
         assert again.view().busy
         again.stop()
         assert again.session.turns[0].stopped
