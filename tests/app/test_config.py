@@ -6,9 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 READ_OPTIONS = """
@@ -33,9 +30,8 @@ EXPECTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def options() -> dict[str, Any]:
-    """The options that a Streamlit process started in the root sees for the entry script."""
+def test_each_option_is_in_force() -> None:
+    """Started from the root, a Streamlit process sees for the entry script what the repository sets."""
     done = subprocess.run(
         [sys.executable, "-c", READ_OPTIONS, str(ROOT / "app" / "streamlit_app.py"), *EXPECTED],
         cwd=ROOT,
@@ -43,11 +39,4 @@ def options() -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_option_is_in_force(name: str, options: dict[str, Any]) -> None:
-    """Started from the root, the option has the value that the repository sets."""
-    assert options[name] == EXPECTED[name]
+    assert json.loads(done.stdout) == EXPECTED

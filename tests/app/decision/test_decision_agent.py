@@ -139,14 +139,19 @@ def test_a_person_makes_several_calls_at_once_with_words_before() -> None:
         assert len(simulation.pending) == 2
 
 
-def test_a_call_can_be_written_as_json() -> None:
-    """JSON is the way out of any form, and what the form held is carried to it."""
+def test_a_call_and_any_parts_can_be_written_as_json() -> None:
+    """JSON is the way out of any form, and what the form held is carried to it; anything but a list of parts is refused."""
     with played() as simulation:
         page = Deciding(simulation).choose("kind_", "Call tools").press("chip_book")
         page.type("form0:json:args1_book.guest", "Ada").type("args1_book:as", True).run()
         assert '"Ada"' in page.text("json:args1_book")
         page.type("json:args1_book", '{"guest": 5}').press("accept_")
         assert last_parts(simulation)[0]["function_call"]["args"] == {"guest": 5}
+        page.press("accept_").choose("kind_", "JSON").type("response_parts", "{}").press("accept_")
+        assert page.tab.error
+        assert len(model_parts(simulation)) == 1
+        page.type("response_parts", '[{"text": "hm", "thought": true}, {"text": "Yes."}]').press("accept_")
+        assert last_parts(simulation)[0]["thought"] is True
 
 
 def test_a_person_hands_over_to_another_agent() -> None:
@@ -183,16 +188,6 @@ def test_a_final_answer_of_an_agent_with_tools_goes_through_the_tool_for_it() ->
         assert last_parts(simulation)[0]["function_call"]["name"] == "set_model_response"
 
 
-def test_any_parts_can_be_written_as_json() -> None:
-    """What no form has a field for is written as the framework writes it; anything but a list is refused."""
-    with played() as simulation:
-        page = Deciding(simulation).choose("kind_", "JSON").type("response_parts", "{}").press("accept_")
-        assert page.tab.error
-        assert model_parts(simulation) == []
-        page.type("response_parts", '[{"text": "hm", "thought": true}, {"text": "Yes."}]').press("accept_")
-        assert last_parts(simulation)[0]["thought"] is True
-
-
 def test_a_person_sees_what_the_model_would_see() -> None:
     """The instruction, the conversation and each declaration, word by word."""
     with played(agent=agent_of(tools=[book], instruction=f"Be kind. {HOSTILE}")) as simulation:
@@ -213,34 +208,23 @@ def test_the_agents_own_model_takes_one_turn() -> None:
         assert simulation.pending[0].kind == "model"
 
 
-def test_a_held_turn_is_accepted_as_it_is() -> None:
-    """One click lets the model's proposal through."""
-    with played([call("rest")], agents="held") as simulation:
-        Deciding(simulation).press("accept_proposal")
+def test_a_held_turn_is_accepted_edited_or_rejected() -> None:
+    """One click lets the proposal through; its calls stand in forms to be changed; of one that is rejected nothing reaches the agent."""
+    edited = [say("Wait."), call("book", guest="Ada", nights=1), call("rest")]
+    with played([call("rest")], edited, [call("rest")], agents="held") as simulation:
+        page = Deciding(simulation).press("accept_proposal")
         assert simulation.pending[0].tool_name == "rest"
-        assert _turns(simulation)[0].provenance.source == "generated"
-
-
-def test_a_held_turn_is_edited() -> None:
-    """The proposal's calls stand in their forms; what is changed is what the agent calls."""
-    proposal = [say("Wait."), call("book", guest="Ada", nights=1), call("rest")]
-    with played(proposal, agents="held") as simulation:
-        page = Deciding(simulation).press("edit_")
+        page.press("accept_").press("edit_")
         page.type("form0:json:args1_book.nights", 9).run().press("accept_")
         said, booking, resting = last_parts(simulation)
         assert said == {"text": "Wait."}
         assert booking["function_call"]["args"] == {"guest": "Ada", "nights": 9}
         assert resting["function_call"]["name"] == "rest"
-        assert _turns(simulation)[0].provenance.source == "edited"
-
-
-def test_a_held_turn_is_rejected_and_another_written() -> None:
-    """Nothing of the proposal reaches the agent; one can still go back to it before."""
-    with played([call("rest")], agents="held") as simulation:
-        page = Deciding(simulation).press("write_").press("back_").press("write_")
+        page.press("accept_all").press("write_").press("back_").press("write_")
         page.type("say_", "No.").press("accept_")
         assert last_parts(simulation) == [{"text": "No."}]
-        assert _turns(simulation)[0].provenance.source == "written"
+        sources = [turn.provenance.source for turn in _turns(simulation)]
+        assert sources == ["generated", "edited", "written"]
 
 
 def test_a_failed_model_is_shown_and_replaced() -> None:
@@ -260,30 +244,24 @@ def _turns(simulation: Any) -> list[ModelAnswered]:
 
 def _coder() -> Any:
     code = types.Part(executable_code=types.ExecutableCode(code="print(6 * 7)", language="PYTHON"))
-    return agent_of([code], [say("done")], code_executor=UnsafeLocalCodeExecutor())
+    return agent_of([code], [code], [say("done")], code_executor=UnsafeLocalCodeExecutor())
 
 
 def _code_facts(simulation: Any) -> list[CodeAnswered]:
     return [fact for _, fact in simulation.journal.path() if isinstance(fact, CodeAnswered)]
 
 
-def test_a_person_says_what_code_prints() -> None:
-    """The code is shown, and does not run."""
+def test_a_person_says_what_code_prints_or_lets_it_run() -> None:
+    """The code is shown, and runs only behind a second click."""
     with played(agent=_coder(), agents="model") as simulation:
         page = Deciding(simulation)
         assert "print(6 * 7)" in page.shown()
         page.type("response_stdout", "43").type("response_stderr", "odd").press("accept_")
-        (fact,) = _code_facts(simulation)
-        assert fact.result is not None
-        assert (fact.result["stdout"], fact.result["stderr"]) == ("43", "odd")
-
-
-def test_code_can_run_for_real() -> None:
-    """Behind a second click."""
-    with played(agent=_coder(), agents="model") as simulation:
-        Deciding(simulation).press("real_")
-        (fact,) = _code_facts(simulation)
-        assert fact.provenance.source == "real"
+        page.press("real_")
+        said, ran = _code_facts(simulation)
+        assert said.result is not None
+        assert (said.result["stdout"], said.result["stderr"]) == ("43", "odd")
+        assert ran.provenance.source == "real"
 
 
 WIPED: list[str] = []

@@ -283,17 +283,6 @@ def test_all_drafts_are_accepted_at_once() -> None:
         ]
 
 
-def test_fifty_calls_are_a_list() -> None:
-    """Many calls stand in a list that can be searched, and are accepted at once."""
-    with asked_for(*(call("echo", word=str(number)) for number in range(50))) as simulation:
-        page = Deciding(simulation)
-        assert len(page.tab.selectbox[0].options) == 50
-        page.choose("waiting_", simulation.pending[41].key)
-        assert '"41"' in page.shown()
-        page.press("accept_all")
-        assert len(answers(simulation)) == 50
-
-
 def test_an_answer_of_an_injection_is_shown_beside_its_siblings() -> None:
     """Of two parallel calls one was answered by a rule: the pane says so, and by which."""
     rule = InjectionRule(

@@ -64,7 +64,7 @@ def options(page: Deciding) -> list[str]:
 
 
 def test_like_calls_side_by_side_have_numbers() -> None:
-    """Of three calls with one tool and one first argument each has its number; another call has none."""
+    """Of three calls with one tool and one first argument each has its number; another call has none, nor the last one left."""
     calls = [call("echo", word="x", times=number) for number in (1, 2, 3)]
     with asked_for(*calls, call("echo", word="y")) as simulation:
         page = Deciding(simulation)
@@ -75,22 +75,17 @@ def test_like_calls_side_by_side_have_numbers() -> None:
         page.type("response_", '{"second": 2}').press("accept_0")
         (fact,) = answers(simulation)
         assert fact.arguments == {"word": "x", "times": 2}
-
-
-def test_twenty_like_calls_in_a_list_have_numbers() -> None:
-    """In the list, too, no two of them read alike beyond their place in it."""
-    calls = [call("echo", word="x", times=number) for number in range(20)]
-    assert len(calls) > MOST_PILLS
-    with asked_for(*calls) as simulation:
-        page = Deciding(simulation)
-        assert options(page) == [f"{number}. echo \u00b7 x #{number}" for number in range(1, 21)]
-        page.choose("waiting_", simulation.pending[16].key)
-        assert '"times": 16' in page.shown()
-
-
-def test_a_number_is_a_place_in_the_line_as_it_is_now() -> None:
-    """Once one of two is answered, the other stands alone and needs no number."""
-    calls = [call("echo", word="x", times=number) for number in (1, 2)]
-    with asked_for(*calls, call("echo", word="y")) as simulation:
-        page = Deciding(simulation).press("accept_0")
+        page.press("accept_0")
         assert options(page) == ["echo \u00b7 x", "echo \u00b7 y"]
+
+
+def test_many_like_calls_in_a_list_have_numbers() -> None:
+    """In the list, too, no two of them read alike beyond their place in it; all are accepted at once."""
+    most = MOST_PILLS + 3
+    with asked_for(*(call("echo", word="x", times=number) for number in range(most))) as simulation:
+        page = Deciding(simulation)
+        assert options(page) == [f"{number}. echo \u00b7 x #{number}" for number in range(1, most + 1)]
+        page.choose("waiting_", simulation.pending[most - 2].key)
+        assert f'"times": {most - 2}' in page.shown()
+        page.press("accept_all")
+        assert len(answers(simulation)) == most

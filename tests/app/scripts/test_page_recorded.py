@@ -90,6 +90,7 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start:
     assert told(again.run()) == told(start)
 
 
+@pytest.mark.long
 def test_an_answer_can_join_before_the_replay_is_over(start: Tab, path: Path) -> None:
     """The session goes on; what is there already is not added twice."""
     (case,) = read_environment(path).cases.values()

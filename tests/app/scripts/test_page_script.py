@@ -287,6 +287,7 @@ def test_a_golden_trace_of_an_eval_set_plays_again(start: Tab) -> None:
     assert "It is lost." in start.run().literal
 
 
+@pytest.mark.long
 def test_a_downloaded_confirmed_case_plays_to_its_end() -> None:
     """The download holds what a person had confirmed: nothing is asked again. The case alone stops at the confirmation."""
     with record_demo("expense_approver") as simulation:

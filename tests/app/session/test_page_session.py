@@ -70,16 +70,6 @@ def test_a_query_that_was_typed_stays_with_its_session() -> None:
     assert tab.app.text_area(key=tab.key("query_text_")).value == "second"
 
 
-def test_the_list_of_sessions_names_a_session_by_its_query_at_once() -> None:
-    """The first page that shows a query has it in the list of sessions too."""
-    simulation = FakeSimulation("session-0023-abcdef")
-    put_live(simulation)
-    tab = Tab("session-0023-abcdef")
-    assert tab.app.button(key="recent_session-0023-abcdef").label == "Order desk"
-    simulation.ask("Where is it?")
-    assert "Where is it" in tab.run().app.button(key="recent_session-0023-abcdef").label
-
-
 def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
     """Where one of the calls was answered meanwhile, the others are, which is told otherwise than that none was."""
     simulation = paused("session-0024-abcdef")
@@ -151,73 +141,61 @@ def test_the_check_itself_finds_live_text() -> None:
 
 
 def test_a_long_history_is_drawn_in_pages() -> None:
-    """Only the newest steps are drawn; a click shows as many more."""
-    simulation = FakeSimulation("session-0004-abcdef").ask("A long one")
-    for number in range(150):
-        simulation.call(f"c{number}", order_id=str(number)).give(f"c{number}")
-    assert len(simulation.session.history) == 301
-    put_live(simulation)
-    tab = Tab("session-0004-abcdef")
-    before = len(tab.nodes())
-    assert _steps(tab) == PAGE_STEPS
+    """Only the newest steps are drawn, so that more of them make no more elements; a click shows as many more."""
+    sizes = []
+    for calls in (30, 90):
+        simulation = FakeSimulation("session-0004-abcdef").ask("A long one")
+        for number in range(calls):
+            simulation.call(f"c{number}", order_id=str(number)).give(f"c{number}")
+        assert len(simulation.session.history) == 2 * calls + 1 > PAGE_STEPS
+        put_live(simulation)
+        tab = Tab("session-0004-abcdef")
+        sizes.append(len(tab.nodes()))
+        assert _steps(tab) == PAGE_STEPS
+    assert sizes[0] == sizes[1]
     tab.click("show_earlier")
     assert _steps(tab) == 2 * PAGE_STEPS
-    assert len(tab.nodes()) > before
+    assert len(tab.nodes()) > sizes[1]
 
 
 def _steps(tab: Tab) -> int:
     return sum("find_order" in each.label for each in tab.app.expander if "\u00b7" in each.label)
 
 
-def test_the_page_does_not_grow_with_the_history() -> None:
-    """A thousand entries make a page of as many elements as a hundred do."""
-    sizes = []
-    for name, calls in (("session-0005-aaaaaa", 50), ("session-0006-bbbbbb", 500)):
-        simulation = FakeSimulation(name).ask("A long one")
-        for number in range(calls):
-            simulation.call(f"c{number}").give(f"c{number}")
-        put_live(simulation.say("done").end())
-        sizes.append(len(Tab(name).nodes()))
-        registry().close(name)
-    assert sizes[0] == sizes[1]
-
-
 def test_the_filter_keeps_what_it_says() -> None:
-    """Errors shows the failed call alone."""
+    """Errors shows the failed call alone; the context pane holds the session's state, and the last request's instruction."""
     simulation = FakeSimulation("session-0007-abcdef").ask("Refund me").call("c1").give("c1")
     simulation.call("c2", "refund_order")
     failed = Failed(error_code=503, error_message="busy")
     simulation.give("c2", failed, "refund_order", Provenance(source="injected", by="busy-rule"))
+    simulation.say("There.").end("There.")
+    simulation.seen = model_request()
     put_live(simulation)
     tab = Tab("session-0007-abcdef").choose("timeline_filter", "Errors")
     (label,) = [each.label for each in tab.app.expander if "failed" in each.label]
     assert "refund_order" in label
     assert "injected by busy" in label.replace("\u2060", "")
     assert not any("returned" in each.label for each in tab.app.expander)
+    assert '"seen": 1' in tab.choose("context_view", "State").literal
+    assert simulation.seen.system_instruction in tab.choose("context_view", "Model").literal
 
 
 def test_the_sidebar_leads_from_session_to_session() -> None:
-    """Another session opens, a new one begins on the start page, and a closed one is gone."""
-    paused("session-0008-aaaaaa")
+    """A session is named by its query at once; another one opens, a new one begins on the start page, and a closed one is gone."""
+    first = FakeSimulation("session-0008-aaaaaa")
+    put_live(first)
     other = paused("session-0009-bbbbbb")
-    tab = Tab("session-0008-aaaaaa").click("recent_session-0009-bbbbbb")
+    tab = Tab("session-0008-aaaaaa")
+    assert tab.app.button(key="recent_session-0008-aaaaaa").label == "Order desk"
+    first.ask("Which way?")
+    assert "Which way" in tab.run().app.button(key="recent_session-0008-aaaaaa").label
+    tab.click("recent_session-0009-bbbbbb")
     assert tab.session_id == "session-0009-bbbbbb"
     tab.in_menu("close", "session-0009-bbbbbb")
     assert "session" not in tab.app.query_params
     assert other.closed
     assert registry().get("session-0009-bbbbbb") is None
     assert registry().get("session-0008-aaaaaa") is not None
-
-
-def test_state_and_what_the_model_sees_are_shown() -> None:
-    """The context pane holds the session's state, and the system instruction of the last request."""
-    simulation = FakeSimulation("session-0010-abcdef").ask("Where?").say("There.").end("There.")
-    simulation.seen = model_request()
-    put_live(simulation)
-    tab = Tab("session-0010-abcdef").choose("context_view", "State")
-    assert '"seen": 1' in tab.literal
-    tab.choose("context_view", "Model")
-    assert simulation.seen.system_instruction in tab.literal
 
 
 def test_a_seat_is_changed() -> None:
