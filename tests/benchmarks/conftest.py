@@ -11,6 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 
+def _smallest(config: pytest.Config) -> bool:
+    # The option is known where this folder is named alone: `pytest` finds this file on its way.
+    return bool(config.getoption("smallest", default=False))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the option."""
     parser.addoption(
@@ -20,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the first of each, where only the smallest are wanted."""
-    if not config.getoption("smallest"):
+    if not _smallest(config):
         return
     first: dict[str, pytest.Item] = {}
     for item in items:
@@ -34,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _sizes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Make a benchmark small, where that is wanted."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.config.getoption("smallest"):
+        if _smallest(request.config):
             for name, size in getattr(request.module, "SMALLEST", {}).items():
                 patch.setattr(request.module, name, size)
         yield
@@ -43,4 +48,4 @@ def _sizes(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def measured(request: pytest.FixtureRequest) -> bool:
     """Whether what was measured is held to its bar."""
-    return not request.config.getoption("smallest")
+    return not _smallest(request.config)

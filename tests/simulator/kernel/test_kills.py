@@ -1,6 +1,6 @@
 """Processes are killed at any moment: nothing that was acknowledged is lost, nothing stays behind, and no port is open.
 
-`GOLDEN_TRACE_KILLS=500` kills more of them.
+`GOLDEN_TRACE_KILLS=1000` kills more of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project,
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
-KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "100"))
+KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "200"))
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ class Kept:
         """It is a file."""
         return isinstance(self.url, Path)
 
-    def store(self, *, patience: float = 5.0, holder: Holder | None = None) -> JournalStore:
+    def store(self, *, patience: float = 60.0, holder: Holder | None = None) -> JournalStore:
         """Open a store of it, as another process would."""
         store = JournalStore.open(
             self.url, patience=patience, clock=self.clock, new_id=lambda: next(self._ids), holder=holder

@@ -70,7 +70,7 @@ def test_a_store_that_nobody_has_any_more_ends(kept: Kept) -> None:
     del journal
     # The thread may have the last name for it for a moment.
     wait_until(lambda: gc.collect() >= 0 and dropped() is None, what="the store to go")
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert kept.store().place("session") == Place(3, 4)
 

@@ -161,5 +161,5 @@ def test_a_file_holds_what_a_model_says(examples: int, steps: int) -> None:
 def test_postgresql_holds_what_a_model_says(server: Postgres) -> None:
     """In PostgreSQL too."""
     url = server.new_database()
-    _run(server.new_database, 8)
+    _run(server.new_database, 20)
     assert url

@@ -377,12 +377,12 @@ def _run(new_url: Callable[[], Any], examples: int, steps: int) -> None:
 def test_a_session_in_a_file_is_what_a_model_says() -> None:
     """In SQLite, whatever is done in whatever order; each step asserts."""
     with tempfile.TemporaryDirectory() as folder:
-        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", 12, 25)
+        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", 40, 25)
         assert len(list(Path(folder).iterdir())) >= 1
 
 
 def test_a_session_in_postgresql_is_what_a_model_says(server: Postgres) -> None:
     """In PostgreSQL too."""
     url = server.new_database()
-    _run(server.new_database, 4, 12)
+    _run(server.new_database, 8, 15)
     assert url
