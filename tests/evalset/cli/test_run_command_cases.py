@@ -48,7 +48,7 @@ def said_and_done(value: Any) -> Any:
 
 NAME = "expense_approver"
 """Asks a person to confirm."""
-WORDS = ("--eval-id", "case", "--otherwise", "fail")
+WORDS = ("--eval-id", "case", "--otherwise", "fail", "--no-replay")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def first(script: Path) -> Path:
 def test_a_run_in_which_a_person_confirms_is_completed(script: Path, tmp_path: Path) -> None:
     """Where its environment could not be written, the same command writes it, and no second case."""
     out = tmp_path / "one.evalset.json"
-    words: list[str | Path] = [NAME, "--script", script, "--out", out, "--otherwise", "fail"]
+    words: list[str | Path] = [NAME, "--script", script, "--out", out, *WORDS[2:]]
     sidecar_of(out).write_text("{}")
     assert run(*words) == 4
     before = out.read_bytes()
