@@ -236,7 +236,10 @@ SHAPES: dict[str, Callable[[Log], BaseAgent]] = {
 
 
 @pytest.mark.parametrize("shape", sorted(SHAPES))
-@pytest.mark.parametrize("plugins", [False, True], ids=["alone", "with plugins"])
+@pytest.mark.parametrize(
+    "plugins",
+    [pytest.param(False, id="alone", marks=pytest.mark.long), pytest.param(True, id="with plugins")],
+)
 def test_every_shape_of_agent_behaves_as_in_adk(shape: str, plugins: bool) -> None:
     """Callbacks, events, errors and state are those of stock ADK, with plugins and without."""
 

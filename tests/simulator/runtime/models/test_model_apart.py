@@ -173,7 +173,7 @@ def test_a_model_may_stream_all_the_same() -> None:
     [
         ("no-such-model-1", "cannot be created"),
         ("", "cannot be created"),
-        ("nobody/knows-this", "cannot be created"),
+        pytest.param("nobody/knows-this", "cannot be created", marks=pytest.mark.long),
         ("gemini-2.5-flash", "GOOGLE_API_KEY"),
         ("openai/gpt-4o", "OPENAI_API_KEY"),
     ],

@@ -211,7 +211,10 @@ def test_what_is_remembered_of_a_call() -> None:
     assert (logged.response, logged.provenance.by) == (seen, "offline")
 
 
-@pytest.mark.parametrize(("size", "calls", "kept"), [(None, 21, 20), (50, 21, 21), (3, 5, 3)])
+@pytest.mark.parametrize(
+    ("size", "calls", "kept"),
+    [(3, 5, 3), *(pytest.param(*row, marks=pytest.mark.long) for row in ((None, 21, 20), (50, 21, 21)))],
+)
 def test_the_size_of_what_is_remembered(size: int | None, calls: int, kept: int) -> None:
     """Twenty calls for each key by default, else as many as is said; the oldest make room."""
     simulator, _ = simulator_of("offline", max_tool_call_cache_size=size)
