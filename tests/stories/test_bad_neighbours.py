@@ -27,4 +27,4 @@ def test_the_order_desk_goes_on_beside_them(
             assert "Running" in pages["spinner"].header.inner_text()
             pages["spinner"].press(pages["spinner"].button("stop_turn"))
             expect(pages["spinner"].header).to_contain_text("Stopped")
-            expect(pages["leaver"].decision).to_contain_text("exit code 3")
+            expect(pages["leaver"].decision).to_contain_text("cannot continue")

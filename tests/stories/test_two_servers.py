@@ -88,7 +88,7 @@ def test_a_session_is_taken_over_and_comes_back_when_its_server_is_killed(
         assert asked.read_text().split() == ["model", "dig", "model"]
         second.open(_moved(first, there))
         expect(second.button("take_over")).to_be_visible()
-        expect(second.keyed("elsewhere_rows").first).to_be_visible()
+        expect(second.page.get_by_test_id("stDataFrame").first).to_be_visible()
         second.click("take_over")
         second.wait_for_pause("plant")
         expect(first.button("take_over")).to_be_visible()

@@ -37,7 +37,7 @@ from simulator.session import Seats
 from simulator.store import JournalStore
 from tests.harness.forked import ForkedProgram
 from tests.harness.page_client import PageClient
-from tests.harness.processes import REPOSITORY, free_port, quiet_environment
+from tests.harness.processes import REPOSITORY, port_of, quiet_environment
 from tests.harness.stepping_agent import NAME, write_stepping_agent
 
 PLAYERS: tuple[ToolPlayer, ...] = ("person", "person", "offline")
@@ -222,7 +222,7 @@ def fork_template() -> None:
     Template._started = started  # type: ignore[method-assign, assignment] # in this server alone
 
 
-def start_server(database: str, agents: Path, port: int, log: Path) -> int:
+def start_server(database: str, agents: Path, log: Path) -> int:
     """Start a server as a fork; return its process."""
     if process := os.fork():
         return process
@@ -235,7 +235,7 @@ def start_server(database: str, agents: Path, port: int, log: Path) -> int:
         os.dup2(written, stream)
     fork_template()
     event.listen(Engine, "commit", lambda _: sleep(Random().uniform(0, SLOWEST_SECONDS)))  # noqa: S311 - a slow disk
-    options = ["--server.port", str(port), "--server.headless", "true", "--", "--agents-dir", str(agents)]
+    options = ["--server.port", "0", "--server.headless", "true", "--", "--agents-dir", str(agents)]
     sys.argv = ["streamlit", "run", "app", *options]
     from streamlit.web.cli import main  # noqa: PLC0415 - only a server's process needs it
 
@@ -243,14 +243,15 @@ def start_server(database: str, agents: Path, port: int, log: Path) -> int:
     os._exit(0)
 
 
-def wait_for(url: str, log: Path) -> None:
-    """Wait until a server answers."""
+def wait_for(process: int, log: Path) -> str:
+    """Wait until a server answers; return where."""
     end = monotonic() + _PATIENCE
     with httpx.Client(timeout=5, trust_env=False) as client:
         while monotonic() < end:
+            url = f"http://localhost:{port_of(process)}"
             with suppress(httpx.TransportError):
                 if client.get(f"{url}/_stcore/health").status_code == httpx.codes.OK:
-                    return
+                    return url
             sleep(0.02)
     raise LostError(f"no server answers\n{log.read_text(errors='replace')[-3000:]}")
 
@@ -323,15 +324,14 @@ def killed(database: str, folder: Path, kills: int, seed: str) -> Report:
     names = in_a_fork(lambda: sessions(database, folder), folder / "sessions.json")
     people = [Person(name, Random(f"{seed} {name}")) for name in names]  # noqa: S311 - as above
     for number in range(kills + 1):
-        log, port = folder / f"server-{number}.log", free_port()
-        process = start_server(database, folder / "agents", port, log)
-        url = f"http://localhost:{port}"
+        log = folder / f"server-{number}.log"
+        process = start_server(database, folder / "agents", log)
 
         def kill(process: int = process) -> None:
             os.killpg(process, signal.SIGKILL)
             os.waitpid(process, 0)
 
-        async def round_(url: str = url, kill: Callable[[], None] = kill, number: int = number) -> None:
+        async def round_(url: str, kill: Callable[[], None] = kill, number: int = number) -> None:
             await asyncio.gather(*(person.come_back(url, report) for person in people))
             if number < kills:
                 await until_killed(people, kill, random)
@@ -339,8 +339,7 @@ def killed(database: str, folder: Path, kills: int, seed: str) -> Report:
                 kill()
 
         try:
-            wait_for(url, log)
-            asyncio.run(round_())
+            asyncio.run(round_(wait_for(process, log)))
         except BaseException:
             print(log.read_text(errors="replace")[-3000:], file=sys.stderr)  # noqa: T201 - for whoever reads the failure
             with suppress(ProcessLookupError, ChildProcessError):

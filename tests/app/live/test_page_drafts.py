@@ -113,7 +113,7 @@ def test_what_is_typed_in_one_session_never_stands_in_another(
 
 @pytest.mark.parametrize(
     "with_id",
-    [pytest.param(" ".join, marks=pytest.mark.long), lambda parts: digest(*parts)],
+    [" ".join, lambda parts: digest(*parts)],
     ids=["plain", "digest"],
 )
 def test_what_was_kept_by_an_older_studio_is_shown(

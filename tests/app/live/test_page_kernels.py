@@ -74,7 +74,6 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
     assert tab.has("agents_again")
 
 
-@pytest.mark.long
 def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -> None:
     """The page goes to the session, and says what has ended and what can be done."""
     start.app.text_area(key="start_query").set_value("exit")
@@ -87,7 +86,6 @@ def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -
     assert any("exit code 3" in code.value for code in start.app.code)
 
 
-@pytest.mark.long
 def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path) -> None:
     """The offer comes once the files have changed, and goes once they are loaded; the session says where it fits no more."""
     start.app.text_area(key="start_query").set_value("Where is A1?")
@@ -122,7 +120,6 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     assert len(simulation.journal.path()) == before
 
 
-@pytest.mark.long
 def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path) -> None:
     """The offer stays, so that it can be taken once the code is right."""
     start.click("start_session")
@@ -144,7 +141,6 @@ def _looks_again(live: LiveSession) -> None:
     new_code._looked.pop(live.config.kernels, None)
 
 
-@pytest.mark.long
 def test_new_tools_stand_in_the_lists_once_the_new_code_is_taken(start: Tab, tmp_path: Path) -> None:
     """In those of the session, and the agent's new description on the start page."""
     start.app.text_area(key="start_query").set_value("Where is A1?")
@@ -198,7 +194,6 @@ def test_another_python_is_chosen_kept_and_given_up(start: Tab, tmp_path: Path) 
         one.kernels.end()
 
 
-@pytest.mark.long
 def test_nobody_chooses_a_python_on_a_server_of_several_people(
     start: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,9 +46,8 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("store")
-@pytest.mark.parametrize("agent", list(QUERIES))
+@pytest.mark.parametrize("agent", ["order_desk", pytest.param("travel_planner", marks=pytest.mark.long)])
 def test_a_page_is_drawn_whatever_is_kept(agent: str, asked_for: set[tuple[str, str, str]]) -> None:
     """Each input of the page keeps something that it can not hold; twice, as there may be others where something is kept."""
     form = StartForm(agent=agent, query=QUERIES[agent], seed="one for all")
