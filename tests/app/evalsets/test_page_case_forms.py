@@ -77,6 +77,7 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     )
 
 
+@pytest.mark.long
 def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> None:
     """In a value that no schema describes; an empty object and one with a table have them, too."""
     given = {"at": "Rome", "price": 1.50, "big": 1e22, "legs": [{"to": "Oslo"}], "dims": {"w": 1, "h": 2}}

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.export.case_names import LONGEST, proposed_eval_id
@@ -52,6 +52,7 @@ def test_what_has_no_words_gets_the_agent_and_the_time() -> None:
     assert re.fullmatch(r"\w+_\d{4}-.*Z", proposed_eval_id(session_of("\u5341\u5341").session))
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.text(), st.text(min_size=1), st.dictionaries(st.text(), st.text() | st.integers() | st.booleans()))
 def test_any_session_gets_one_that_adk_takes(said: str, tool: str, arguments: dict[str, Any]) -> None:
     """Short, and free of what splits a command line."""

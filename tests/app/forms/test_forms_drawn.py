@@ -12,7 +12,7 @@ from simulator.base.json_values import same
 from tests.app.forms.test_forms_values import ANY_JSON, PAIRS, Pair
 
 _FEW = settings(
-    max_examples=settings().max_examples // 2,
+    max_examples=settings().max_examples // 4,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # each example draws pages: shrinking takes minutes
 )
 

@@ -13,6 +13,7 @@ from app.live import agent_catalogue as of_server
 from tests.evalset.verify.desks import agents, recorded_set
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_agents_that_the_cases_name_run_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nobody has chosen the agent."""
