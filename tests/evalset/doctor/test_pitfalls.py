@@ -27,7 +27,13 @@ def examined(folder: Path, pitfall: Pitfall) -> Examination:
     return examine([folder], agents=agents() if pitfall.with_agent else None, portable=pitfall.portable)
 
 
-@pytest.mark.parametrize("pitfall", ALL, ids=lambda each: each.code)
+@pytest.mark.parametrize(
+    "pitfall",
+    [
+        pytest.param(each, id=each.code, marks=pytest.mark.long if each.code == "oversized" else ())
+        for each in ALL
+    ],
+)
 def test_each_pitfall_is_found_and_mended(tmp_path: Path, pitfall: Pitfall) -> None:
     """It has its code, its severity and its place; what is mendable is gone after a mend, which keeps the old text."""
     put(tmp_path, pitfall.files())

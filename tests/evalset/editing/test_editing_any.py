@@ -93,7 +93,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=settings().max_examples // 2)
 @given(data=st.data(), indent=st.sampled_from([None, 1, 2]))
 def test_any_edits_are_taken_back_to_the_very_bytes(
     first: Path, data: st.DataObject, indent: int | None

@@ -33,7 +33,13 @@ def made(**invocation: Any) -> EvalCase:
     return EvalCase.model_validate({"evalId": "by_hand", "conversation": [turn]})
 
 
-@pytest.mark.parametrize("name", sorted(DEMOS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "expense_approver" else pytest.mark.long)
+        for name in sorted(DEMOS)
+    ],
+)
 def test_a_case_gives_the_same_trace_when_it_is_played_again(name: str) -> None:
     """Calls, answers and final responses of every turn are the same: transfers, confirmations and agents as tools too."""
     config = demo_agent(name)

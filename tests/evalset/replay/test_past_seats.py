@@ -106,7 +106,13 @@ def test_beside_a_stand_in_a_tool_that_is_not_real_fails_the_run_by_name(way: Wa
     assert marks(marker) == []
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, id=name, marks=() if name in ASKED else pytest.mark.long)
+        for name, way in WAYS.items()
+    ],
+)
 def test_beside_a_stand_in_a_tool_that_is_real_runs_once(way: Way, marker: Path) -> None:
     """By its name in the configuration."""
     real = dict.fromkeys(["outer", NAME, "transfer_to_agent", "helper"], "real")

@@ -63,11 +63,13 @@ def edit_of(work: SetWork, what: str) -> Edit:
             "an answer",
             "the final response",
             "the query",
-            "the calls' order",
-            "a call less",
             "a call more",
+            "two halves",
         ),
-        *("another name", "a copy", "two halves"),
+        *(
+            pytest.param(what, marks=pytest.mark.long)
+            for what in ("the calls' order", "a call less", "another name", "a copy")
+        ),
     ],
 )
 def test_an_edited_case_is_replayed_as_it_was_edited(kept: Path, tmp_path: Path, what: str) -> None:

@@ -103,6 +103,7 @@ def test_a_process_that_ends_once_costs_no_verdict(kept: Path, tmp_path: Path) -
     assert found.status == "passed", [case.error for case in found.cases]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_stop_ends_what_does_not_let_go(kept: Path, tmp_path: Path) -> None:
     """With what was done by then."""

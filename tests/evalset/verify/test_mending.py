@@ -38,7 +38,12 @@ def with_more(eval_set: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "made", [[SAYS], [LEAVES_OUT], [SAYS, ALONE]], ids=["says", "leaves out", "without plugins"]
+    "made",
+    [
+        pytest.param([SAYS], id="says"),
+        pytest.param([LEAVES_OUT], id="leaves out"),
+        pytest.param([SAYS, ALONE], id="without plugins", marks=pytest.mark.long),
+    ],
 )
 def test_what_is_accepted_passes_with_either_models(
     kept: Path, tmp_path: Path, made: list[tuple[str, str]]
