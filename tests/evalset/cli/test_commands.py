@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("golden-trace --version", 0, "golden-trace-studio .*google-adk 2"),
+    Row("golden-trace --version", 0, f"golden-trace-studio {version('golden-trace-studio')}, google-adk 2.*Python 3"),
     Row("golden-trace nothing", 2, "'nothing'"),
     Row("golden-trace studio --agents-dir none", 2, "--agents-dir: .*none"),
     Row("golden-trace run order_desk --script order.yaml --out played.evalset.json --eval-id a", 0, "played.evalset.json: a", PLAYED),
@@ -53,7 +54,7 @@ ROWS = (
     Row("golden-trace compare none.evalset.json", 2, "0 kept runs"),
     Row(f"{EVAL}", 0, "order_desk_case +PASS .*1.00"),
     Row("golden-trace eval order_desk orders.evalset.json --models none", 2, "argument --models: .*'none'"),
-    Row("golden-trace doctor orders.evalset.json --csv found.csv", 0, "1 file checked|2 files checked", ("found.csv",)),
+    Row("golden-trace doctor orders.evalset.json --csv found.csv", 0, "[12] files? checked", ("found.csv",)),
     Row("golden-trace doctor orders.evalset.json --only odd", 2, "--only: .*'odd'"),
     Row("golden-trace import chat.json --out imported.evalset.json", 0, "imported.evalset.json: 1 case", IMPORTED),
     Row("golden-trace import chat.json --out imported.evalset.json --rename-agent odd", 2, "error: .*odd"),

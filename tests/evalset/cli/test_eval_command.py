@@ -116,29 +116,16 @@ def results_of(kept: Path) -> dict[str, Any]:
 
 @pytest.mark.long
 @pytest.mark.process
-def test_the_flagship_demo_passes_in_a_fresh_shell(tmp_path: Path) -> None:
-    """With a table, JUnit and JSON; nothing is written beside the demo or the set; plain `adk eval` is what ran."""
-    before = sorted(DESK.parent.iterdir())
-    shown = shown_commands(AgentWords(words="order_desk"), DESK, CASE)
-    done = shell(f"{shown.evaluate} --junit results.xml --csv results.csv", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert f"{CASE}  PASS    1.00 of 1.00" in done.stdout
-    assert "order_desk.environment.json" in done.stdout
-    assert ET.parse(tmp_path / "results.xml").getroot().get("failures") == "0"  # noqa: S314 - our own file
-    assert f"{CASE},passed,tool_trajectory_avg_score,1.0,1.0,passed" in (tmp_path / "results.csv").read_text()
-    assert sorted(DESK.parent.iterdir()) == before
-
-
-@pytest.mark.long
-@pytest.mark.process
 def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
-    """Both commands pass as they are pasted; ADK's results lie with the agent, and the test file beside the set."""
+    """Both commands pass as they are pasted, with JSON, JUnit and CSV; ADK's results lie with the agent, the test file beside the set."""
     folder = write_desk(tmp_path / "it's my agents")
     eval_set = folder / "my set.evalset.json"
     keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
-    done = shell(f"{shown.evaluate} --json > results.json", tmp_path)
+    done = shell(f"{shown.evaluate} --junit results.xml --csv results.csv --json > results.json", tmp_path)
     assert done.returncode == 0, done.stderr
+    assert ET.parse(tmp_path / "results.xml").getroot().get("failures") == "0"  # noqa: S314 - our own file
+    assert "one,passed,tool_trajectory_avg_score,1.0,1.0,passed" in (tmp_path / "results.csv").read_text()
     found = results_of(tmp_path / "results.json")
     assert (found["passed"], found["total"], found["real_tools"]) == (1, 1, False)
     assert len(list((folder / ".adk" / "eval_history").iterdir())) == 1

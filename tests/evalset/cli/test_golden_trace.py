@@ -10,7 +10,6 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
-from importlib.metadata import version
 from pathlib import Path
 
 import httpx
@@ -56,14 +55,6 @@ sys.exit(bool({"google.adk", "streamlit", "pandas", "sqlalchemy"} & set(sys.modu
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "usage: golden-trace studio" in done.stdout
-
-
-def test_the_version_names_what_it_stands_on(capsys: pytest.CaptureFixture[str]) -> None:
-    """A bug report needs the versions of ADK, Streamlit and Python as well."""
-    assert main(["--version"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"golden-trace-studio {version('golden-trace-studio')}, google-adk 2.")
-    assert "Python 3." in said
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["--nothing"]])
