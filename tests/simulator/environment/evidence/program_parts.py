@@ -372,21 +372,16 @@ STATEMENTS: tuple[str, ...] = (
 )  # fmt: skip
 
 BLOCKS: tuple[str, ...] = (
-    "if $bool:\n    $B",
-    "if $bool:\n    $B\nelse:\n    $B",
+    "if $bool:\n    $B", "if $bool:\n    $B\nelse:\n    $B",
     "if $bool:\n    $B\nelif $bool:\n    $B\nelse:\n    $B",
-    "if $bool:\n    return {'status': 'early', 'value': $any}",
-    "if $bool:\n    return {'error': $str}",
-    "if $bool:\n    raise ValueError(f'bad {$int}')",
-    "if not $n:\n    return $any",
+    "if $bool:\n    return {'status': 'early', 'value': $any}", "if $bool:\n    return {'error': $str}",
+    "if $bool:\n    raise ValueError(f'bad {$int}')", "if not $n:\n    return $any",
     "for $N.int in list($li)[:5]:\n    $B",
     "for $N.int in $V.li[:4]:\n    $B\n    if $bool:\n        break\nelse:\n    $B",
     "for $N.int in range($pos):\n    if $bool:\n        continue\n    $B",
     "for $N.int, $N.int in enumerate(list($li)[:4]):\n    $B",
-    "for $N.str, $N.int in list($d.items()):\n    $B",
-    "for $N.str in $ls[:3]:\n    $B",
-    "for $N.str in 'abc':\n    $B",
-    "for $N.int, $N.int in zip($li[:3], $li[:3]):\n    $B",
+    "for $N.str, $N.int in list($d.items()):\n    $B", "for $N.str in $ls[:3]:\n    $B",
+    "for $N.str in 'abc':\n    $B", "for $N.int, $N.int in zip($li[:3], $li[:3]):\n    $B",
     "COUNTER = 0\nwhile COUNTER < $pos:\n    COUNTER += 1\n    $B",
     "COUNTER = 0\nwhile True:\n    COUNTER += 1\n    if COUNTER > 3 or $bool:\n        break\n    $B",
     "COUNTER = 3\nwhile COUNTER:\n    COUNTER -= 1\n    if $bool:\n        continue\n    $B\nelse:\n    $B",
@@ -410,7 +405,7 @@ BLOCKS: tuple[str, ...] = (
     "def local(value, more=$int):\n    return value + more\n$N.int = local($int)",
     "def local(values):\n    values.append($int)\nlocal($V.li)\n$B",
     "def local():\n    return $V.li\nlocal().append($int)",
-)
+)  # fmt: skip
 RETURNS: tuple[str, ...] = (
     "return {'a': $int, 'b': $str, 'c': $any}", "return {'status': 'success', 'data': $any, 'more': [$any, $any]}", "return $any", "return $str",
     "return {'items': $V.li, 'count': len($li)}", "return {'all': [$V.int, $V.li, $V.d], 'found': $bool}", "return {**$d, 'extra': $any}",

@@ -14,31 +14,11 @@ from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 
-NAMES = st.sampled_from(
-    [
-        "id",
-        "order_id",
-        "orderIds",
-        "customer_id",
-        "sku",
-        "items",
-        "orders",
-        "order",
-        "customer",
-        "data",
-        "result",
-        "status",
-        "total",
-        "currency",
-        "error",
-        "success",
-        "changes",
-        "tracking_number",
-        "parent_id",
-        "quantity",
-        "",
-    ]
-)
+NAMES = st.sampled_from([
+    "id", "order_id", "orderIds", "customer_id", "sku", "items", "orders", "order", "customer", "data",
+    "result", "status", "total", "currency", "error", "success", "changes", "tracking_number", "parent_id",
+    "quantity", "",
+])  # fmt: skip
 SCALARS = (
     st.none()
     | st.booleans()
@@ -52,24 +32,11 @@ JSON = st.recursive(
     max_leaves=20,
 )
 OBJECTS = st.dictionaries(NAMES, JSON, max_size=4)
-TOOLS = st.sampled_from(
-    [
-        "find_order",
-        "list_orders",
-        "create_order",
-        "cancel_order",
-        "delete_order",
-        "refund_order",
-        "get_customer",
-        "add_item_to_order",
-        "update_customer",
-        "lookup",
-        "frobnicate",
-        "book_order",
-        "search_products",
-        "",
-    ]
-)
+TOOLS = st.sampled_from([
+    "find_order", "list_orders", "create_order", "cancel_order", "delete_order", "refund_order",
+    "get_customer", "add_item_to_order", "update_customer", "lookup", "frobnicate", "book_order",
+    "search_products", "",
+])  # fmt: skip
 CALLS = st.lists(st.tuples(TOOLS, OBJECTS, JSON), max_size=8)
 
 
