@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.environment.world_edits import ThingRename, WorldEdits, edited_row, edits_of
-from app.environment.world_rows import Sheet, cell, column_kind, sheet_of, value_of
+from app.environment.world_rows import Cell, CellKind, Sheet, cell, column_kind, sheet_of, value_of
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.entities import EntityChange
 from simulator.runtime.knowledge.world_view import WorldTable
@@ -91,9 +91,9 @@ def test_rows_that_were_searched_for_are_edited_in_their_place() -> None:
     assert sheet_of(ORDERS, "nowhere").ids == ()
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
+def test_a_column_is_edited_as_what_stands_in_it() -> None:
+    """Values of one plain type are edited as such, all others as JSON, so that no type is lost; a whole number stays one."""
+    kinds: list[tuple[list[Any], str]] = [
         (["a", None], "text"),
         ([1, 2], "integer"),
         ([1, 2.5], "number"),
@@ -103,11 +103,18 @@ def test_rows_that_were_searched_for_are_edited_in_their_place() -> None:
         ([[1]], "json"),
         ([2**60], "json"),
         ([None], "text"),
-    ],
-)
-def test_a_column_is_edited_as_what_stands_in_it(values: list[Any], kind: str) -> None:
-    """Values of one plain type are edited as such, all others as JSON, so that no type is lost."""
-    assert column_kind(values) == kind
+    ]
+    assert [column_kind(values) for values, _ in kinds] == [kind for _, kind in kinds]
+    assert [repr(value_of(each, "number")) for each in (7.0, 7.5, 8)] == ["7", "7.5", "8"]
+    wrong: list[tuple[Cell, CellKind, str]] = [
+        (True, "number", "True"),
+        ("7", "integer", "'7'"),
+        (1, "boolean", "1"),
+        ("[", "json", "Line 1"),
+    ]
+    for written, column, named in wrong:
+        with pytest.raises(ValueError, match=named):
+            value_of(written, column)
 
 
 _JSON = st.recursive(

@@ -34,8 +34,9 @@ def test_a_script_reads_back_as_it_was(texts: list[str]) -> None:
     assert [each if isinstance(each, str) else None for each in read] == [t for t in texts if t.strip()]
 
 
-def test_a_script_that_is_none_is_named() -> None:
-    """An empty one is told from one whose messages are none."""
+def test_a_script_has_a_message_on_each_line_or_is_named_as_none() -> None:
+    """Empty lines are none; a script without any is told from one whose messages are none."""
+    assert script_of("a\n \n b \n") == ("a", "b")
     said: dict[str, str] = {}
     for text in ("", "[]", "[1]", "["):
         with pytest.raises(FormError, match=r"^Messages: ") as raised:
