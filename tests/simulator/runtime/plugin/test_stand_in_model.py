@@ -18,7 +18,7 @@ from simulator.facts import Failed
 from simulator.runtime.plugin import create_callback
 from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
 from tests.simulator.runtime.plugin.standing import Form, Oracle, both, config, played, rule
-from tests.simulator.runtime.stage import agent_of, call
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call
 
 CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
 FIND: Any = FunctionTool(find_order)
@@ -67,7 +67,7 @@ def test_one_look_at_the_connections_serves_all_sessions_and_threads() -> None:
     answers: list[Any] = []
 
     def work() -> None:
-        gate.wait(30)
+        gate.wait(PATIENCE)
         answers.append(asyncio.run(callback(FIND, {"order_id": "A-1"}, None)))  # type: ignore[arg-type] # by hand
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -102,7 +102,7 @@ def test_who_waits_for_the_analysis_goes_on_when_the_first_one_is_cancelled() ->
         second = asyncio.ensure_future(callback(FIND, {"order_id": "A-2"}, None))
         await asyncio.sleep(0)
         first.cancel()
-        return await asyncio.wait_for(second, 30), first
+        return await asyncio.wait_for(second, PATIENCE), first
 
     answer, first = asyncio.run(run())
     assert answer == {"status": "said"}

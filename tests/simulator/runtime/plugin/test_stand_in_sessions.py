@@ -17,7 +17,7 @@ from simulator.runtime.plugin.adk_sessions import Sessions
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
 from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
 from tests.simulator.runtime.plugin.standing import BUSY, Form, Stage, both, config, responses, rule, staged
-from tests.simulator.runtime.stage import agent_of, call, say
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say
 
 MANY = [[call("find_order", order_id=f"A-{number}")] for number in range(12)]
 HALF = config(rule("half", probability=0.5), rule("seeded", probability=0.5, random_seed=7))
@@ -34,7 +34,7 @@ def in_threads(works: list[Callable[[], Any]]) -> list[Any]:
     gate = threading.Barrier(len(works))
 
     def work(number: int) -> None:
-        gate.wait(30)
+        gate.wait(PATIENCE)
         done[number] = works[number]()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(len(works))]

@@ -22,7 +22,7 @@ from simulator.runtime import Simulation
 from simulator.runtime.errors import ContradictionError
 from simulator.runtime.plugin import ToolSimulator, create_plugin
 from tests.simulator.runtime.plugin.standing import BUSY, Oracle, Stage, responses, rule
-from tests.simulator.runtime.stage import agent_of, call, opened, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
 
 
 class WeatherResponse(BaseModel):
@@ -368,10 +368,10 @@ def test_in_a_session_of_the_studio_the_player_decides() -> None:
     with opened(
         agent_of([call("room_sensor")], tools=[simulator.get_tool("room_sensor")]), tools="real"
     ) as sim:
-        assert sim.query("go", wait=30)
+        assert sim.query("go", wait=PATIENCE)
         assert tool_facts(sim)[0].outcome.kind == "returned"
     with opened(agent_of([call("room_sensor")], tools=[simulator.get_tool("room_sensor")])) as sim:
-        assert sim.query("go", wait=30)
+        assert sim.query("go", wait=PATIENCE)
         assert [request.tool_name for request in sim.pending if request.kind == "tool"] == ["room_sensor"]
 
 
@@ -395,7 +395,7 @@ def test_in_a_played_session_real_is_its_own_environment(way: str) -> None:
     simulator, oracle = simulator_of(way, set_to, {"temperature": 72.0, "humidity": 45.0})
     hvac(simulator)
     with opened(agent_of(*HEAT_THEN_READ, tools=all_tools(simulator)), tools="real") as sim:
-        assert sim.query("go", wait=30)
+        assert sim.query("go", wait=PATIENCE)
         controlled, sensed = (fact.outcome for fact in tool_facts(sim))
         assert sim.session.turns[-1].error is None
     assert controlled.kind == sensed.kind == "returned"
@@ -418,16 +418,20 @@ def test_in_a_played_session_its_state_is_that_of_the_journal() -> None:
 
     _, agent = made()
     with opened(agent) as sim:
-        assert sim.query("go", wait=30)
-        assert sim.answer(sim.pending[0], {"temperature": 60.0, "mode": "cool", "status": "success"}, wait=30)
-        assert sim.undo(wait=30)
-        assert sim.answer(sim.pending[0], {"temperature": 80.0, "mode": "heat", "status": "success"}, wait=30)
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(
+            sim.pending[0], {"temperature": 60.0, "mode": "cool", "status": "success"}, wait=PATIENCE
+        )
+        assert sim.undo(wait=PATIENCE)
+        assert sim.answer(
+            sim.pending[0], {"temperature": 80.0, "mode": "heat", "status": "success"}, wait=PATIENCE
+        )
         journal = Journal.from_json(sim.journal.to_json())
-        assert sim.run_real(sim.pending[0], wait=30)
+        assert sim.run_real(sim.pending[0], wait=PATIENCE)
         assert tool_facts(sim)[-1].outcome.value == {"temperature": 80, "humidity": 45}  # type: ignore[union-attr] # it returned
     simulator, again = made()
-    with Simulation.resume(journal, replace(sim.config, agent=again), wait=30) as resumed:
-        assert resumed.run_real(resumed.pending[0], wait=30)
+    with Simulation.resume(journal, replace(sim.config, agent=again), wait=PATIENCE) as resumed:
+        assert resumed.run_real(resumed.pending[0], wait=PATIENCE)
         assert tool_facts(resumed)[-1].outcome.value == {"temperature": 80, "humidity": 45}  # type: ignore[union-attr] # as above
     assert len(simulator.get_state("room_environment")["previous_calls"]) == 2
 
@@ -439,7 +443,7 @@ def test_in_a_played_session_rules_of_its_own_speak_and_count() -> None:
     hvac(simulator)
     turns = [[call("room_sensor")], [call("room_sensor")], [call("room_sensor")]]
     with opened(agent_of(*turns, tools=all_tools(simulator)), tools="real") as sim:
-        assert sim.query("go", wait=30)
+        assert sim.query("go", wait=PATIENCE)
         seen = [fact.outcome.value for fact in tool_facts(sim) if fact.outcome.kind == "returned"]
     assert seen == [{"temperature": 68, "humidity": 45}, BUSY, {"temperature": 68, "humidity": 45}]
 
@@ -450,10 +454,10 @@ def test_in_a_played_session_others_answer_by_its_schema_and_state(player: str) 
     simulator, _ = simulator_of("offline")
     hvac(simulator)
     with opened(agent_of(*HEAT_THEN_READ, tools=all_tools(simulator)), tools=player) as sim:
-        assert sim.query("go", wait=30)
+        assert sim.query("go", wait=PATIENCE)
         while sim.pending:
             request: Any = sim.pending[0]
-            assert sim.answer(request, request.draft, wait=30)
+            assert sim.answer(request, request.draft, wait=PATIENCE)
         controlled, sensed = (fact.outcome for fact in tool_facts(sim))
         assert controlled.kind == sensed.kind == "returned"
         HVACResponse.model_validate(controlled.value)
@@ -465,6 +469,6 @@ def test_in_a_played_session_an_answer_that_breaks_its_schema_is_held() -> None:
     simulator, _ = simulator_of("offline")
     hvac(simulator)
     with opened(agent_of([call("room_sensor")], tools=all_tools(simulator))) as sim:
-        assert sim.query("go", wait=30)
+        assert sim.query("go", wait=PATIENCE)
         with pytest.raises(ContradictionError, match="humidity"):
-            sim.answer(sim.pending[0], {"temperature": 70}, wait=30)
+            sim.answer(sim.pending[0], {"temperature": 70}, wait=PATIENCE)

@@ -14,6 +14,8 @@ from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.runtime import Simulation
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.stage import PATIENCE
 
 
 class CallsOnce(BaseLlm):
@@ -37,7 +39,7 @@ def test_the_time_that_a_person_thought_is_not_counted() -> None:
 
     def dig() -> dict[str, str]:
         """Dig until it is enough."""
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         return {"found": "gold"}
 
     agent = LlmAgent(name="digger", model=CallsOnce(model="own"), tools=[dig])
@@ -45,9 +47,10 @@ def test_the_time_that_a_person_thought_is_not_counted() -> None:
     with Simulation.open(config, clock=lambda: next(seconds) + later[0]) as simulation:
         simulation.query("Dig")
         later[0] = 50_000.0
-        simulation.run_real(simulation.pending[0], wait=1)
+        simulation.run_real(simulation.pending[0], wait=0.0)
+        wait_until(lambda: bool(simulation.view().running), what="the digging", seconds=PATIENCE)
         (running,) = simulation.view().running
         go_on.set()
-        assert simulation.wait(30)
+        assert simulation.wait(PATIENCE)
     assert running.name == "dig"
     assert running.since > 50_000
