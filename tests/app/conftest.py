@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
@@ -36,6 +38,25 @@ def _components_are_looked_for_once() -> Iterator[None]:
     patch.setattr(manifest_scanner, "scan_component_manifests", once)
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _runs_are_waited_for() -> Iterator[None]:
+    """Patched because Streamlit's AppTest looks each millisecond whether a page is drawn, which keeps a processor from drawing it."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for)
+    yield
+    patch.undo()
+
+
+def _wait_for(runner: LocalScriptRunner, timeout: float = 3) -> None:
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    if thread.is_alive():
+        runner.request_stop()
+        runner.join()
+        raise RuntimeError(f"the page was not drawn within {timeout} s")
 
 
 @pytest.fixture(scope="session", autouse=True)
