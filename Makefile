@@ -20,6 +20,8 @@ CHECK_READY := $(VENV)/.check-ready
 AGENTS_DIR ?=
 PORT ?=
 ARGS ?=
+# `make test-long` option: a folder or file of tests, as PART=stories or PART=simulator/store.
+PART ?=
 # `make mutants` options: how many of each part, the seed, and the parts.
 MUTANTS ?=
 
@@ -28,7 +30,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-interop lint style types suite bench census mutants screenshots lock release-check browser postgres clean
+.PHONY: help run quick test test-long test-interop lint style types suite bench census mutants screenshots lock release-check browser postgres clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -37,19 +39,26 @@ help: ## List the commands
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
+# A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
+# What was compiled is kept: each process and each server of the tests would compile the same sources once more.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+
 # For the inner loop. tests/quick.py tells from what a file imports, by itself or through its helpers.
 quick: $(CHECK_READY) ## Run the fast tests: no process, server, browser, page or agent
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q --quick -m "not many" -n auto --dist loadfile --no-loadscope-reorder
+	@$(PYTEST) -q --quick -m "not long"
 
 # What is found at once comes first; the types are checked beside the tests, which leave a core idle now and then.
-test: $(CHECK_READY) style browser postgres ## Run all checks and tests
+test: $(CHECK_READY) style browser ## Run all checks and tests that users rely on, in at most 8 minutes on two cores
 	@$(MAKE) --no-print-directory --jobs 2 types suite
 
-# A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
 # The tests with other programs and versions are those of test-interop.
-# What was compiled is kept: each process and each server of the tests would compile the same sources once more.
 suite: $(CHECK_READY)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --ignore tests/interop --durations 15
+	$(PYTEST) -m "not long" --ignore tests/interop
+	$(BENCH) -q --smallest
+
+# Breadth, sizes and faults: before a release and each night; a part of it when that part has changed.
+test-long: $(CHECK_READY) browser postgres ## Run the tests that take long (PART=folder of tests)
+	$(PYTEST) -m long --ignore tests/interop --durations 15 tests/$(PART)
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
@@ -85,8 +94,11 @@ style: $(CHECK_READY)
 types: $(CHECK_READY)
 	$(BIN)/mypy
 
+# Each is run once at its smallest size by `make test`, which compares no times.
+BENCH := $(PYTEST) tests/benchmarks -o python_files='bench_*.py' -n 0
+
 bench: $(CHECK_READY) browser ## Run the benchmarks, with a comparison from the same run
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
+	$(BENCH) -s
 
 census: $(CHECK_READY) ## Count folders, import cycles, upward imports and long functions
 	@$(BIN)/python -m tests.census

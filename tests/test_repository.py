@@ -219,7 +219,7 @@ def test_the_workflow_runs_what_a_contributor_runs() -> None:
     written = yaml.safe_load(workflow.read_text())
     steps = [step for job in written["jobs"].values() for step in job["steps"]]
     ran = {step["run"] for step in steps if "run" in step}
-    assert ran == {"make lint", "make quick", "make test", "make test-interop"}
+    assert ran == {"make lint", "make quick", "make test", "make test-interop", "make test-long"}
     assert {command.removeprefix("make ") for command in ran} <= targets()
     assert all(re.search(r"@(v\d+|[0-9a-f]{40})$", step["uses"]) for step in steps if "uses" in step)
     assert written["permissions"] == {"contents": "read"}
@@ -311,3 +311,53 @@ def test_each_module_that_calls_itself_pure_is_held_to_it() -> None:
 def test_streamlit_finds_no_pages_by_itself() -> None:
     """A folder of this name beside the script would stand in the sidebar, each of its files as a page with an address."""
     assert not (ROOT / "app" / "pages").exists()
+
+
+CLAIM = re.compile(r"^\| \[?([A-Z][\w ]+?)(?:\]\([^)]+\))? \|", re.MULTILINE)
+
+
+def named(cell: str) -> list[Path]:
+    """Return the files of tests that a cell of CONTRIBUTING's table names."""
+    found = [ROOT / each for each in re.findall(r"`(tests/[\w./]+)`", cell)]
+    return [file for each in found for file in (sorted(each.rglob("test_*.py")) if each.is_dir() else [each])]
+
+
+def test_each_claim_of_the_readme_says_where_it_is_proved() -> None:
+    """Each row of the README's table is one of CONTRIBUTING's, which names tests of `make test`; each file with long tests is named."""
+    readme = (ROOT / "README.md").read_text().split("## What it can do")[1].split("## Read on")[0]
+    table = (ROOT / "CONTRIBUTING.md").read_text().split("### Where each claim")[1].split("\n###")[0]
+    claims = [claim for claim in CLAIM.findall(readme) if claim != "Part"]
+    rows = {
+        row[0]: row[1:] for row in re.findall(r"^\| ([A-Z][^|]+?) \|([^|]+)\|([^|]+)\|$", table, re.MULTILINE)
+    }
+    assert len(claims) > 10
+    assert [claim for claim in claims if claim not in rows] == []
+    daily = {claim: named(cells[0]) for claim, cells in rows.items() if claim != "Claim"}
+    assert {claim for claim, files in daily.items() if not any(map(has_daily_tests, files))} == set()
+    named_long = {file for cells in rows.values() for file in named(cells[1])}
+    assert (
+        sorted(
+            str(file)
+            for file in sources()
+            if "mark.long" in file.read_text()
+            and file.name.startswith("test_")
+            and file not in named_long | {Path(__file__)}
+        )
+        == []
+    )
+
+
+def has_daily_tests(file: Path) -> bool:
+    """Return whether some test of a file is not marked `long`."""
+    tree = ast.parse(file.read_text())
+    marks = [
+        ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)
+    ]
+    tests = [
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    return not any("mark.long" in mark for mark in marks) and any(
+        not any(ast.unparse(each).endswith("mark.long") for each in test.decorator_list) for test in tests
+    )

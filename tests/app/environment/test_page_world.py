@@ -45,7 +45,8 @@ def _order(shaped: Shaped, key: str) -> dict[str, object]:
 
 
 def _table(shaped: Shaped, kind: str) -> WorldTable:
-    (table,) = [each for each in shaped.environment.world().tables if each.kind == kind]
+    found: list[WorldTable] = [each for each in shaped.environment.world().tables if each.kind == kind]
+    (table,) = found
     return table
 
 
@@ -54,7 +55,7 @@ def test_data_is_checked_before_it_counts() -> None:
     shaped = Shaped(brings=False)
     assert not shaped.open("World").app.data_editor
     tab = shaped.open("World", world_part="Data").click("data_template")
-    assert "orders" in shaped.tab.app.text_area(key=tab.key("data_json")).value
+    assert "orders" in str(shaped.tab.app.text_area(key=tab.key("data_json")).value)
     shaped.write("data_json", '{"orders": [{"order_id": "A-1"}, {"order_id": "A-1"}]}')
     tab.click("data_give")
     assert "table 'orders', row 2, field 'order_id'" in tab.literal

@@ -342,7 +342,7 @@ def verdict_of(tab: Tab) -> str:
     found = live.replay[1].result
     assert found is not None
     (case,) = found.verification.cases
-    return case.status
+    return str(case.status)
 
 
 def test_a_replay_is_out_of_date_when_the_file_has_changed(tab: Tab, target: Path) -> None:

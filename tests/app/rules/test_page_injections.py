@@ -69,7 +69,7 @@ def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> N
     assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
     tab.app.number_input(key=tab.key("chance_rule")).set_value(None)
     assert tab.click("rule_save").has("rule_save")
-    assert simulation.session.rules == ()
+    assert list(simulation.session.rules) == []
     tab.app.number_input(key=tab.key("chance_rule")).set_value(50)
     tab.click("rule_save")
     assert [each.probability for each in simulation.session.rules] == [0.5]
@@ -78,7 +78,7 @@ def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> N
     assert "**find_order-1**" in tab.words
     assert tab.keys("pane_timeline")
     assert simulation.session.rules[0].rule_id not in tab.click("rule_added_undo").words
-    assert simulation.session.rules == ()
+    assert list(simulation.session.rules) == []
 
 
 def test_a_rule_is_edited_on_the_rules_own_page(simulation: FakeSimulation) -> None:

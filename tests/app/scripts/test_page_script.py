@@ -177,7 +177,7 @@ def test_undo_ends_it_and_it_plays_on_from_there(start: Tab) -> None:
     assert played is not None
     assert played.stopped
     assert played.stopped in told(start.run())
-    assert live.simulation.session.turns == ()
+    assert [*live.simulation.session.turns] == []
     start.click("play_script_on")
     until(live, "asks")
     assert len(live.simulation.session.turns) == 1

@@ -154,7 +154,7 @@ def test_every_step_has_words(session: Simulation) -> None:
     session.environment.give_data(json.dumps({"orders": [{"id": "A"}]}))
     session.set_rules([])
     session.set_player("tool", "refuse", "find", wait=PATIENCE)
-    steps = {fact.kind: step_words(fact) for _, fact in session.journal.path()}
+    steps: dict[str, str] = {fact.kind: step_words(fact) for _, fact in session.journal.path()}
     named = ["turn_started", "tool_answered", "environment_data_given", "rules_changed", "seat_changed"]
     assert len({steps[kind] for kind in named}) == len(named)
     assert all("find" in steps[kind] for kind in ("tool_answered", "seat_changed"))

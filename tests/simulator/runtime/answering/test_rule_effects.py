@@ -256,6 +256,7 @@ def test_a_delay_changes_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -
         assert fact.provenance.fired == ("rule",)
         assert response_of(sim) == {"order_id": "A-1", "status": "really open"}
     (seconds,) = waited
+    assert seconds is not None
     assert 0.05 <= seconds <= 0.06
 
 

@@ -113,7 +113,9 @@ def test_latency_holds_up_no_other_task() -> None:
     callback: Any = create_callback(configured(hit(injected_latency_seconds=120)))
 
     async def beside() -> bool:
-        answer = asyncio.ensure_future(callback(FunctionTool(find_order), {"order_id": "A-1"}, None))
+        answer: asyncio.Future[Any] = asyncio.ensure_future(
+            callback(FunctionTool(find_order), {"order_id": "A-1"}, None)
+        )
         for _ in range(100):
             await asyncio.sleep(0)
         return answer.cancel()
