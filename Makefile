@@ -51,10 +51,9 @@ quick: $(CHECK_READY) ## Run the fast tests: no process, server, browser, page o
 test: $(CHECK_READY) style browser ## Run all checks and tests that users rely on, in at most 8 minutes on two cores
 	@$(MAKE) --no-print-directory --jobs 2 types suite
 
-# The tests with other programs and versions are those of test-interop.
+# The tests with other programs and versions are those of test-interop. Each benchmark runs once, and no times are compared.
 suite: $(CHECK_READY)
-	$(PYTEST) -m "not long" --ignore tests/interop
-	$(BENCH) -q --smallest
+	$(PYTEST) -m "not long" --ignore tests/interop --smallest -o python_files='test_*.py bench_*.py' tests/benchmarks tests
 
 # Breadth, sizes and faults: before a release and each night; a part of it when that part has changed.
 test-long: $(CHECK_READY) browser postgres ## Run the tests that take long (PART=folder of tests)
@@ -94,11 +93,8 @@ style: $(CHECK_READY)
 types: $(CHECK_READY)
 	$(BIN)/mypy
 
-# Each is run once at its smallest size by `make test`, which compares no times.
-BENCH := $(PYTEST) tests/benchmarks -o python_files='bench_*.py' -n 0
-
 bench: $(CHECK_READY) browser ## Run the benchmarks, with a comparison from the same run
-	$(BENCH) -s
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -n 0 -s
 
 census: $(CHECK_READY) ## Count folders, import cycles, upward imports and long functions
 	@$(BIN)/python -m tests.census

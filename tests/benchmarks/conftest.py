@@ -7,8 +7,11 @@ so; all else is asserted. What drives a browser is left out: each names the stor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+_HERE = Path(__file__).parent
 
 
 def _smallest(config: pytest.Config) -> bool:
@@ -24,15 +27,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the first of each, where only the smallest are wanted."""
+    """Leave the first of each benchmark, where only the smallest are wanted; tests beside them stay."""
     if not _smallest(config):
         return
-    first: dict[str, pytest.Item] = {}
+    kept: dict[str, pytest.Item] = {}
     for item in items:
-        if not item.get_closest_marker("browser"):
-            first.setdefault(item.nodeid.partition("[")[0], item)
-    config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
-    items[:] = first.values()
+        is_bench = item.path.parent == _HERE
+        if not (is_bench and item.get_closest_marker("browser")):
+            kept.setdefault(item.nodeid.partition("[")[0] if is_bench else item.nodeid, item)
+    left = {id(item) for item in kept.values()}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in left])
+    items[:] = kept.values()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,6 +12,7 @@ from tests.simulator.session.making import answered_turn, asked
 from tests.simulator.store.databases import ME, Kept, begun
 
 
+@pytest.mark.long
 def test_postgresql_keeps_a_session(server: Postgres) -> None:
     """Facts, branches, drafts, unsaved work, leases, the list and a file: each is written, and read by another store."""
     kept = Kept(server.new_database())
