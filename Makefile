@@ -22,6 +22,8 @@ PORT ?=
 ARGS ?=
 # `make test-long` option: a folder or file of tests, as PART=stories or PART=simulator/store.
 PART ?=
+# What else pytest takes, in `make quick`, `make test` and `make test-long`, as TEST_ARGS="-x --durations 20".
+TEST_ARGS ?=
 # `make mutants` options: how many of each part, the seed, and the parts.
 MUTANTS ?=
 
@@ -41,7 +43,7 @@ run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=850
 
 # A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
 # What was compiled is kept: each process and each server of the tests would compile the same sources once more.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 # For the inner loop. tests/quick.py tells from what a file imports, by itself or through its helpers.
 quick: $(CHECK_READY) ## Run the fast tests: no process, server, browser, page or agent

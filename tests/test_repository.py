@@ -271,7 +271,9 @@ def test_every_exception_to_a_check_says_why() -> None:
     assert bare == []
 
 
-CHECK = re.compile(r"\bassert\b|\b(?:raises|warns)\(|\bexpect\(|\bwait_for|\brun_adk_eval\(")
+CHECK = re.compile(
+    r"\bassert\b|\buntil_gone\(|\bassert_\w+\(|\b(?:raises|warns)\(|\bexpect\(|\bwait_for|\brun_adk_eval\("
+)
 
 
 def test_every_test_states_its_claim_and_checks_it() -> None:

@@ -43,7 +43,7 @@ def prepare(folder: Path, *, package: str | None = None) -> None:
         raise AgentLoadError(
             f"the name {package!r} is already used by a built-in module of Python; rename the agent"
         )
-    _look_first_in(str(folder))
+    _look_first_in(folder)
 
 
 def forget(name: str) -> None:
@@ -52,10 +52,21 @@ def forget(name: str) -> None:
         del sys.modules[known]
 
 
-def _look_first_in(folder: str) -> None:
-    if folder in sys.path:
-        sys.path.remove(folder)
-    sys.path.insert(0, folder)
+def _look_first_in(folder: Path) -> None:
+    """Put the folder first, and leave out the other folders of agents that would still win.
+
+    Python takes a package with an `__init__.py` from anywhere on the path before one without.
+    """
+    bare = [name for name in _top_level_names(folder) if not _is_regular(folder, name)]
+    winning = {str(other) for other in _folders - {folder} if any(_is_regular(other, name) for name in bare)}
+    sys.path[:] = [
+        str(folder),
+        *(place for place in sys.path if place != str(folder) and place not in winning),
+    ]
+
+
+def _is_regular(folder: Path, name: str) -> bool:
+    return (folder / name / "__init__.py").is_file() or (folder / f"{name}.py").is_file()
 
 
 def _top_level_names(folder: Path) -> Iterable[str]:

@@ -67,6 +67,7 @@ def app_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
     # The catalogue reads the server's command line.
     monkeypatch.setattr(sys, "argv", ["app", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    close_store()
     yield tmp_path / "agents"
     registry().close_all()
     close_store()

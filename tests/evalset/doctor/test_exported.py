@@ -93,10 +93,8 @@ def test_no_answer_of_an_export_contradicts_what_was_recorded(
         real = "ship" if eval_id == "asks itself" else "*none*"
         with played(desk, [query], answers, real=real) as simulation:
             for folder in folders:
-                form, confirmations = folder.parts[-2:]
-                keep(
-                    simulation, folder / "desk.evalset.json", eval_id, form=form, confirmations=confirmations
-                )
+                form, beside = folder.parts[-2:]
+                keep(simulation, folder / "desk.evalset.json", eval_id, form=form, confirmations=beside)
     for folder in folders:
         assert apart(folder) == []
         eval_set = folder / "desk.evalset.json"

@@ -296,16 +296,20 @@ def test_agents_one_level_deeper_are_named(tmp_path: Path) -> None:
 
 
 def test_folders_with_the_same_names_are_not_confused(tmp_path: Path) -> None:
-    """Two folders hold an agent and a helper of the same names: each agent is made of its own folder's code."""
-    source = "import shared_helper\n" + AGENT.format(name="twin", description="").replace(
-        "description=''", "description=shared_helper.WHO"
-    )
-    roots = [
-        write(tmp_path / side, {"twin/agent.py": source, "shared_helper.py": f"WHO = {side!r}\n"})
-        for side in ("left", "right")
-    ]
+    """Two folders hold an agent and a helper of the same names: each agent is made of its own folder's code.
+
+    Python prefers a package with an `__init__.py` wherever it is to one without that stands before it.
+    """
+    roots = []
+    for side, more in (("left", {"twin/__init__.py": ""}), ("right", {})):
+        own = AGENT.format(name="twin", description="")
+        source = "import shared_helper\n" + own.replace(
+            "description=''", f"description='{side} ' + shared_helper.WHO"
+        )
+        files = {"twin/agent.py": source, "shared_helper.py": f"WHO = {side!r}\n", **more}
+        roots.append(write(tmp_path / side, files))
     found = [by_name(root)["twin"].description for root in (*roots, *roots)]
-    assert found == ["left", "right", "left", "right"]
+    assert found == ["left left", "right right"] * 2
     configs = [by_name(root)["twin"].config for root in roots]
     assert configs[0] is not None
     assert configs[1] is not None

@@ -104,14 +104,11 @@ def test_a_journal_cut_off_anywhere_gives_back_the_session(name: str, mode: Mode
     play = played(shape, mode)
     numbers = range(_OPENING, len(play.journal))
     cuts = Cuts(shape, mode, play, [_cut(play.journal, number, shape, gone_on_from) for number in numbers])
-    for holds in (
-        _shows_what_was_there,
-        _has_the_same_events,
-        _runs_nothing_again,
-        _ends_the_same,
-        _goes_back,
-    ):
-        holds(cuts)
+    _shows_what_was_there(cuts)
+    _has_the_same_events(cuts)
+    _runs_nothing_again(cuts)
+    _ends_the_same(cuts)
+    _goes_back(cuts)
 
 
 def _cut(journal: Journal, number: int, shape: Shape, gone_on_from: set[str]) -> Cut:
