@@ -12,8 +12,10 @@ import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import xdist.scheduler
 from hypothesis import HealthCheck, settings
 
 from tests.quick import starts_nothing
@@ -48,6 +50,25 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     given = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(given) if given else cores * (1 if config.getoption("quick") else WAITING)
+
+
+STORIES = "tests/stories/test_"
+
+
+class Scheduler(xdist.scheduler.LoadFileScheduling):  # type: ignore[misc] # xdist says nothing of its types
+    """Gives a worker a file of tests at a time, and the stories of all files to two workers: each starts a browser and a studio."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        """Return what stays in one worker: the method that xdist's documents name for that."""
+        if nodeid.startswith(STORIES):
+            return "first stories" if nodeid < f"{STORIES}f" else "second stories"
+        return str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduler:
+    """Run the tests of a file, and of some files together, in one process."""
+    return Scheduler(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -54,6 +54,12 @@ def sources() -> list[Path]:
     return [path for path in tracked() if path.suffix == ".py" and WRITTEN not in path.parents]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text())
+
+
 def texts() -> Iterator[tuple[Path, str]]:
     """Yield each file that is text."""
     for path in tracked():
@@ -147,7 +153,7 @@ def test_the_base_installation_stays_light() -> None:
 
 def imported(path: Path) -> Iterator[str]:
     """Yield the modules that a file imports, here and in its functions."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -252,7 +258,7 @@ def test_functions_stay_small() -> None:
     for path in sources():
         text = path.read_text()
         lines = text.splitlines()
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 length = (node.end_lineno or 0) - node.lineno + 1
                 if length > MOST_FUNCTION_LINES and "# long:" not in lines[node.lineno - 1]:
@@ -284,7 +290,7 @@ def test_every_test_states_its_claim_and_checks_it() -> None:
             continue
         functions = [
             node
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(parsed(path))
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         ]
         checking = [node.name for node in functions if CHECK.search(ast.unparse(node))]
@@ -304,7 +310,7 @@ def test_each_module_that_calls_itself_pure_is_held_to_it() -> None:
     held = [name for each in contracts if each["type"] == "forbidden" for name in each["source_modules"]]
     for path in sources():
         if path.relative_to(ROOT).parts[0] != "tests" and re.search(
-            r"\bPure\b", ast.get_docstring(ast.parse(path.read_text())) or ""
+            r"\bPure\b", ast.get_docstring(parsed(path)) or ""
         ):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
             assert any(f"{module}.".startswith(f"{name}.") for name in held), module
@@ -351,7 +357,7 @@ def test_each_claim_of_the_readme_says_where_it_is_proved() -> None:
 
 def has_daily_tests(file: Path) -> bool:
     """Return whether some test of a file is not marked `long`."""
-    tree = ast.parse(file.read_text())
+    tree = parsed(file)
     marks = [
         ast.unparse(node.value)
         for node in tree.body

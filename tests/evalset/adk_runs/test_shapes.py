@@ -115,8 +115,6 @@ SHAPES: dict[str, tuple[str, Files]] = {
     ),
 }
 
-IN_EVERY_RUN = ("two names",)
-
 
 def write(folder: Path, files: Files) -> Path:
     """Write an agent's folder."""
@@ -141,13 +139,8 @@ def write_set(path: Path) -> Path:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("name", "files"),
-    [
-        pytest.param(*files, marks=[] if shape in IN_EVERY_RUN else pytest.mark.long, id=shape)
-        for shape, files in SHAPES.items()
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "files"), SHAPES.values(), ids=SHAPES)
 def test_adk_eval_runs_it(name: str, files: Files, tmp_path: Path) -> None:
     """Its parent folder has a dash in its name and is on nobody's path."""
     folder = write(tmp_path / "my-agents-dir" / name, files)

@@ -81,6 +81,7 @@ def ran(command: list[Any], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     """All events are the same: of parallel calls, sub-agents, agents as tools, changed state; a changed answer fails its test."""

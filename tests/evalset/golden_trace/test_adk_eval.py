@@ -16,7 +16,7 @@ from tests.evalset.desk import write_desk
 from tests.evalset.sessions import PATIENCE
 from tests.harness.adk_process import run_adk_eval
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 QUERIES: dict[str, list[list[Any]]] = {
     "one": [[[["add", {"first": 2, "second": 3}]], "Five."]],

@@ -114,6 +114,7 @@ def test_adks_command_makes_the_same_case_of_the_same_file(tmp_path: Path) -> No
         assert ours[field].keys() <= theirs[field].keys()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_eval_plays_a_scenario_case(tmp_path: Path) -> None:
     """The real program plays the conversation by the plan, with the persona's instructions."""
@@ -134,6 +135,7 @@ def test_adk_eval_plays_a_scenario_case(tmp_path: Path) -> None:
     assert scores == {added.eval_id: 3.0}, outcome.output[:6000]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_frozen_scenario_passes_adk_eval_without_its_user(tmp_path: Path) -> None:
     """Played by itself to the model's stop signal, whoever the user is like; then `adk eval` gives the same words again."""

@@ -111,6 +111,7 @@ def test_what_is_remembered_comes_back_with_the_journal_and_goes_with_an_undo(
         assert "violet" not in str(noted)  # the events stand in the journal once
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_adk_eval_agrees_with_the_trace_of_all_turns(
     folder: Path, config: SimulatedAgentConfig, tmp_path: Path

@@ -284,6 +284,7 @@ def test_adk_eval_gives_each_of_its_parallel_cases_its_own_answers(
     assert [case.eval_id for case in changed.cases if not case.passed] == ["case-3"], changed.output
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_everything_passes_adk_eval_with_recorded_models(
     desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

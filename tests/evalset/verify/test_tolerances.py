@@ -161,6 +161,7 @@ def test_tolerances_of_what_is_not_there_are_refused(kept: Path, tmp_path: Path)
     assert read_environment(sidecar_of(kept)).cases["one"].tolerances == ()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_plain_adk_eval_heeds_the_tolerances(kept: Path, tmp_path: Path) -> None:
     """By the metric of the config that we give it; ADK's own metric does not, and a case without tolerances fails in both."""

@@ -51,10 +51,8 @@ def export(session: SimulationSession, path: Path, eval_id: str) -> None:
     EvalSetWriter(path, session.agent_name).write_eval_case(case.model_copy(update={"eval_id": eval_id}))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["order_desk", *(pytest.param(name, marks=pytest.mark.long) for name in DEMOS if name != "order_desk")],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", DEMOS)
 def test_adk_eval_agrees_with_real_traces_and_not_with_changed_ones(name: str, tmp_path: Path) -> None:
     """Each example with the real tools is a case that passes with trajectory 1.0.
 
