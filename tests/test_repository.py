@@ -369,3 +369,20 @@ def has_daily_tests(file: Path) -> bool:
     return not any("mark.long" in mark for mark in marks) and any(
         not any(ast.unparse(each).endswith("mark.long") for each in test.decorator_list) for test in tests
     )
+
+
+TIMED = re.compile(r"\b(?:perf_counter|monotonic|free_port)\(\)|\btime\.sleep\(|\basyncio\.sleep\((?!0\b)")
+
+
+def test_no_test_of_every_run_measures_time_or_chooses_a_port() -> None:
+    """A busy machine fails none: what is timed is a benchmark, and what waits waits for a word from the program."""
+    found = [
+        f"{path.relative_to(ROOT)}:{test.lineno} {test.name}"
+        for path in sources()
+        if path.name.startswith("test_") and has_daily_tests(path)
+        for test in parsed(path).body
+        if isinstance(test, ast.FunctionDef) and test.name.startswith("test_")
+        if not any("mark.long" in ast.unparse(each) for each in test.decorator_list)
+        if TIMED.search(re.sub(r"(['\"]).*?\1", "", ast.unparse(test)))
+    ]
+    assert found == []
