@@ -140,7 +140,7 @@ def test_without_the_option_nothing_is_imported(project: Path) -> None:
     (project / "tests" / "eval" / "test_own.py").write_text(
         "import sys\n\ndef test_own():\n    assert not {'google.adk', 'google.genai', 'evalset', 'simulator'} & set(sys.modules)\n"
     )
-    done = ran(project, "tests", "-p", "no:benchmark")
+    done = ran(project, "tests")
     assert "1 passed" in done.stdout, done.stdout[-4000:]
     wrong = ran(project, "--goldens", "--goldens-options=--nothing", "tests")
     assert wrong.returncode == 4
