@@ -24,8 +24,11 @@ from tests.evalset.files.examples import AGENT, a_case, held_ids
 TURNS = 4
 """Makes a case of about 5 KB."""
 
-LEAST = {10: 5, 100: 10, 1_000: 50, 10_000: 50}
-"""How many times faster than ADK an append is, at least, by the number of cases in the file."""
+LEAST = {10: 2, 100: 10, 1_000: 50, 10_000: 50}
+"""How many times faster than ADK an append is, at least, by the number of cases in the file.
+
+Both wait once for the disk. With ten cases that is most of what either does, and it differs between disks (3.8 times measured on one).
+"""
 
 ROUNDS = {10: 60, 100: 30, 1_000: 8, 10_000: 3}
 
