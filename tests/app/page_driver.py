@@ -67,10 +67,21 @@ class Tab:
         menu = "close_menu" if action == "close" else "kept_menu"
         return self.unfold(f"{menu}_{session_id}").click(f"{action}_{session_id}")
 
+    def fill(self, start: str, value: Any) -> Tab:
+        """Put a value into the input with this key, or with the one that starts like this; the next run or click sends it."""
+        nodes = [node for node in self.nodes() if hasattr(node, "set_value") and node.type != "button"]
+        inputs = {str(node.key): node for node in nodes}
+        (key,) = [start] if start in inputs else [key for key in inputs if key.startswith(start)]
+        inputs[key].set_value(value)
+        return self
+
     def type(self, start: str, text: str) -> Tab:
-        """Leave the text area whose key starts like this with another text."""
-        self.app.text_area(key=self.key(start)).set_value(text)
-        return self.run()
+        """Leave the input whose key starts like this with another text."""
+        return self.fill(start, text).run()
+
+    def typed(self, start: str) -> str:
+        """Return what stands in the text area whose key starts like this."""
+        return str(self.app.text_area(key=self.key(start)).value)
 
     def steps_marked(self, words: str) -> int:
         """Count the steps of the timeline whose line says this."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.harness.adk_process import adk_web, run_adk_eval
+from tests.harness.adk_process import run_adk_eval
 from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import Start, start_program
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
@@ -57,19 +56,3 @@ def test_a_set_that_adk_cannot_read_has_no_cases(tmp_path: Path) -> None:
     assert outcome.exit_code != 0
     assert outcome.cases == ()
     assert "JSONDecodeError" in outcome.output
-
-
-def test_the_web_endpoints_list_show_and_run_a_set(tmp_path: Path) -> None:
-    """`adk web` finds a set beside its agent, shows its case, and runs it."""
-    agent = write_tiny_agent(tmp_path)
-    written = json.loads(write_tiny_eval_set(agent / "sums.evalset.json").read_text())
-    with adk_web(tmp_path) as web:
-        assert web.eval_sets("adder") == ["sums"]
-        assert web.eval_cases("adder", "sums") == ["adds"]
-        shown = web.eval_case("adder", "sums", "adds")
-        assert (
-            shown["conversation"][0]["userContent"]
-            == written["eval_cases"][0]["conversation"][0]["user_content"]
-        )
-        (case,) = web.run("adder", "sums", ["adds"])
-        assert (case.eval_id, case.passed) == ("adds", True)

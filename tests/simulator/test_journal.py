@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -172,14 +173,17 @@ any_fact: st.SearchStrategy[Fact] = st.one_of(
 _some = st.lists(any_fact, max_size=14)
 
 
+def append_legal(journal: Journal, facts: list[Fact]) -> None:
+    """Append those of the facts that can follow."""
+    for fact in facts:
+        with suppress(IllegalFactError):
+            journal.append(fact)
+
+
 def _taken(facts: list[Fact]) -> Journal:
     """Return a journal that took what it could of these facts, behind an opening."""
     journal = journal_of()
-    for fact in facts:
-        try:
-            journal.append(fact)
-        except IllegalFactError:
-            continue
+    append_legal(journal, facts)
     return journal
 
 
@@ -348,11 +352,7 @@ def test_a_fork_of_a_fold_goes_its_own_way(facts: list[Fact], data: st.DataObjec
         journal.session()
     fork, before = journal.fold.forked(), journal.branched(journal.head).session()
     fork_counts = (fork.call_ids(), fork.may_have_run(), dict(fork.counts.calls), fork.turns_so_far)
-    for fact in data.draw(_some):
-        try:
-            journal.append(fact)
-        except IllegalFactError:
-            continue
+    append_legal(journal, data.draw(_some))
     assert fork.session() == before
     assert fork_counts == (fork.call_ids(), fork.may_have_run(), dict(fork.counts.calls), fork.turns_so_far)
     assert journal.session() == Journal.from_json(journal.to_json()).session()
@@ -364,11 +364,7 @@ def test_a_tree_of_many_branches_is_read_as_it_grew(data: st.DataObject) -> None
     journal = journal_of()
     for _ in range(data.draw(st.integers(0, 12))):
         journal.move_head(data.draw(st.integers(1, len(journal) - 1)))
-        for fact in data.draw(st.lists(any_fact, max_size=3)):
-            try:
-                journal.append(fact)
-            except IllegalFactError:
-                continue
+        append_legal(journal, data.draw(st.lists(any_fact, max_size=3)))
     read = Journal.from_json(journal.to_json())
     assert (read.head, read.to_json(), read.session()) == (journal.head, journal.to_json(), journal.session())
     for number in range(len(journal)):

@@ -1,4 +1,4 @@
-"""A person shapes the environment while the session runs: its data, a cell, an invariant, a tool that does not exist."""
+"""A person shapes the environment while the session runs: its data, a cell, a tool that does not exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARCEL = {"type": "object", "properties": {"parcel_id": {"type": "string"}}, "re
 
 
 def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
-    """Data given on the page, in place of the agent's own, fills the draft of the call that waits; an edited cell changes it; what breaks an invariant is refused."""
+    """Data given on the page, in place of the agent's own, fills the draft of the call that waits; an edited cell changes it."""
     studio.pick_agent("order_desk").start(CANCEL)
     studio.wait_for_pause("find_order")
     _open(studio, "World")
@@ -40,24 +40,11 @@ def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
     _edit_cell(studio, right=2, text="shipped")
     studio.unfold("world_record")  # the table itself is painted, and has no words for a test to read
     expect(studio.like("thing_json").get_by_role("textbox")).to_have_value(re.compile('"status": "shipped"'))
-    studio.choose("world_part", "Invariants")
-    line = studio.like("invariant_json_invariant-new").get_by_role("textbox")
-    line.fill("order.total >= 0")
-    line.press("Enter")
-    expect(studio.keyed("invariant_new_row")).to_contain_text("Holds for 1")
-    studio.click("invariant_add")
-    expect(studio.keyed("invariant_row_0")).to_contain_text("Holds for 1")
-
     studio.rest()
     studio.click("environment_back")
     studio.wait_for_pause("find_order")
     draft = studio.draft()
     assert {name: draft[name] for name in ORDER} == {**ORDER, "status": "shipped"}
-    studio.like("response_").get_by_role("textbox").fill(json.dumps({**ORDER, "total": -5}))
-    studio.click("accept_")
-    expect(studio.page.get_by_text("breaks 'order.total >= 0'").first).to_be_visible()
-    studio.rest()
-    studio.like("response_").get_by_role("textbox").fill(json.dumps({**ORDER, "status": "shipped"}))
     studio.accept_draft()
     studio.wait_for_status("Completed")
     expect(studio.decision).to_contain_text("shipped")

@@ -47,18 +47,23 @@ def test_a_refresh_returns_to_the_session_and_keeps_the_draft(studio: Studio) ->
     expect(studio.decision).to_contain_text("already shipped")
 
 
-def test_a_slow_real_tool_is_stopped(studio: Studio) -> None:
-    """While a real tool works the page says so, counts its seconds, and ends the turn when it is told to."""
-    studio.pick_agent("slow").start("Dig.")
-    studio.wait_for_pause("dig").begin_real()
+def _stop(studio: Studio, what: str) -> None:
+    """Wait until the page says what works and counts its seconds, and stop the turn."""
     running = studio.keyed("running")
-    expect(running).to_contain_text("dig")
+    expect(running).to_contain_text(what)
     expect(studio.header).to_contain_text("Running")
     expect(running).to_contain_text("2 s")
     studio.press(running.get_by_role("button", name="Stop turn"))
     studio.wait_for_status("Stopped")
     expect(running).to_have_count(0)
     assert any("Stopped" in step for step in studio.steps)
+
+
+def test_a_slow_real_tool_is_stopped(studio: Studio) -> None:
+    """While a real tool works the page says so, and ends the turn when it is told to; the next one is played."""
+    studio.pick_agent("slow").start("Dig.")
+    studio.wait_for_pause("dig").begin_real()
+    _stop(studio, "dig")
     studio.ask("Dig again.")
     studio.wait_for_pause("dig").write_response({"depth": 1})
     studio.wait_for_status("Completed")
@@ -69,14 +74,7 @@ def test_a_model_that_does_not_answer_is_stopped(studio: Studio) -> None:
     studio.pick_agent("silent")
     studio.keyed("start_query").get_by_role("textbox").fill("Wait.")
     studio.click("start_session")
-    running = studio.keyed("running")
-    expect(running).to_contain_text("silent")
-    expect(studio.header).to_contain_text("Running")
-    expect(running).to_contain_text("2 s")
-    studio.click("stop_turn")
-    studio.wait_for_status("Stopped")
-    expect(running).to_have_count(0)
-    assert any("Stopped" in step for step in studio.steps)
+    _stop(studio, "silent")
     studio.ask("Go on.")
     studio.wait_for_status("Completed")
     expect(studio.decision).to_contain_text("You said: Go on.")

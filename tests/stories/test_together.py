@@ -41,37 +41,8 @@ def tabs(browser: Browser, server: Served) -> Iterator[tuple[Studio, Studio]]:
     assert [*first.troubles, *second.troubles] == []
 
 
-def test_what_one_tab_does_is_in_the_other(tabs: tuple[Studio, Studio]) -> None:
-    """It is woken for that, and does not only look by itself; what was typed there and not even sent comes back with its call.
-
-    Either of them can go on from there.
-    """
-    first, second = tabs
-    first.open()
-    first.pick_agent("order_desk").start(CANCEL)
-    first.wait_for_pause("find_order").run_real()
-    first.wait_for_pause("cancel_order")
-    second.open(first.page.url)
-    second.wait_for_pause("cancel_order")
-    second.like("response_").get_by_role("textbox").fill(TYPED)
-    first.accept_draft()
-    second.wait_for_pause("refund_order")
-    first.act(first.button("undo_step"))
-    for tab in (second, first):
-        tab.wait_for_pause("cancel_order")
-        expect(tab.like("response_").get_by_role("textbox")).to_have_value(TYPED)
-    second.run_real()
-    first.wait_for_pause("refund_order")
-    assert first.steps == second.steps
-    assert second.page.evaluate("window.answeredWords") > 0
-
-
-@pytest.mark.long
-def test_what_is_typed_is_kept_where_no_word_reaches_the_page(browser: Browser, server: Served) -> None:
-    """A tab whose line is cut looks by itself; what it draws anew then is not put over what was typed there."""
-    contexts = [visitor(browser) for _ in range(2)]
-    contexts[1].route_web_socket("**/wake", lambda line: line.close())
-    first, second = (Studio(context, server.url) for context in contexts)
+def _type_here_and_act_there(first: Studio, second: Studio) -> None:
+    """Type for a call in the second tab, answer it in the first and undo that: what was typed is in both."""
     first.open().pick_agent("order_desk").start(CANCEL)
     first.wait_for_pause("find_order").run_real()
     first.wait_for_pause("cancel_order")
@@ -84,6 +55,28 @@ def test_what_is_typed_is_kept_where_no_word_reaches_the_page(browser: Browser, 
     for tab in (second, first):
         tab.wait_for_pause("cancel_order")
         expect(tab.like("response_").get_by_role("textbox")).to_have_value(TYPED)
+
+
+def test_what_one_tab_does_is_in_the_other(tabs: tuple[Studio, Studio]) -> None:
+    """It is woken for that, and does not only look by itself; what was typed there and not even sent comes back with its call.
+
+    Either of them can go on from there.
+    """
+    first, second = tabs
+    _type_here_and_act_there(first, second)
+    second.run_real()
+    first.wait_for_pause("refund_order")
+    assert first.steps == second.steps
+    assert second.page.evaluate("window.answeredWords") > 0
+
+
+@pytest.mark.long
+def test_what_is_typed_is_kept_where_no_word_reaches_the_page(browser: Browser, server: Served) -> None:
+    """A tab whose line is cut looks by itself; what it draws anew then is not put over what was typed there."""
+    contexts = [visitor(browser) for _ in range(2)]
+    contexts[1].route_web_socket("**/wake", lambda line: line.close())
+    first, second = (Studio(context, server.url) for context in contexts)
+    _type_here_and_act_there(first, second)
     for context in contexts:
         context.close()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,37 +36,24 @@ def seats(session: Simulation, player: str) -> Tab:
     """Open the seats and choose a player for the user."""
     tab = Tab(session.session.session_id)
     tab.choose("context_view", "Seats")
-    tab.app.selectbox(key="seat_user").set_value(player)
+    tab.fill("seat_user", player)
     return tab.run()
-
-
-def write(tab: Tab, start: str, text: Any) -> None:
-    """Type into the input whose key starts like this."""
-    inputs: list[Any] = [*tab.app.text_area, *tab.app.text_input, *tab.app.number_input]
-    (found,) = [each for each in inputs if str(each.key).startswith(start)]
-    found.set_value(text)
-
-
-def editor(tab: Tab) -> Any:
-    """Return the editor of the query pane."""
-    (found,) = [each for each in tab.app.text_area if str(each.key).startswith("query_")]
-    return found
 
 
 def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(session: Simulation) -> None:
     """Each is held in the query pane; who said it stands in the timeline."""
     tab = seats(session, "script")
-    write(tab, "script_", "first\nsecond\nthird")
+    tab.fill("script_", "first\nsecond\nthird")
     tab.click("seat_user_sit")
-    assert editor(tab).value == "first"
+    assert tab.typed("query_text_") == "first"
     assert "3 of 3" in tab.words
     tab.click("query_send")
-    assert editor(tab).value == "second"
-    editor(tab).set_value("second, but better")
+    assert tab.typed("query_text_") == "second"
+    tab.fill("query_text_", "second, but better")
     tab.click("query_send")
     tab.click("held_another")
-    assert editor(tab).value == ""
-    editor(tab).set_value("my own")
+    assert tab.typed("query_text_") == ""
+    tab.fill("query_text_", "my own")
     tab.click("query_send")
     assert said(session) == ["first", "second, but better", "my own"]
     sources = [
@@ -85,12 +71,11 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     tab = seats(session, "scenario")
     tab.click("seat_user_sit")
     assert "Starting prompt: " in tab.literal
-    write(tab, "starting_prompt_", "Where is it?")
-    write(tab, "conversation_plan_", "Ask twice.")
-    write(tab, "model_user", "speaker")
-    write(tab, "limit_", 4)
-    tab.app.selectbox(key=tab.key("persona_")).set_value("NOVICE")
-    tab.run().click("seat_user_sit")
+    tab.fill("starting_prompt_", "Where is it?")
+    tab.fill("conversation_plan_", "Ask twice.")
+    tab.fill("model_user", "speaker")
+    tab.fill("limit_", 4)
+    tab.fill("persona_", "NOVICE").run().click("seat_user_sit")
     seat = session.view().user.seat
     assert seat.scenario == {
         "starting_prompt": "Where is it?",
@@ -101,14 +86,14 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     tab.click("query_send")
     assert session.wait(PATIENCE)
     tab.run()
-    assert editor(tab).value == "one"
-    editor(tab).set_value("one, edited")
+    assert tab.typed("query_text_") == "one"
+    tab.fill("query_text_", "one, edited")
     tab.run()
     again = Tab(session.session.session_id)
-    assert editor(again).value == "one, edited"
+    assert again.typed("query_text_") == "one, edited"
     again.click("user_take_over")
     assert session.view().user.seat.player == "person"
-    assert editor(again).value == ""
+    assert again.typed("query_text_") == ""
     taken = step_words(session.journal.fact(session.journal.head))
     assert taken in again.app.button(key="undo_step").help
     again.choose("context_view", "Seats")
@@ -117,27 +102,14 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     assert any("`adk eval`" in each.value for each in again.app.info)
 
 
-def test_a_scenario_without_a_model_says_why_a_person_is_asked(session: Simulation) -> None:
-    """The reason stands above the empty query, with the way to let it try again."""
-    assert session.set_user("scenario", scenario=SCENARIO, config={"model": ""}, hold=False, wait=PATIENCE)
-    tab = Tab(session.session.session_id)
-    words = session.view().user.words
-    assert words
-    assert words in tab.literal
-    assert tab.has("user_go_on")
-    editor(tab).set_value("I go on myself")
-    tab.click("query_send")
-    assert said(session)[-1] == "I go on myself"
-
-
 def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:
     """The cases are listed, and the chosen one's messages are said; a text that is none is refused."""
     tab = seats(session, "recording")
-    write(tab, "set_user", "{}")
+    tab.fill("set_user", "{}")
     tab.run()
     assert tab.app.error
     assert not tab.has("seat_user_sit")
-    write(tab, "set_user", evalset.case_document(AGENT, a_case("two turns", turns=2), at=1.0))
+    tab.fill("set_user", evalset.case_document(AGENT, a_case("two turns", turns=2), at=1.0))
     tab.run().click("seat_user_sit")
     seat = session.view().user.seat
     assert (seat.player, len(seat.script)) == ("recording", 2)
@@ -155,7 +127,7 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     values = [each.value for each in tab.app.text_area]
     assert SCENARIO["starting_prompt"] in values
     path = tmp_path / "new" / "talk.evalset.json"
-    write(tab, "set_path_", str(path))
+    tab.fill("set_path_", str(path))
     tab.run().click("scenario_add")
     assert tab.app.success
     tab.click("scenario_add")

@@ -113,11 +113,9 @@ def test_two_branches_stand_side_by_side() -> None:
     tab.app.session_state[folded] = True
     tab.run()
     assert len(tab.keys("compared_left_same")) == 1
-    tab.app.selectbox(key="compare_left_abcdef").set_value(1)
-    tab.run()
+    tab.fill("compare_left_abcdef", 1).run()
     assert tab.keys("compared_left_changed") == []
-    tab.app.selectbox(key="compare_right_abcdef").set_value(2)
-    tab.run()
+    tab.fill("compare_right_abcdef", 2).run()
     assert len(tab.keys("compared_right_changed")) == 1
 
 

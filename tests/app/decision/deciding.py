@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from streamlit.testing.v1 import AppTest
 
+from app.live.simulation_protocol import LiveSimulation
 from app.live.unsent_texts import UnsentTexts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
-
-PATIENCE = 60.0
-"""Seconds after which a page, or a session, has failed its test."""
+from tests.simulator.runtime.stage import PATIENCE, agent_of, opened
 
 HOSTILE = "![x](http://evil.example/a.png) <b>bold</b> **loud** :red[red] $x$"
 """Text that Markdown or HTML would make something of."""
@@ -38,6 +37,9 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # n
         except ValueError as error:
             problems.append(str(error))
         st.rerun()
+
+
+AnyFact = TypeVar("AnyFact")
 
 
 class Deciding:
@@ -71,42 +73,27 @@ class Deciding:
         self._one(self.tab.button, name).click().run()
         return self.sound()
 
-    def type(self, name: str, text: Any) -> Deciding:
+    def type(self, name: str, value: Any) -> Deciding:
         """Put something into an input, without a rerun."""
-        for inputs in (self.tab.text_area, self.tab.text_input, self.tab.number_input, self.tab.toggle):
-            if found := [one for one in inputs if _is(one, name)]:
-                found[0].set_value(text)
-                return self
-        raise LookupError(f"no input is called {name}: {self.names()}")
+        self._one(self._inputs(), name).set_value(value)
+        return self
 
     def choose(self, name: str, value: Any) -> Deciding:
         """Choose in a list, or among the words of a control, and draw the page again."""
-        for inputs in (self.tab.selectbox, self.tab.button_group):
-            if found := [one for one in inputs if _is(one, name)]:
-                found[0].set_value(value)
-                self.tab.run()
-                return self.sound()
-        raise LookupError(f"no choice is called {name}: {self.names()}")
+        return self.type(name, value).run().sound()
 
     def text(self, name: str) -> Any:
         """Return what an input holds."""
-        for inputs in (self.tab.text_area, self.tab.text_input, self.tab.number_input):
-            if found := [one for one in inputs if _is(one, name)]:
-                return found[0].value
-        raise LookupError(f"no input is called {name}: {self.names()}")
+        return self._one(self._inputs(), name).value
+
+    def _inputs(self) -> list[Any]:
+        tab = self.tab
+        typed = (*tab.text_area, *tab.text_input, *tab.number_input, *tab.toggle)
+        return [*typed, *tab.selectbox, *tab.button_group]
 
     def names(self) -> list[str]:
         """Return the keys of all that can be used."""
-        groups: list[Any] = [
-            self.tab.button,
-            self.tab.text_area,
-            self.tab.text_input,
-            self.tab.number_input,
-            self.tab.selectbox,
-            self.tab.button_group,
-            self.tab.toggle,
-        ]
-        return [str(one.key) for group in groups for one in group]
+        return [str(one.key) for one in (*self.tab.button, *self._inputs())]
 
     def places(self) -> dict[str, tuple[int, ...]]:
         """Return by key where each thing that can be used stands: its number in each container around it.
@@ -145,6 +132,13 @@ def _is(widget: Any, name: str) -> bool:
     return key.startswith(name) or re.sub(r"^((?:json:)?form)\d+:", r"\1:", key).startswith(name)
 
 
+def asked(*turns: Any, tools: list[Any], **more: Any) -> Simulation:
+    """Open a session whose agent takes these turns, and ask it."""
+    simulation = opened(agent_of(*turns, tools=tools), **more)
+    simulation.query("go", wait=PATIENCE)
+    return simulation
+
+
 def first(simulation: Simulation) -> ToolRequest:
     """Return the call that waits first."""
     request = simulation.pending[0]
@@ -152,17 +146,18 @@ def first(simulation: Simulation) -> ToolRequest:
     return request
 
 
-def answers(simulation: Simulation) -> list[ToolAnswered]:
+def facts(simulation: LiveSimulation, kind: type[AnyFact]) -> list[AnyFact]:
+    """Return the facts of a kind so far."""
+    return [fact for _, fact in simulation.journal.path() if isinstance(fact, kind)]
+
+
+def answers(simulation: LiveSimulation) -> list[ToolAnswered]:
     """Return the answers to tool calls so far."""
-    return [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
+    return facts(simulation, ToolAnswered)
 
 
 def model_parts(simulation: Simulation) -> list[Any]:
     """Return the parts of each turn of the agents so far."""
-    given: list[Any] = [
-        response["content"]
-        for _, fact in simulation.journal.path()
-        if isinstance(fact, ModelAnswered)
-        for response in fact.responses
-    ]
+    turns = facts(simulation, ModelAnswered)
+    given: list[Any] = [response["content"] for turn in turns for response in turn.responses]
     return [content["parts"] for content in given]

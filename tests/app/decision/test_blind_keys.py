@@ -12,8 +12,8 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session
 from simulator.environment.recordings.recorded_calls import ObservedCall
-from simulator.facts import ToolAnswered
 from simulator.seats.requests import ModelRequest
+from tests.app.decision.deciding import answers
 from tests.app.page_driver import Tab
 
 KEYS = "ctrl+enter"
@@ -110,9 +110,7 @@ def test_no_number_of_blind_presses_pays() -> None:
     assert presses > 0
     (waiting,) = [call for call in live.simulation.session.open_calls if not call.answered]
     assert waiting.is_confirmation
-    answered = [
-        fact.tool_name for _, fact in live.simulation.journal.path() if isinstance(fact, ToolAnswered)
-    ]
+    answered = [fact.tool_name for fact in answers(live.simulation)]
     asked = waiting.arguments["originalFunctionCall"]
     assert isinstance(asked, dict)
     assert asked["name"] not in answered
@@ -155,8 +153,7 @@ def test_a_failed_turn_is_taken_back_to_where_the_model_failed() -> None:
     assert isinstance(request, ModelRequest)
     assert request.would_answer == ""
     assert live.simulation.session.seats.of_agent("failing") == "person"
-    answered = [fact for _, fact in live.simulation.journal.path() if isinstance(fact, ToolAnswered)]
-    assert [fact.tool_name for fact in answered] == ["look_up"]
+    assert [fact.tool_name for fact in answers(live.simulation)] == ["look_up"]
     assert tab.run().keys("own_model_")
     live.simulation.answer(request, "She is a mathematician.", wait=60)
     assert live.simulation.session.turns[-1].error is None

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from app.decision.call_prefills import MESSAGE
 from simulator.facts import CodeAnswered, ModelAnswered
 from simulator.session import SessionState
-from tests.app.decision.deciding import HOSTILE, Deciding, answers, model_parts
+from tests.app.decision.deciding import HOSTILE, Deciding, answers, facts, model_parts
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, scripted
 
 QUERY = "Book me a room"
@@ -204,7 +204,7 @@ def test_the_agents_own_model_takes_one_turn() -> None:
     """Only this one: the next turn is the person's again."""
     with played([call("rest")]) as simulation:
         Deciding(simulation).press("own_model").press("accept_")
-        assert [fact.provenance.source for fact in _turns(simulation)] == ["model"]
+        assert [fact.provenance.source for fact in facts(simulation, ModelAnswered)] == ["model"]
         assert simulation.pending[0].kind == "model"
 
 
@@ -223,7 +223,7 @@ def test_a_held_turn_is_accepted_edited_or_rejected() -> None:
         page.press("accept_all").press("write_").press("back_").press("write_")
         page.type("say_", "No.").press("accept_")
         assert last_parts(simulation) == [{"text": "No."}]
-        sources = [turn.provenance.source for turn in _turns(simulation)]
+        sources = [turn.provenance.source for turn in facts(simulation, ModelAnswered)]
         assert sources == ["generated", "edited", "written"]
 
 
@@ -238,17 +238,9 @@ def test_a_failed_model_is_shown_and_replaced() -> None:
         assert simulation.session.state is SessionState.COMPLETED
 
 
-def _turns(simulation: Any) -> list[ModelAnswered]:
-    return [fact for _, fact in simulation.journal.path() if isinstance(fact, ModelAnswered)]
-
-
 def _coder() -> Any:
     code = types.Part(executable_code=types.ExecutableCode(code="print(6 * 7)", language="PYTHON"))
     return agent_of([code], [code], [say("done")], code_executor=UnsafeLocalCodeExecutor())
-
-
-def _code_facts(simulation: Any) -> list[CodeAnswered]:
-    return [fact for _, fact in simulation.journal.path() if isinstance(fact, CodeAnswered)]
 
 
 def test_a_person_says_what_code_prints_or_lets_it_run() -> None:
@@ -258,7 +250,7 @@ def test_a_person_says_what_code_prints_or_lets_it_run() -> None:
         assert "print(6 * 7)" in page.shown()
         page.type("response_stdout", "43").type("response_stderr", "odd").press("accept_")
         page.press("real_")
-        said, ran = _code_facts(simulation)
+        said, ran = facts(simulation, CodeAnswered)
         assert said.result is not None
         assert (said.result["stdout"], said.result["stderr"]) == ("43", "odd")
         assert ran.provenance.source == "real"
@@ -299,8 +291,12 @@ def test_a_confirmation_is_given_or_refused() -> None:
 
 def test_a_confirmation_with_a_payload_asks_for_it() -> None:
     """What the tool wants to know is JSON to fill in; a mistake in it is an error and nothing is sent."""
+    WIPED.clear()
     with _confirmed(wipe, "wipe") as simulation:
-        page = Deciding(simulation).press("real_")
+        page = Deciding(simulation)
+        assert WIPED == []
+        page.press("real_")
+        assert WIPED == ["disk"]
         assert HOSTILE in page.shown()
         page.type("response_payload", "{").press("confirm_")
         assert "Line 1, column 2" in page.shown()

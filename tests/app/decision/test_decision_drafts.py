@@ -20,7 +20,7 @@ from simulator.environment.world.entities import EntityChange
 from simulator.facts import Failed, Returned
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
-from tests.app.decision.deciding import Deciding, answers, first
+from tests.app.decision.deciding import Deciding, answers, asked, first
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
@@ -124,36 +124,24 @@ def test_a_model_is_asked_by_a_click_and_its_draft_stands_in_the_editor() -> Non
         assert "drafter" in fact.provenance.notes[0]
 
 
-def asked_while_typing(simulation: Any, typed: threading.Event, text: str) -> Deciding:
-    """Ask the model, type a text of one's own, and show the page once the model's draft is there."""
-    page = Deciding(simulation).press("ask_model").type("response_", text)
-    typed.set()
-    until(simulation, lambda request: request.draft_by == "drafter")
-    return page.run()
-
-
 def test_a_draft_that_arrives_while_somebody_types_is_offered_and_takes_nothing_away() -> None:
-    """What was typed stays, also where it is broken; the new draft is compared with it, and taken by a click."""
+    """What was typed stays, also where it is broken; the new draft is compared with it, and taken, or not offered again, by a click."""
     model = Drafter(says=json.dumps(BY_MODEL), waits=(typed := threading.Event()))
     with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
-        page = asked_while_typing(simulation, typed, '{"mine": ')
-        assert page.text("response_") == '{"mine": '
+        page = Deciding(simulation).press("ask_model").type("response_", '{"mine": ')
+        typed.set()
+        until(simulation, lambda request: request.draft_by == "drafter")
+        assert page.run().text("response_") == '{"mine": '
         compared = "\n".join(code.value for code in page.tab.code if code.language == "diff")
         assert "lost at sea" in compared
         assert '{"mine": ' in compared
+        kept = page.refreshed().press("keep_mine")
+        assert not any(name.startswith("keep_mine") for name in kept.names())
+        assert kept.text("response_") == '{"mine": '
         page.press("take_draft")
         assert json.loads(page.text("response_")) == BY_MODEL
         page.press("bring_back")
         assert page.text("response_") == '{"mine": '
-
-
-def test_what_is_ones_own_is_kept_by_a_click() -> None:
-    """The new draft is not offered again."""
-    model = Drafter(says=json.dumps(BY_MODEL), waits=(typed := threading.Event()))
-    with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
-        page = asked_while_typing(simulation, typed, '{"mine": 1}').press("keep_mine")
-        assert not any(name.startswith("keep_mine") for name in page.names())
-        assert page.text("response_") == '{"mine": 1}'
 
 
 def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
@@ -172,22 +160,6 @@ def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
         page.refreshed().run()
         assert not first(simulation).drafting
         assert [fact.kind for _, fact in simulation.journal.path()].count("tool_proposed") == 1
-
-
-def test_a_retry_is_on_the_page_and_can_be_stopped() -> None:
-    """The error, the wait and the number of the try are shown beside the button that ends it; the offline draft stays."""
-    with asked_for(call("find_order", order_id="A-1"), model=Drafter(is_busy=True)) as simulation:
-        page = Deciding(simulation)
-        offline = page.text("response_")
-        page.press("ask_model")
-        until(
-            simulation,
-            lambda asked: all(each in asked.drafting and each in page.run().shown() for each in RETRY),
-        )
-        page.press("stop_drafting")
-        until(simulation, lambda request: bool(request.draft_problem))
-        assert page.run().text("response_") == offline
-        assert not first(simulation).drafting
 
 
 def test_a_model_that_plays_a_tool_is_seen_at_its_retries_and_can_be_stopped() -> None:
@@ -246,8 +218,7 @@ def look_up(word: str) -> dict[str, Any]:
 def test_a_tool_without_a_schema_gets_a_form_from_its_draft() -> None:
     """The first draft is a guess, and its form takes other fields too; the second has the shape of what was answered."""
     turns = ([call("look_up", word="ada")], [call("look_up", word="bob")])
-    with opened(agent_of(*turns, tools=[look_up])) as simulation:
-        simulation.query("go", wait=PATIENCE)
+    with asked(*turns, tools=[look_up]) as simulation:
         page = Deciding(simulation)
         page.type("json:form:response:others", '{"rank": 1}').run()
         assert json.loads(page.text("response_")).keys() == {"result", "rank"}

@@ -15,10 +15,10 @@ from app.forms.typed_json import TypedJsonError
 from app.live.player_names import NO_MODEL
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from tests.app.decision.deciding import Deciding, answers, first
+from tests.app.decision.deciding import Deciding, answers, asked, first
 from tests.app.decision.test_decision_drafts import Drafter
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+from tests.simulator.runtime.stage import PATIENCE, call
 
 
 class Customer(BaseModel):
@@ -40,17 +40,10 @@ def greet(whom: str) -> dict[str, str]:
     return {"said": f"Hello, {whom}!"}
 
 
-def load(whom: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - nothing is to be known of it
-    """Load."""
-    return Path(whom).read_bytes().decode()
-
-
-def deciding(name: str, **more: Any) -> Deciding:
+def deciding(name: str) -> Deciding:
     """Open a session in which one call of a tool waits, and show it."""
     arguments = {"customer_id": "C-1"} if name == "find_customer" else {"whom": "Bo"}
-    simulation = opened(agent_of([call(name, **arguments)], tools=[find_customer, greet, load]), **more)
-    simulation.query("go", wait=PATIENCE)
-    return Deciding(simulation)
+    return Deciding(asked([call(name, **arguments)], tools=[find_customer, greet]))
 
 
 def badges(page: Deciding) -> str:
@@ -117,14 +110,6 @@ def test_a_pasted_example_is_the_draft_and_the_shape_from_now_on() -> None:
         assert first(simulation).draft_blanks
 
 
-def test_plain_text_is_an_example_too() -> None:
-    """Where nothing is declared, what is pasted says it all."""
-    with deciding("load").simulation as simulation:
-        page = Deciding(simulation).press("paste_example")
-        page.type("example_text", "It is done.").press("use_example")
-        assert first(simulation).draft == "It is done."
-
-
 SCHEMA: Any = {"type": "object", "properties": {"points": {"type": "integer"}}, "required": ["points"]}
 
 
@@ -140,6 +125,7 @@ def test_a_declared_schema_stays_and_an_earlier_example_goes() -> None:
     assert check({"status": "b"}, made) == ()
     assert check({"other": 1}, made)
     assert not read_example('["another shape"]', made).misfits
+    assert take_example(settings, "t", None, "It is done.").fields["tools"]["t"].output_schema is not None
 
 
 def test_what_is_no_json_is_a_text_and_half_json_is_refused() -> None:

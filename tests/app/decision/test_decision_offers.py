@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 from app.decision.ready_answers import preview
 from app.forms.safe_labels import literal
 from simulator.facts import Failed, Returned
-from tests.app.decision.deciding import HOSTILE, Deciding, answers, first
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+from tests.app.decision.deciding import HOSTILE, Deciding, answers, asked, first
+from tests.simulator.runtime.stage import call
 
 
 class Order(TypedDict):
@@ -32,9 +32,7 @@ def read_note(note_id: str) -> dict[str, Any]:
 
 def asked_for(*calls: Any, **more: Any) -> Any:
     """Open a session whose agent makes these calls at once, and ask it."""
-    simulation = opened(agent_of(list(calls), tools=[find_order, read_note]), **more)
-    simulation.query("go", wait=PATIENCE)
-    return simulation
+    return asked(list(calls), tools=[find_order, read_note], **more)
 
 
 def offer(simulation: Any, label: str) -> Any:
@@ -110,9 +108,7 @@ def test_hostile_words_stay_words() -> None:
         return {}
 
     hostile.__doc__ = hostile.__name__ = HOSTILE
-    simulation = opened(agent_of([call(HOSTILE, **{HOSTILE: HOSTILE})], tools=[hostile]))
-    with simulation:
-        simulation.query("go", wait=PATIENCE)
+    with asked([call(HOSTILE, **{HOSTILE: HOSTILE})], tools=[hostile]) as simulation:
         page = Deciding(simulation)
         for one in first(simulation).candidates:
             page.press(f"choose_{one.label}")

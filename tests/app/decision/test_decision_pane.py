@@ -23,7 +23,7 @@ from simulator.base.json_values import JsonObject
 from simulator.runtime import SimulationError
 from simulator.seats.answers import CodeAnswer, returned, said
 from simulator.session import SessionState
-from tests.app.decision.deciding import Deciding
+from tests.app.decision.deciding import Deciding, asked
 from tests.app.fakes import FakeSimulation
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
@@ -40,9 +40,7 @@ def ship(order_id: str) -> None:
 
 def asked_for(*calls: Any) -> Any:
     """Open a session whose agent makes these calls at once, and ask it."""
-    simulation = opened(agent_of(list(calls), tools=[slow, LongRunningFunctionTool(ship)]))
-    simulation.query("go", wait=PATIENCE)
-    return simulation
+    return asked(list(calls), tools=[slow, LongRunningFunctionTool(ship)])
 
 
 def test_what_runs_is_shown_beside_what_waits_and_can_be_stopped() -> None:
@@ -102,10 +100,10 @@ _CASES: list[tuple[Command, list[tuple[str, Any]]]] = [
 
 def test_each_decision_is_handed_to_the_simulation() -> None:
     """Each is one command, or one for each answer, with nothing added; what the simulation refuses is raised as it said it."""
-    for decision, asked in _CASES:
+    for decision, noted in _CASES:
         simulation = FakeSimulation()
         hand(simulation, decision)
-        assert simulation.asked == asked, decision
+        assert simulation.asked == noted, decision
     simulation = FakeSimulation()
     simulation.fails_with = "k: no"
     with pytest.raises(SimulationError, match="k: no"):

@@ -13,7 +13,7 @@ from app.live.unsent_texts import UnsentTexts
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.session import SessionState
-from tests.app.decision.deciding import HOSTILE, Deciding, answers
+from tests.app.decision.deciding import Deciding, answers, asked
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
 
@@ -24,12 +24,8 @@ class Order(TypedDict):
     total: float
 
 
-RAN: list[str] = []
-
-
 def find_order(order_id: str) -> Order:
     """Find an order."""
-    RAN.append(order_id)
     return {"order_id": order_id, "total": 1.0}
 
 
@@ -44,10 +40,7 @@ def ship(order_id: str) -> None:
 
 def asked_for(*calls: Any, **more: Any) -> Any:
     """Open a session whose agent makes these calls at once, and ask it."""
-    tools = more.pop("tools", [find_order, echo, LongRunningFunctionTool(ship)])
-    simulation = opened(agent_of(list(calls), tools=tools), **more)
-    simulation.query("go", wait=PATIENCE)
-    return simulation
+    return asked(list(calls), **{"tools": [find_order, echo, LongRunningFunctionTool(ship)], **more})
 
 
 def test_a_draft_is_accepted_with_one_click_and_an_edited_one_is_sent_as_edited() -> None:
@@ -87,19 +80,6 @@ def test_a_response_off_its_schema_is_said_and_can_be_sent() -> None:
         assert "$.order_id: 3" in page.shown()
         page.press("accept_")
         assert answers(simulation)[0].outcome == Returned(value={"order_id": 3, "total": 1})
-
-
-def test_json_and_form_carry_each_other() -> None:
-    """What is typed in one is in the other after a switch; a form that was filled answers."""
-    with asked_for(call("find_order", order_id="A")) as simulation:
-        page = Deciding(simulation).type("response_", '{"order_id": "Z-9", "total": 7.5, "more": [1]}')
-        page.choose("style_", "Form")
-        assert page.text("form:response.order_id") == "Z-9"
-        page.type("form:response.order_id", "Z-10").choose("style_", "JSON")
-        assert '"Z-10"' in page.text("response_")
-        page.choose("style_", "Form").type("form:response.total", 8.5).press("accept_")
-        value = {"order_id": "Z-10", "total": 8.5, "more": [1]}
-        assert answers(simulation)[0].outcome == Returned(value=value)
 
 
 def test_fields_of_a_response_without_a_schema_are_added_and_removed() -> None:
@@ -237,17 +217,6 @@ def test_state_changes_go_with_the_answer() -> None:
         assert simulation.session.current_state["seen"] == 1
 
 
-def test_the_real_tool_runs_only_behind_a_second_click() -> None:
-    """One call is answered by the real tool; no other click runs it."""
-    RAN.clear()
-    with asked_for(call("find_order", order_id="A-7")) as simulation:
-        page = Deciding(simulation)
-        assert RAN == []
-        page.press("real_")
-        assert RAN == ["A-7"]
-        assert answers(simulation)[0].provenance.source == "real"
-
-
 def test_parallel_calls_are_answered_in_any_order() -> None:
     """Each keeps what was typed for it while another is on the screen; a click on one that was answered elsewhere changes nothing."""
     with asked_for(*(call("echo", word=word) for word in "abc")) as simulation:
@@ -302,24 +271,6 @@ def test_reset_gives_the_draft_back() -> None:
         page.type("response_", "{").type("state_delta_", "{").run().press("reset_")
         assert page.text("response_") == draft
         assert not page.text("state_delta_")
-
-
-def test_words_from_outside_are_shown_as_they_are() -> None:
-    """A name, an argument and a description with Markdown and HTML reach no label as such."""
-
-    def hostile(**_: Any) -> dict[str, Any]:
-        return {}
-
-    hostile.__doc__ = hostile.__name__ = HOSTILE
-    calls = (call(HOSTILE, **{HOSTILE: HOSTILE}), call(HOSTILE))
-    with asked_for(*calls, tools=[hostile]) as simulation:
-        page = Deciding(simulation)
-        marked = " ".join(str(one.value) for one in [*page.tab.markdown, *page.tab.caption, *page.tab.error])
-        marked += " ".join(str(word) for group in page.tab.button_group for word in group.options)
-        assert "http://evil" not in marked
-        assert "<b>" not in marked
-        assert any(HOSTILE in text.value for text in page.tab.text)
-        assert any(HOSTILE in code.value for code in page.tab.code)
 
 
 def test_what_can_be_used_keeps_its_place_when_an_editor_is_left() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from app.decision.queue_panel import MOST_PILLS, QueueEntry, numbers
 from app.forms.safe_labels import safe_label
 from simulator.base.json_values import JsonObject
-from tests.app.decision.deciding import Deciding, answers
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+from tests.app.decision.deciding import Deciding, answers, asked
+from tests.simulator.runtime.stage import call
 
 WORDS = st.sampled_from(
     ["find", "find ", "fi\u200bnd", "find \u00b7 A-1", "Turn of clerk", "x" * 40, "x" * 50]
@@ -48,9 +48,7 @@ def echo(word: str, times: int = 1) -> JsonObject:
 
 def asked_for(*calls: Any) -> Any:
     """Open a session whose agent makes these calls at once, and ask it."""
-    simulation = opened(agent_of(list(calls), tools=[echo]))
-    simulation.query("go", wait=PATIENCE)
-    return simulation
+    return asked(list(calls), tools=[echo])
 
 
 def options(page: Deciding) -> list[str]:

@@ -47,7 +47,4 @@ class Shaped:
 
     def write(self, start: str, text: str) -> Tab:
         """Write into the text input, or text area, whose key starts like this."""
-        inputs = [*self.tab.app.text_input, *self.tab.app.text_area]
-        (found,) = [each for each in inputs if str(each.key).startswith(start)]
-        found.set_value(text)
-        return self.tab.run()
+        return self.tab.type(start, text)

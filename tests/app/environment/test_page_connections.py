@@ -49,7 +49,7 @@ def test_the_graph_shows_tools_and_things_as_the_table_says(shaped: Shaped) -> N
     shaped.edit("connections_", added_rows=[added])
     assert "cancel_order, nothing: " in shaped.tab.literal
     assert not shaped.environment.settings.connections.uses
-    shaped.tab.app.multiselect(key="connections_only").set_value(["find_order"])
+    shaped.tab.fill("connections_only", ["find_order"])
     drawn = _graph(shaped.tab.run())
     assert "find_order" in drawn
     assert "cancel_order" not in drawn

@@ -41,7 +41,7 @@ def test_a_recording_is_read_listed_and_removed(shaped: Shaped) -> None:
     assert "Skipped: 1" in tab.words
     (waiting,) = shaped.simulation.view().pending
     assert waiting.draft["total"] == 77.77  # type: ignore[union-attr, index, call-overload]  # a tool's request
-    tab.app.toggle(key="recording_view_traces").set_value(True)
+    tab.fill("recording_view_traces", True)
     assert HOSTILE in tab.run().literal
     assert tab.live_marks() == []
     tab.click("recording_drop_traces")
@@ -64,8 +64,7 @@ def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
     shaped.write("model_json", '{"temperature": 0}')
     tab.click("model_save")
     settings = shaped.environment.settings
-    tab.app.toggle(key="model_drafts").set_value(True)
-    tab.run()
+    tab.fill("model_drafts", True).run()
     assert shaped.environment.settings.drafts_by_model
     assert (settings.simulation_model, settings.simulation_model_configuration) == (
         "gemini-2.5-flash",
@@ -78,8 +77,7 @@ def test_a_person_decides_what_the_model_looks_at(shaped: Shaped) -> None:
     shaped.environment.change(simulation_model="gemini-2.5-flash")
     tab = shaped.open("Sources", sources_part="Model")
     assert tab.app.toggle(key="model_connections").value is True
-    tab.app.toggle(key="model_connections").set_value(False)
-    tab.run()
+    tab.fill("model_connections", False).run()
     assert not shaped.environment.settings.connections_by_model
     shaped.environment.change(connections_by_model=True)
     assert tab.run().app.toggle(key="model_connections").value is True
@@ -88,8 +86,7 @@ def test_a_person_decides_what_the_model_looks_at(shaped: Shaped) -> None:
     tab.run()
     tool = tab.app.selectbox(key="model_source_tool").value
     assert shaped.environment.sources_for_model()[tool] in [code.value for code in tab.app.code]
-    tab.app.toggle(key="model_source").set_value(True)
-    tab.run()
+    tab.fill("model_source", True).run()
     assert shaped.environment.settings.source_to_model
 
 
@@ -116,8 +113,7 @@ def test_states_are_shared_and_cleared(shaped: Shaped) -> None:
     assert re.search(r"\b1 of .*\b20\b", tab.words)
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
-    tab.app.number_input(key="state_size").set_value(3)
-    tab.run()
+    tab.fill("state_size", 3).run()
     assert shaped.environment.settings.max_tool_call_cache_size == 3
     tab.click("state_clear_shop")
     assert not any(state.calls for state in shaped.environment.world().states)
@@ -126,8 +122,7 @@ def test_states_are_shared_and_cleared(shaped: Shaped) -> None:
 def test_a_schema_is_checked_as_it_is_typed(shaped: Shaped) -> None:
     """A broken schema says where; a sound one is saved, and the draft follows it; removing it puts things back."""
     tab = shaped.open("Sources", sources_part="Response schemas")
-    tab.app.selectbox(key="schema_tool").set_value("find_order")
-    tab.run()
+    tab.fill("schema_tool", "find_order").run()
     shaped.write("schema_json", '{"type": "texts"}')
     assert "invalid at $.type" in tab.literal
     assert tab.app.button(key="schema_save").disabled

@@ -83,8 +83,7 @@ def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
 
 def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
     """A changed cell is a fact of its field alone, an undo takes it back, and the draft of the call that waits knows it."""
-    shaped.tab.app.pills(key="world_kind").set_value("order")
-    shaped.tab.run()
+    shaped.tab.fill("world_kind", "order").run()
     tab = shaped.edit("world_order_", edited_rows={0: {"items": "[x"}, 1: {"total": 9.0}})
     assert "orders, A-1001, field items: Line 1, column 2" in tab.literal
     assert _order(shaped, "A-2")["total"] == 5.5
@@ -102,8 +101,7 @@ def test_rows_come_and_go(shaped: Shaped) -> None:
     """A new row, a deleted one, and one with another id, also where it is named, are all carried out; what is gone is named."""
     shaped.edit("world_customer_", edited_rows={0: {"customer_id": "C-7"}})
     assert _order(shaped, "A-2")["customer_id"] == "C-7"
-    shaped.tab.app.pills(key="world_kind").set_value("order")
-    shaped.tab.run()
+    shaped.tab.fill("world_kind", "order").run()
     shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": 7.0}])
     assert _order(shaped, "A-3")["total"] == 7
     shaped.edit("world_order_", deleted_rows=[1])
@@ -122,8 +120,7 @@ def test_search_goes_over_all_kinds(shaped: Shaped) -> None:
 
 def test_a_thing_is_edited_as_json_and_its_kind_is_closed_or_open(shaped: Shaped) -> None:
     """A mistake is said with its place; a person decides what an unknown id means; what cannot be carried out is tried once."""
-    shaped.tab.app.selectbox(key="world_thing_customer").set_value("C-1")
-    shaped.tab.run()
+    shaped.tab.fill("world_thing_customer", "C-1").run()
     shaped.write("thing_json", '{"customer_id": "C-1", ')
     assert "Line 1" in shaped.tab.click("thing_save").literal
     shaped.write("thing_json", '{"customer_id": "C-1", "vip": true}')
@@ -131,8 +128,7 @@ def test_a_thing_is_edited_as_json_and_its_kind_is_closed_or_open(shaped: Shaped
     assert _table(shaped, "customer").rows == ({"customer_id": "C-1", "vip": True},)
     assert _table(shaped, "customer").is_closed
     closed = shaped.tab.words
-    shaped.tab.app.selectbox(key="world_authority_customer").set_value("open")
-    shaped.tab.run()
+    shaped.tab.fill("world_authority_customer", "open").run()
     assert shaped.environment.settings.authority == {"customer": "open"}
     assert not _table(shaped, "customer").is_closed
     assert shaped.tab.words != closed

@@ -24,6 +24,11 @@ acknowledge()
 """
 
 
+def on_set(path: Path, case: str | None = None) -> Tab:
+    """Open the page of a set, or of a case of it."""
+    return Tab(page="sets", set=str(path), case=case) if case else Tab(page="sets", set=str(path))
+
+
 class SetTab(Tab):
     """A tab on an eval set; `name` is that of its module in `app.evalsets`, and of the function in it."""
 

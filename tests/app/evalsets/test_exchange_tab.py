@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
+from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, looked_into
 from app.evalsets.imported_sets import imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import Workspace, workspaces
@@ -25,12 +25,6 @@ from evalset.exporting.export_forms import Exported, ExportForm
 from evalset.files.eval_names import case_digest
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until
-
-
-@pytest.fixture
-def path(desk_set: Path) -> Path:
-    """A set of three cases in an agent's folder; of the first the environment is recorded."""
-    return desk_set
 
 
 def opened(path: Path) -> Tab:
@@ -61,8 +55,7 @@ def chat(folder: Path, name: str, query: str) -> Path:
 
 def looked_at(tab: Tab, path: Path, where: Path) -> Tab:
     """Look into a file or folder of the server."""
-    tab.app.text_input(key=tab.key("import_path")).set_value(str(where))
-    tab.run().click(tab.key("import_look"))
+    tab.fill("import_path", str(where)).run().click(tab.key("import_look"))
     return settled(tab, path)
 
 
@@ -94,7 +87,7 @@ def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
     chat(tmp_path / "chats", "second", "Hello.")
     tab = looked_at(opened(path), path, tmp_path / "chats")
     assert " 2 cases " in tab.app.button(key=tab.key("import_add")).label
-    tab.app.multiselect(key=tab.key("import_cases")).set_value(["second"])
+    tab.fill("import_cases", ["second"])
     assert " 1 case " in tab.run().app.button(key=tab.key("import_add")).label
     tab.click(tab.key("import_add"))
     assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["second"]
@@ -120,16 +113,15 @@ def test_uploads_are_read_together_whatever_they_are_called(tmp_path: Path) -> N
     assert job.result is not None
     assert [case.eval_id for case in job.result.imported.cases] == ["chat", "chat_2", "chat_3", "chat_4"]
     assert not (tmp_path.parent / "b.json").exists()
-    assert IMPORTED != EXPORTED
 
 
-def exported(tab: Tab, path: Path, form: str) -> Exported | None:
+def exported(tab: Tab, path: Path, form: str) -> Exported:
     """Prepare an export in a form."""
-    tab.app.selectbox(key=tab.key("export_form")).set_value(form)
-    tab.run().click(tab.key("export_prepare"))
+    tab.fill("export_form", form).run().click(tab.key("export_prepare"))
     settled(tab, path)
     result: Any = workspace(path).jobs[EXPORTED].result
-    return result if isinstance(result, Exported) else None
+    assert isinstance(result, Exported)
+    return result
 
 
 def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
@@ -137,25 +129,18 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     assert set(FORM_NAMES) == set(get_args(ExportForm))
     tab = opened(path)
     made = exported(tab, path, "evalset")
-    assert made is not None
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
         assert archive.namelist() == ["orders.evalset.json", "orders.environment.json"]
     assert "orders.environment.json" in tab.literal
     made = exported(tab, path, "adk_test")
-    assert made is not None
     assert any("HermeticEnvironment" in loss for loss in made.losses)
     assert all(loss in tab.literal for loss in made.losses)
-    made = exported(tab, path, "simulation_python")
-    assert made is not None
-    assert made.losses
-    assert all(loss in tab.literal for loss in made.losses)
-    made = exported(tab, path, "pytest")
-    assert made is not None
+    exported(tab, path, "pytest")
     assert "test_orders.py" in tab.literal
-    assert exported(tab, path, "dataset") is not None
+    exported(tab, path, "dataset")
     assert "eval_config.yaml" not in tab.literal
-    tab.app.toggle(key=tab.key("export_metrics")).set_value(True)
-    assert exported(tab.run(), path, "dataset") is not None
+    tab.fill("export_metrics", True)
+    exported(tab.run(), path, "dataset")
     assert "eval_config.yaml" in tab.literal
 
 
@@ -168,7 +153,6 @@ def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_pat
         work.apply(ReviewCase(case=key, review=review))
     tab = opened(path)
     made = exported(tab, path, "evalset")
-    assert made is not None
     assert [file.path for file in made.files][-1] == "orders.review.json"
     archive = tmp_path / "orders.zip"
     archive.write_bytes(made.content)
@@ -179,7 +163,6 @@ def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_pat
         assert (found.status, found.comments) == ("approved", (comment,))
         assert has_changed_since(found, then.case(key)) == (key == "two")
     in_other_form = exported(tab, path, "adk_test")
-    assert in_other_form is not None
     assert any("reviews" in loss for loss in in_other_form.losses)
     looked_at(tab, path, archive).click(tab.key("import_add"))
     assert work.review(work.state.order[-3]).reviewer == "Ann"
@@ -202,11 +185,9 @@ def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None
     tab = opened(path)
     exported(tab, path, "evalset")
     assert tab.keys("export_prepare")
-    tab.app.multiselect(key=tab.key("export_cases")).set_value(["two"])
-    tab.run()
+    tab.fill("export_cases", ["two"]).run()
     assert "orders.evalset.json\n" not in tab.literal
     made = exported(tab, path, "evalset")
-    assert made is not None
     assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
 
 

@@ -15,18 +15,8 @@ from app.evalsets.open_sets import edited_sets
 from app.live.agent_catalogue import catalogue
 from evalset.editing.reviews_beside import open_reviews
 from evalset.files.eval_names import reviews_path
+from tests.app.evalsets.set_tabs import on_set
 from tests.app.page_driver import HOSTILE, Tab
-
-
-@pytest.fixture
-def path(desk_set: Path) -> Path:
-    """A set of three cases in an agent's folder; of the first the environment is recorded."""
-    return desk_set
-
-
-def on_case(path: Path, case: str = "one") -> Tab:
-    """Open the page of a case."""
-    return Tab(page="sets", set=str(path), case=case)
 
 
 def turn_of_file(path: Path, **changed: Any) -> None:
@@ -39,17 +29,16 @@ def turn_of_file(path: Path, **changed: Any) -> None:
 def test_a_call_and_rubrics_are_corrected_without_json(path: Path) -> None:
     """Nothing but the field that was changed differs; a new rubric gets an id, an empty one is refused."""
     before = json.loads(path.read_bytes())["eval_cases"]
-    tab = on_case(path).unfold("case_step_one_0_3").click("edit_one_0_3")
+    tab = on_set(path, "one").unfold("case_step_one_0_3").click("edit_one_0_3")
     assert not tab.app.text_area
-    tab.app.text_input(key=tab.key("form0:json:0.order_id_")).input("A-2")
-    tab.click("part_accept")
+    tab.fill("form0:json:0.order_id_", "A-2").click("part_accept")
     assert tab.has("edit_one_0_3")  # its label has changed, and it is still open
     tab.unfold("case_value_rubrics").click("edit_value_rubrics")
-    tab.app.text_area(key=tab.key("rubric_0:json:0_")).input("It is brief.")
-    tab.click(tab.key("rubric_add_")).click("part_accept")
+    tab.fill("rubric_0:json:0_", "It is brief.").click(tab.key("rubric_add_")).click("part_accept")
     assert len(tab.app.error) == 1
-    tab.app.text_area(key=tab.key("rubric_1:json:0_")).input("It names the order.")
-    tab.click("part_accept").click("set_save").click("save_set")
+    tab.fill("rubric_1:json:0_", "It names the order.").click("part_accept").click("set_save").click(
+        "save_set"
+    )
     case = before[0]
     case["conversation"][0]["intermediate_data"]["tool_uses"][1]["args"]["order_id"] = "A-2"
     case["rubrics"][0]["rubric_content"]["text_property"] = "It is brief."
@@ -63,14 +52,13 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     """An empty number has no JSON either: the form stays until it is filled."""
     data = {"tool_uses": [{"name": "track", "args": {"days": 3, "deep": None}}]}
     turn_of_file(path, intermediate_data=data)
-    tab = on_case(path).unfold("case_step_one_0_1").click("edit_one_0_1")
+    tab = on_set(path, "one").unfold("case_step_one_0_1").click("edit_one_0_1")
     number = tab.app.number_input(key=tab.key("form0:json:0.days_"))
     number.set_value(None)
-    tab.app.toggle(key=tab.key("json_as_json_")).set_value(True)
+    tab.fill("json_as_json_", True)
     assert not tab.run().app.toggle(key=tab.key("json_as_json_")).value
     assert tab.click("part_accept").app.error
-    tab.app.number_input(key=tab.key("form0:json:0.days_")).set_value(4)
-    tab.click("part_accept")
+    tab.fill("form0:json:0.days_", 4).click("part_accept")
     work = edited_sets().of("local", path).work
     assert json.dumps(work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"][0]["args"]) == (
         '{"days": 4, "deep": null}'
@@ -80,33 +68,25 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
 @pytest.mark.long
 def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> None:
     """In a value that no schema describes; an empty object and one with a table have them, too."""
-    given = {"at": "Rome", "price": 1.50, "big": 1e22, "legs": [{"to": "Oslo"}], "dims": {"w": 1, "h": 2}}
-    given |= {"tags": []}
+    given = {"at": "Rome", "big": 1e22, "legs": [{"to": "Oslo"}], "dims": {"w": 1, "h": 2}, "tags": []}
     data = {"tool_uses": [{"name": "track", "args": {}, "id": "t"}]}
     data["tool_responses"] = [{"id": "t", "name": "track", "response": given}]
     turn_of_file(path, intermediate_data=data)
     before = path.read_text()
-    tab = on_case(path).unfold("case_step_one_0_2").click("edit_one_0_2")
+    tab = on_set(path, "one").unfold("case_step_one_0_2").click("edit_one_0_2")
     tab.click(tab.key("form0:json:0.at:drop")).click(tab.key("form0:json:1.dims.w:drop"))
     tab.click(tab.key("json:2:drop.legs"))
     add(tab, "json:3", "at", "Whole number")
-    add(tab, "json:4", "at", "Text")
-    assert not tab.keys("json:5:add_name")
-    tab.app.text_input(key=tab.key("json:4:add_name")).input("left")
-    tab.click(tab.key("json:4:add_now"))
-    tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(None)
-    assert tab.click(tab.key("form0:json:5.dims.h:drop")).keys("form0:json:5.dims.h:drop")
-    tab.app.number_input(key=tab.key("form0:json:5.at_")).set_value(7)
-    tab.click(tab.key("form0:json:5.tags:add")).app.text_input(key=tab.key("form0:json:5.tags:0_")).input("x")
+    tab.fill("form0:json:4.at_", None)
+    assert tab.click(tab.key("form0:json:4.dims.h:drop")).keys("form0:json:4.dims.h:drop")
+    tab.fill("form0:json:4.at_", 7).click(tab.key("form0:json:4.tags:add")).fill("form0:json:4.tags:0_", "x")
     tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
-    add(tab, "json:0", "order_id", "Yes or no")
-    add(tab, "json:1", "stay", "Group of fields")
-    add(tab, "json:2", "nights", "List of texts", where=1)
-    tab.app.text_input(key=tab.key("form0:json:3.stay.nights:0_")).input("Friday")
+    add(tab, "json:0", "stay", "Group of fields")
+    add(tab, "json:1", "nights", "List of texts", where=1)
+    tab.fill("form0:json:2.stay.nights:0_", "Friday")
     tab.click("part_accept").click("set_save").click("save_set")
-    given = {"price": 1.50, "big": 1e22, "dims": {"h": 2}, "tags": ["x"], "at": 7, "left": ""}
-    data["tool_uses"][0]["args"] = {"order_id": False, "stay": {"nights": ["Friday"]}}
-    data["tool_responses"][0]["response"] = given
+    data["tool_uses"][0]["args"] = {"stay": {"nights": ["Friday"]}}
+    data["tool_responses"][0]["response"] = {"big": 1e22, "dims": {"h": 2}, "tags": ["x"], "at": 7}
     case = json.loads(before)["eval_cases"][0]
     case["conversation"][0]["intermediate_data"] = data
     assert json.dumps(json.loads(path.read_text())["eval_cases"][0]) == json.dumps(case)
@@ -115,10 +95,10 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
 
 def add(tab: Tab, form: str, name: str, kind: str, where: int = 0) -> None:
     """Add a field in the form whose inputs begin like this, to the object with this number."""
-    tab.app.text_input(key=tab.key(f"{form}:add_name")).input(name)
-    tab.app.selectbox(key=tab.key(f"{form}:add_kind")).set_value(kind)
+    tab.fill(f"{form}:add_name", name)
+    tab.fill(f"{form}:add_kind", kind)
     if where:
-        tab.app.selectbox(key=tab.key(f"{form}:add_where")).set_value(where)
+        tab.fill(f"{form}:add_where", where)
     tab.click(tab.key(f"{form}:add_now"))
 
 
@@ -130,7 +110,7 @@ def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
         {"text": "b"},
     ]
     turn_of_file(path, user_content={"role": "user", "parts": parts})
-    tab = on_case(path).unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
+    tab = on_set(path, "one").unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
     work = edited_sets().of("local", path).work
     assert not work.edits
     tab.click("edit_one_0_0").app.text_area(key=tab.key("text_2_")).input("c")
@@ -143,14 +123,13 @@ def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
 def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Path) -> None:
     """A golden without an expected response gets one without JSON; so does a turn in which a message has no text yet."""
     turn_of_file(path, user_content={"role": "user", "parts": None}, final_response=None)
-    tab = on_case(path).unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
+    tab = on_set(path, "one").unfold("case_step_one_0_0").click("edit_one_0_0").click("part_accept")
     work = edited_sets().of("local", path).work
     assert not work.edits
     tab.click("edit_one_0_0").app.text_area(key=tab.key("text_part-one")).input("Where is A-1?")
     tab.click("part_accept").unfold("turn_menu_0").click("turn_final_0")
     assert "turn 1" in tab.words
-    tab.app.text_area(key=tab.key("text_part-one")).input("In Rome.")
-    tab.click("part_accept").click("set_save").click("save_set")
+    tab.fill("text_part-one", "In Rome.").click("part_accept").click("set_save").click("save_set")
     turn = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
     assert turn["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
     assert turn["final_response"] == {"role": "model", "parts": [{"text": "In Rome."}]}
@@ -159,26 +138,25 @@ def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Pa
 
 def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     """Status, name and comments stand on the case and in the list, are saved beside the set, and undone."""
-    tab = on_case(path).unfold("case_step_one_0_2").click("comment_one_0_2")
+    tab = on_set(path, "one").unfold("case_step_one_0_2").click("comment_one_0_2")
     assert "Comment, turn 1, call 1" in tab.words
-    tab.app.text_area(key=tab.key("text_part-one")).input(HOSTILE)
-    tab.app.text_input(key=tab.key("name_reviewer")).input("Ann")
-    tab.click("part_accept")
+    tab.fill("text_part-one", HOSTILE)
+    tab.fill("name_reviewer", "Ann").click("part_accept")
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
-    tab.app.pills(key="review_as_none_one").set_value("approved")
+    tab.fill("review_as_none_one", "approved")
     assert "Ann" in tab.run().words
     work = edited_sets().of("local", path).work
     (comment,) = work.review("one").comments
     assert (comment.by, comment.turn, comment.call, comment.call_id) == ("Ann", 1, 1, "c1")
     tab.click("set_save").click("save_set")
     tab.unfold("case_step_one_0_6").click("edit_one_0_6")
-    tab.app.text_area(key=tab.key("text_part-one")).input("No.")
+    tab.fill("text_part-one", "No.")
     assert ":material/history:" in tab.click("part_accept").words
     shown = STATUS_WORDS["approved"]
     assert re.search(rf"{shown} \(.*\), 1 ", tab.click("case_back").literal)
     assert f"{shown}, 1 " in tab.click("set_undo").literal
-    tab.app.multiselect(key="case_reviews").set_value(["none"])
+    tab.fill("case_reviews", ["none"])
     assert "2 of 3 cases" in tab.run().words
     review = open_reviews(path).reviews["one"]
     assert (review.status, review.reviewer) == ("approved", "Ann")
@@ -189,7 +167,7 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
 def test_a_damaged_file_of_reviews_is_named_and_takes_no_review(path: Path) -> None:
     """The set is shown, with the file, the reason, and no way to write over it."""
     reviews_path(path).write_text("{")
-    tab = on_case(path).unfold("case_step_one_0_2")
+    tab = on_set(path, "one").unfold("case_step_one_0_2")
     assert f"{reviews_path(path)}: " in tab.literal
     assert not tab.keys("review_as_")
     assert not tab.keys("comment_one")
@@ -199,7 +177,7 @@ def test_a_new_call_has_the_fields_of_the_tools_schema(path: Path, monkeypatch: 
     """The tools of an agent that is loaded are a choice; what its schema requires has to be filled in."""
     monkeypatch.setattr(sys, "argv", ["main.py"])
     catalogue().config("order_desk")
-    tab = on_case(path)
+    tab = on_set(path, "one")
     tab.app.session_state["play_agent"] = "order_desk"
     tab.run().unfold("turn_menu_0").click("turn_add_0")
     tool = tab.app.selectbox(key=tab.key("name_part-one"))
@@ -207,8 +185,7 @@ def test_a_new_call_has_the_fields_of_the_tools_schema(path: Path, monkeypatch: 
     tool.set_value("cancel_order")
     (order,) = [key for key in tab.run().keys("form0:json:0:") if ".order_id_" in key]
     tab.app.text_input(key=order).input("A-7")
-    tab.app.toggle(key=tab.key("responds_part-one")).set_value(False)
-    tab.run().click("part_accept")
+    tab.fill("responds_part-one", False).run().click("part_accept")
     assert not tab.app.error
     work = edited_sets().of("local", path).work
     call = work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"][-1]
@@ -251,7 +228,7 @@ def test_a_case_that_is_still_being_written_is_shown_and_can_be_edited(
     whole["eval_cases"] = [case | {"eval_id": name} for name, case in odd_cases.items()]
     path.write_text(json.dumps(whole))
     for name in names:
-        tab = on_case(path, name)
+        tab = on_set(path, name)
         for step in [*tab.keys("case_step_"), *tab.keys("case_value_")]:
             tab.app.session_state[step] = True
         for key in tab.run().keys("edit_"):

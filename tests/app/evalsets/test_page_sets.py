@@ -11,33 +11,21 @@ import pytest
 
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import check_set, found_sets, take_upload
-from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import LiveSession, registry
-from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_store, server_store
+from app.live.session_store import server_store
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
-from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
-from simulator.seats.requests import ModelRequest, ToolRequest
+from simulator.facts import Failed, Returned
+from simulator.seats.requests import ModelRequest
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
+from tests.app.desk_sessions import begun, live_of, server_ends
+from tests.app.evalsets.set_tabs import on_set
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.doctor.test_importable import importable
 from tests.evalset.editing.editing_sets import a_raw_case, write_set
 
 NOT_THEIRS = r"\.json files in"
 """What an error says of the files that somebody may open."""
-
-
-@pytest.fixture
-def path(desk_set: Path) -> Path:
-    """A set of three cases in an agent's folder; of the first the environment is recorded."""
-    return desk_set
-
-
-def on_set(path: Path, case: str | None = None) -> Tab:
-    """Open the page of a set, or of a case of it."""
-    return Tab(page="sets", set=str(path), case=case) if case else Tab(page="sets", set=str(path))
 
 
 def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
@@ -49,14 +37,14 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "3 cases" in tab.words
     for word in ("one", "Where is A-1?", "find_order, track", "recorded, 2 rubrics", "smoke"):
         assert word in tab.literal
-    tab.app.text_input(key="case_search").input("tw")
+    tab.fill("case_search", "tw")
     assert "1 of 3 cases" in tab.run().words
-    tab.app.text_input(key="case_search").input("")
-    tab.app.multiselect(key="case_tags").set_value(["smoke"])
+    tab.fill("case_search", "")
+    tab.fill("case_tags", ["smoke"])
     assert "1 of 3 cases" in tab.run().words
     assert tab.app.dataframe
-    tab.app.multiselect(key="case_tools").set_value(["track"])
-    tab.app.multiselect(key="case_kinds").set_value(["Scenarios"])
+    tab.fill("case_tools", ["track"])
+    tab.fill("case_kinds", ["Scenarios"])
     assert not tab.run().app.dataframe
     tab.click("set_back")
     assert "set" not in tab.app.query_params
@@ -183,11 +171,9 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
 def test_a_refresh_loses_neither_an_edit_nor_what_is_being_typed(path: Path) -> None:
     """Another tab at the same address has the edit that was not saved, and the editor with its text."""
     tab = edit_step(on_set(path, "one"), "one_0_0")
-    tab.app.text_area(key=tab.key("text_part-one")).input("Where is it?")
-    tab.click("part_accept")
+    tab.fill("text_part-one", "Where is it?").click("part_accept")
     edit_step(tab, "one_0_6")
-    tab.app.text_area(key=tab.key("text_part-one")).input("half a sen")
-    tab.run()
+    tab.fill("text_part-one", "half a sen").run()
     again = on_set(path, "one")
     assert not again.app.button(key="set_save").disabled
     assert "Where is it?" in str(again.app.expander)
@@ -201,17 +187,14 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     assert tab.app.query_params["case"] in ("one_copy", ["one_copy"])
     tab.unfold("turn_menu_1").click("turn_split_1")
     tab.click("case_rename")
-    tab.app.text_input(key=tab.key("name_part-one_copy")).input("start")
-    tab.click("part_accept")
+    tab.fill("name_part-one_copy", "start").click("part_accept")
     tab.click("note_edit")
-    tab.app.text_input(key=tab.key("tags_part-one_copy")).input("smoke, new ,smoke")
-    tab.click("part_accept")
+    tab.fill("tags_part-one_copy", "smoke, new ,smoke").click("part_accept")
     tab.click("case_down")
     work = edited_sets().of("local", path).work
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "start", "two", "three"]
     assert work.note("one_copy").tags == ("smoke", "new")
-    tab.app.text_input(key="merge_with").input("three")
-    tab.run().click("case_merge")
+    tab.fill("merge_with", "three").run().click("case_merge")
     assert work.row("one_copy").turns == 3
     tab.click("case_delete")
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "two"]
@@ -225,19 +208,18 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
 def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
     """A call gets another tool and moves, a turn goes, the state and the rubrics are edited as JSON; a refusal names why."""
     tab = edit_step(on_set(path, "two"), "two_0_1")
-    tab.app.text_input(key=tab.key("name_part-two")).input("look_up")
-    tab.click("part_accept").unfold("case_step_two_0_1").click("down_two_0_1")
+    tab.fill("name_part-two", "look_up").click("part_accept").unfold("case_step_two_0_1").click(
+        "down_two_0_1"
+    )
     tab.unfold("turn_menu_1").click("turn_remove_1")
     tab.unfold("turn_menu_0").click("turn_add_0")
-    tab.app.text_input(key=tab.key("name_part-two")).input("close")
-    tab.click("part_accept")
+    tab.fill("name_part-two", "close").click("part_accept")
     work = edited_sets().of("local", path).work
     assert work.row("two").tools == ("track", "look_up", "close")
     assert work.row("two").turns == 1
     for part, text in (("session_input_state", '{"tier": "new"}'), ("rubrics", "{}")):
         as_json(tab.unfold(f"case_value_{part}").click(f"edit_value_{part}"))
-        tab.app.text_area(key=tab.key("json_part-two")).input(text)
-        tab.click("part_accept")
+        tab.fill("json_part-two", text).click("part_accept")
     assert tab.app.error
     assert tab.has("part_accept")
     assert work.case("two")["session_input"]["state"] == {"tier": "new"}
@@ -255,22 +237,6 @@ def test_what_adk_would_refuse_is_not_saved(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_set_that_changed_meanwhile_is_brought_together(path: Path) -> None:
-    """Of a case that both changed the author says whose it shall be; the others go together by themselves."""
-    tab = edit_step(on_set(path, "one"), "one_0_0")
-    tab.app.text_area(key=tab.key("text_part-one")).input("Mine?")
-    tab.click("part_accept")
-    whole = json.loads(path.read_bytes())
-    whole["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"] = "Theirs?"
-    whole["eval_cases"][2]["eval_id"] = "drei"
-    path.write_text(json.dumps(whole))
-    tab.run()
-    tab.choose("whose_one", "Mine").click("conflict_merge").click("set_save").click("save_set")
-    cases = json.loads(path.read_bytes())["eval_cases"]
-    assert [case["eval_id"] for case in cases] == ["one", "two", "drei"]
-    assert cases[0]["conversation"][0]["user_content"]["parts"][0]["text"] == "Mine?"
-
-
 def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
     """Who has edited nothing sees the file as it is; who drops their edits does, too."""
     tab = on_set(path, "one")
@@ -284,7 +250,7 @@ def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
 
 
 def write_played(path: Path) -> Path:
-    """Write a set with a case of a demo agent; beside it its one call failed, and changed the state."""
+    """Write a set with a case of a demo agent; beside it its one call failed."""
     turn = {
         "user_content": {"parts": [{"text": "Where is order A-1002?"}]},
         "final_response": {"parts": [{"text": "On its way."}], "role": "model"},
@@ -299,7 +265,6 @@ def write_played(path: Path) -> Path:
         tool="find_order",
         arguments={"order_id": "A-1"},
         outcome=Failed(error_code=503, error_message="busy"),
-        effects=ToolEffects(state_delta={"looked": True}),
         author=Author(source="written"),
     )
     turns = (RecordedTurn(query=turn["user_content"], calls=(call,)),)
@@ -311,56 +276,35 @@ def write_played(path: Path) -> Path:
 def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session of the agent opens in which the recorded answers are given, and what comes after the step is asked.
-
-    At a call the recorded answer, an error here, is in its draft.
-    """
+    """A session of the agent opens in which the recorded answers are given, and what comes after the step is asked."""
     monkeypatch.setattr(sys, "argv", ["main.py"])
     path = write_played(tmp_path / "orders.evalset.json")
-    (asked,) = played_to(path, 1)[1].simulation.view().pending
-    assert isinstance(asked, ToolRequest)
-    assert asked.draft == {"error_code": 503, "error_message": "busy"}
-    assert asked.draft_from
-    tab, live = played_to(path, 2)
+    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
+    live = live_of(tab.session_id)
+    assert live.simulation.wait(60)
     session = live.simulation.session
     assert session.initial_state == {"tier": "gold"}
     (answer,) = [entry for entry in session.history if isinstance(entry, ToolError)]
     assert answer.error_message == "busy"
-    facts = [fact for _, fact in live.simulation.journal.path()]
-    (answered,) = [fact for fact in facts if isinstance(fact, ToolAnswered)]
-    assert answered.effects.state_delta == {"looked": True}
-    assert session.is_running
     (waits,) = live.simulation.view().pending
     assert isinstance(waits, ModelRequest)
     assert "script" in tab.run().words.casefold()
     edited_sets().clear()
 
 
-def played_to(path: Path, step: int) -> tuple[Tab, LiveSession]:
-    """Open a session at a step of the case."""
-    tab = on_set(path, "played").unfold(f"case_step_played_0_{step}").click(f"play_played_0_{step}")
-    live = registry().of("local", tab.session_id or "")
-    assert live is not None
-    assert live.simulation.wait(60)
-    return tab, live
-
-
 def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
     """Nobody has looked at the start page since the server began, and the store is opened beside the page."""
-    form = StartForm(agent="order_desk", query="Where is order A-1002?", seed="one")
-    made = open_session(form, catalogue().config("order_desk")).session_id
-    registry().close_all()
+    made = begun().session_id
     assert store.record(made)
-    close_store()
+    server_ends()
     tab = Tab(page="sets")
     assert server_store().store is not None
     assert tab.run().has(f"recent_{made}")
 
 
-@pytest.mark.parametrize("name", ["journal", "archive"])
-def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path, name: str) -> None:
-    """A session or an archive in the place of an eval set: one button, and the new set is open."""
-    named, content = importable(name)
+def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path) -> None:
+    """A session in the place of an eval set: one button, and the new set is open."""
+    named, content = importable("journal")
     given = tmp_path / named
     given.write_bytes(content)
     tab = on_set(given).click("import_as_set")

@@ -13,6 +13,7 @@ from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, Se
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
 from simulator.store import JournalStore
+from tests.app.evalsets.set_tabs import on_set
 from tests.app.page_driver import Tab
 
 QUERY = ("conversation", 0, "user_content")
@@ -28,11 +29,6 @@ def path(desk_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield desk_set
     edited_sets().clear()
     close_store()
-
-
-def on_set(path: Path) -> Tab:
-    """Open the page of a set."""
-    return Tab(page="sets", set=str(path))
 
 
 def killed() -> None:
@@ -137,8 +133,7 @@ def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace("Where is A-1?", "Theirs?"), encoding="utf-8")
     tab = on_set(path)
     assert tab.has("set_discard")
-    tab.app.segmented_control(key="whose_one").set_value("Mine")
-    tab.run().click("conflict_merge")
+    tab.fill("whose_one", "Mine").run().click("conflict_merge")
     work = edited_sets().of("local", path).work
     assert work.row("one").query == "Mine?"
     killed()

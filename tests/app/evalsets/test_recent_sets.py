@@ -12,19 +12,16 @@ import pytest
 
 from app.evalsets.set_discovery import check_set, folders, found_sets
 from app.live.destinations import check_place, default_destination
-from app.live.live_sessions import registry
 from app.live.recent_sets import MOST_RECENT, recent_sets, remember_set
 from app.server.owners import LOCAL
 from simulator.agents import DEMOS_DIR, AgentCatalogue, AgentSettings, demo_agent
-from simulator.agents.agent_directory import directory_of
-from simulator.runtime import Simulation
+from tests.app.desk_sessions import answered
 from tests.app.page_driver import Tab
 
 
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the user's data, and a studio without options."""
-    monkeypatch.setenv("GOLDEN_TRACE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(sys, "argv", ["app"])
     return tmp_path / "data"
 
@@ -38,13 +35,7 @@ def a_set(path: Path) -> Path:
 
 def exporting() -> Tab:
     """The export page of a session with a demo agent."""
-    config = demo_agent("order_desk")
-    simulation = Simulation.open(config)
-    simulation.query("Where is order A-1002?")
-    (request,) = simulation.pending
-    simulation.answer(request, {"order_id": "A-1002", "status": "shipped", "items": [], "total": 1.0})
-    registry().add(simulation, config, directory_of(config.root_agent))
-    return Tab(simulation.session.session_id).click("open_export")
+    return Tab(answered(demo_agent("order_desk")).session_id).click("open_export")
 
 
 def listed() -> list[str]:
@@ -68,8 +59,7 @@ def test_an_export_to_any_place_is_found_again(tmp_path: Path) -> None:
     """As the eval sets of an agent in a file of configs, which has no folder; one that was deleted is not listed any more."""
     other = tmp_path / "elsewhere" / "mine.evalset.json"
     tab = exporting()
-    tab.app.text_input(key="export_path_export").input(str(other))
-    tab.run().click("export_write")
+    tab.fill("export_path_export", str(other)).run().click("export_write")
     (line,) = [line for line in found_sets({}, LOCAL) if line.path == str(other)]
     assert (line.name, line.agent) == ("mine", "order_desk")
     other.unlink()

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
 import sys
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal
-from unittest import mock
 
 import pytest
 from google.adk.evaluation.eval_case import get_all_tool_calls
-from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
-from google.adk.runners import InMemoryRunner
 
-from app.export.export_case import ExportForm, ExportResult, exportable, write
+from app.export.export_case import ExportForm, ExportResult, write
+from app.live.background_jobs import Job
 from app.live.live_sessions import LiveSession, registry
 from app.session.shell_texts import words_of
 from evalset import ReadBackError, import_cases
-from evalset.adk_runs.process_agents import agent_folder
 from evalset.cli.shell_lines import AgentWords
-from evalset.recorded.recording_files import read_environment
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
 from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
-from tests.app.page_driver import HOSTILE, Tab
+from tests.app.desk_sessions import answered, live_of
+from tests.app.page_driver import Tab
 
 
 @pytest.fixture(autouse=True)
@@ -53,12 +46,7 @@ def live(target: Path) -> LiveSession:
     config = SimulatedAgentConfig(
         name="order_desk", agent=demo.agent, eval_set_path=target, app_name="order_desk"
     )
-    simulation = Simulation.open(config)
-    simulation.query("Where is order A-1002?")
-    (request,) = simulation.pending
-    order = {"order_id": "A-1002", "status": "shipped", "tracking": HOSTILE, "items": [], "total": 1.0}
-    simulation.answer(request, order)
-    return registry().add(simulation, config, directory_of(config.root_agent))
+    return answered(config)
 
 
 @pytest.fixture
@@ -116,29 +104,6 @@ def test_a_written_case_is_verified_at_once_and_run_by_the_commands_that_are_sho
     assert tab.session_id is None
 
 
-def test_the_lines_that_the_page_shows_replay_what_lies_beside_the_set(
-    live: LiveSession, target: Path
-) -> None:
-    """They make an app in which the recorded order is answered, whoever asks."""
-    found = written(live, target)
-    sidecar = target.with_name("order_desk_evals.environment.json")
-    assert found.environment == str(sidecar)
-    (case,) = read_environment(sidecar).cases.values()
-    (call,) = case.turns[0].calls
-    assert (call.tool, call.arguments, call.author.source) == (
-        "find_order",
-        {"order_id": "A-1002"},
-        "written",
-    )
-    assert set(case.tools) >= {"find_order", "cancel_order"}
-    names: dict[str, Any] = {"root_agent": demo_agent("order_desk").agent}
-    exec(found.replay, names)  # noqa: S102 - what a person is told to copy is to run
-    events = asyncio.run(InMemoryRunner(app=names["app"]).run_debug("Where is order A-1002?", quiet=True))
-    (answer,) = [said.response for event in events for said in event.get_function_responses()]
-    assert answer is not None
-    assert answer["tracking"] == HOSTILE
-
-
 def test_a_case_is_written_where_its_environment_cannot_be(tab: Tab, target: Path) -> None:
     """The page says which file is in the way, and leaves it as it is."""
     sidecar = target.with_name("order_desk_evals.environment.json")
@@ -160,14 +125,13 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     assert second.eval_id == "find_order_a1002_2"
     other = tmp_path / "other" / "set.evalset.json"
     tab.choose("export_form_export", "invocation_events")
-    tab.app.text_input(key="export_path_export").input(str(other))
-    tab.app.text_input(key="export_eval_id_export").input("my_case")
+    tab.fill("export_path_export", str(other))
+    tab.fill("export_eval_id_export", "my_case")
     assert tab.run().click("export_write").keys("export_done")
     (case,) = load_eval_set_from_file(str(other), "set").eval_cases
     assert case.eval_id == "my_case"
     assert type(case.conversation[0].intermediate_data).__name__ == "InvocationEvents"  # type: ignore[index] # it has one
-    tab.app.text_input(key="export_path_export").input(str(target.parent))
-    tab.run().click("export_write")
+    tab.fill("export_path_export", str(target.parent)).run().click("export_write")
     assert tab.app.error
     assert tab.keys("export_done") == []
 
@@ -181,15 +145,13 @@ def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
         ("export_eval_id_export", "a:b", "':'"),
     ):
         before = tab.app.text_input(key=key).value or ""
-        tab.app.text_input(key=key).input(text)
-        tab.run()
+        tab.fill(key, text).run()
         if not tab.app.button(key="export_write").disabled:
             tab.click("export_write")
         assert tab.app.error, text
         assert data in tab.literal
         assert tab.app.text_input(key=key).value == text
-        tab.app.text_input(key=key).input(before)
-        tab.run()
+        tab.fill(key, before).run()
     assert not target.exists()
 
 
@@ -209,49 +171,6 @@ def test_a_file_that_adk_cannot_read_is_left_as_it_is(tab: Tab, live: LiveSessio
     assert target.read_text() == text
 
 
-def test_a_long_file_is_not_read_in_whole(live: LiveSession, target: Path) -> None:
-    """In a file of a thousand cases ADK's loader reads none but the new one, so the write takes no seconds."""
-    written(live, target)
-    whole = json.loads(target.read_text())
-    (case,) = whole["eval_cases"]
-    others = [{**case, "eval_id": f"case_{number}"} for number in range(1000)]
-    target.write_text(json.dumps({**whole, "eval_cases": others}))
-    loads: list[int] = []
-    # How many cases the loader was given, nothing on the page can show.
-    with mock.patch(
-        "google.adk.evaluation.local_eval_sets_manager.load_eval_set_from_file", side_effect=_noting(loads)
-    ):
-        written(live, target)
-    assert loads == [1]
-    assert len(json.loads(target.read_text())["eval_cases"]) == 1001
-
-
-def _noting(loads: list[int]) -> Callable[[str, str], EvalSet]:
-    def load(path: str, eval_set_id: str) -> EvalSet:
-        found = load_eval_set_from_file(path, eval_set_id)
-        loads.append(len(found.eval_cases))
-        return found
-
-    return load
-
-
-def test_what_turns_the_direction_of_a_text_is_shown_as_an_escape() -> None:
-    """The outline and the tables name such a character, so that nothing in them reads other than it is."""
-    demo = demo_agent("order_desk")
-    simulation = Simulation.open(demo)
-    simulation.query("Where is \u202eorder A-1002?")
-    (request,) = simulation.pending
-    simulation.answer(request, {"status": "\u2067shipped", "total": 1.0, "order_id": "A-1002", "items": []})
-    registry().add(simulation, demo, directory_of(demo.root_agent))
-    session_page = Tab(simulation.session.session_id)
-    page = Tab(simulation.session.session_id).click("open_export")
-    assert "\\u202eorder A-1002?" in session_page.literal
-    assert "\\u202eorder A-1002?" in page.literal
-    assert "\\u2067shipped" in page.literal
-    for each in (session_page, page):
-        assert not set("\u202e\u2067") & set(each.literal)
-
-
 def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
     """A refresh shows the export again, and the browser's way back shows the session, without a failed write's words."""
     assert tab.app.query_params["view"] in ("export", ["export"])
@@ -269,20 +188,6 @@ def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
     assert tab.click("export_back").has("query_send")
     assert not tab.has("export_write")
     assert "view" not in tab.app.query_params
-
-
-def test_the_case_leaves_with_its_world(live: LiveSession, tmp_path: Path) -> None:
-    """In one archive, as they lie side by side; what is replayed from it is what was answered."""
-    facts = [fact for _, fact in live.simulation.journal.path()]
-    made = exportable(live.simulation.journal.session(), "invocation_events", "a.case", facts, live.config)
-    with zipfile.ZipFile(io.BytesIO(made.archive)) as archive:
-        assert archive.namelist() == ["a_case.evalset.json", "a_case.environment.json"]
-        archive.extractall(tmp_path)
-    imported = import_cases(tmp_path / "a_case.evalset.json")
-    assert [case.eval_id for case in imported.cases] == ["a.case"]
-    (turn,) = imported.environments["a.case"].turns
-    assert [call.tool for call in turn.calls] == ["find_order"]
-    assert imported.environments["a.case"].tools["find_order"].schema_digest
 
 
 def test_the_case_leaves_as_a_dataset(tab: Tab, live: LiveSession, target: Path) -> None:
@@ -327,19 +232,20 @@ def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
 
 def replayed(tab: Tab) -> Tab:
     """Wait until the case that was written is replayed, and draw the page."""
-    live = registry().get(str(tab.session_id))
-    assert live is not None
-    assert live.replay is not None
-    assert live.replay[1].wait(60)
+    assert replay_of(tab).wait(60)
     return tab.run()
+
+
+def replay_of(tab: Tab) -> Job[Any]:
+    """Return the replay of what was written."""
+    replay = live_of(tab.session_id).replay
+    assert replay is not None
+    return replay[1]
 
 
 def verdict_of(tab: Tab) -> str:
     """Return what the replay says of the case."""
-    live = registry().get(str(tab.session_id))
-    assert live is not None
-    assert live.replay is not None
-    found = live.replay[1].result
+    found = replay_of(tab).result
     assert found is not None
     (case,) = found.verification.cases
     return str(case.status)
@@ -411,8 +317,3 @@ def test_each_kind_of_agent_has_words_for_a_shell(tmp_path: Path, monkeypatch: p
     assert twice == AgentWords(words=f"{tmp_path / 'configs.py'}#order_desk")
     module = words_of(entry("one", "file"), AgentSettings(agents_file="my.agents"))
     assert module == AgentWords(words="my.agents#one", start_in=tmp_path)
-
-
-def test_a_demo_lies_in_a_folder_that_adk_loads() -> None:
-    """So `adk eval` takes it."""
-    assert agent_folder(demo_agent("order_desk")) == DEMOS_DIR / "order_desk"

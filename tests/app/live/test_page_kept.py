@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
@@ -17,112 +16,52 @@ from app.live.session_opening import StartForm, open_session
 from app.live.session_store import (
     STORE_VARIABLE,
     StoreOfServer,
-    close_store,
     open_in_background,
     opened,
     server_store,
 )
-from app.screens.session_list import ImportSession, SessionLine, carry_out
+from app.screens.session_list import SessionLine
 from app.screens.sidebar import forget_lists
 from app.screens.sidebar_panel import SHOWN_SESSIONS
 from app.server.owners import LOCAL
 from simulator.agents import catalogue_for
 from simulator.store import JournalStore
+from tests.app.desk_sessions import CANCEL, TYPED, begun, live_of, server_ends, waits
 from tests.app.page_driver import Tab
-
-CANCEL = "Please cancel order A-1001 and refund me."
-TYPED = '{"order_id": "A-1001", "status": "mine"}'
 
 
 @pytest.fixture
 def session_id(store: JournalStore) -> str:
     """A session with the order desk that waits for an answer, for which somebody has typed something."""
-    live = open_session(StartForm(agent="order_desk", query=CANCEL), catalogue().config("order_desk"))
-    tab = Tab(live.session_id)
-    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
-    editor.set_value(TYPED)
-    tab.run()
-    return live.session_id
-
-
-def _server_ends() -> None:
-    """Let go of everything in memory, as a server that ends does."""
-    registry().close_all()
-    close_store()
-
-
-def _asked() -> list[str]:
-    live = registry().newest_first()[0]
-    return [str(getattr(request, "tool_name", "")) for request in live.simulation.view().pending]
+    return Tab(begun().session_id).type("response_", TYPED).session_id or ""
 
 
 def test_a_session_is_where_it_was_when_the_server_comes_back(session_id: str) -> None:
     """The call waits, and what was typed for it stands in the editor; the journal is the same to the fact."""
-    live = registry().get(session_id)
-    assert live is not None
-    before = live.simulation.journal.to_json()
-    _server_ends()
-    tab = Tab(session_id)
-    again = registry().get(session_id)
-    assert again is not None
-    assert again.simulation.journal.to_json() == before
-    assert _asked() == ["find_order"]
-    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
-    assert editor.value == TYPED
-
-
-def test_what_is_done_after_that_is_kept_too(session_id: str) -> None:
-    """An answer, an undo: after each the server may end."""
-    _server_ends()
-    tab = Tab(session_id)
-    tab.click(tab.key("accept_"))
-    _server_ends()
-    tab = Tab(session_id)
-    assert "find_order" not in _asked()
-    tab.click("undo_step")
-    _server_ends()
-    Tab(session_id)
-    assert _asked() == ["find_order"]
+    before = live_of(session_id).simulation.journal.to_json()
+    server_ends()
+    assert Tab(session_id).typed("response_") == TYPED
+    assert live_of(session_id).simulation.journal.to_json() == before
+    assert waits(session_id) == ["find_order"]
 
 
 def test_two_tabs_bring_it_back_once(session_id: str) -> None:
     """Whoever comes second finds what the first has brought back."""
-    _server_ends()
+    server_ends()
     assert reopened(session_id) is reopened(session_id)
     assert len(registry().newest_first()) == 1
 
 
 def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says why it cannot be played and what has happened, and tries again when asked to."""
-    _server_ends()
+    server_ends()
     with monkeypatch.context() as patch:
         patch.setattr("sys.argv", ["app", "--no-demos"])
         tab = Tab(session_id)
         assert "'order_desk'" in tab.literal
         assert CANCEL in tab.literal
     tab.click("reopen")
-    assert _asked() == ["find_order"]
-
-
-def test_an_agent_that_has_changed_is_named(session_id: str, store: JournalStore) -> None:
-    """The history stays, and the page says what is another than it was; what comes next is played with the agent of now."""
-    journal = store.load(session_id)
-    journal.keep()
-    _server_ends()
-    changed = server_store().store
-    assert changed is not None
-    document = json.loads(changed.export(session_id))
-    changed.purge(session_id)
-    parts = json.loads(document["record"]["agent_digest"])
-    parts["tool ghost"] = parts.pop("tool find_order")
-    parts["tool refund_order"]["arguments"] = "others"
-    document["record"]["agent_digest"] = json.dumps(parts)
-    again = changed.import_(json.dumps(document), LOCAL)
-    words = Tab(again.session_id).literal
-    assert "ghost was removed" in words
-    assert "find_order was added" in words
-    assert "refund_order has changed" in words
-    assert "cancel_order" not in words
+    assert waits(session_id) == ["find_order"]
 
 
 def test_sessions_are_renamed_copied_archived_deleted_and_restored(
@@ -132,10 +71,9 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
     tab = Tab(session_id)
     assert not tab.has(f"describe_{session_id}")
     tab.unfold(f"kept_menu_{session_id}")
-    tab.app.text_input(key=f"name_{session_id}").set_value("My **golden** one")
-    tab.app.text_input(key=f"tags_{session_id}").set_value("refunds, , smoke")
-    tab.app.text_area(key=f"notes_{session_id}").set_value("Look at the money.")
-    tab.click(f"describe_{session_id}")
+    tab.fill(f"name_{session_id}", "My **golden** one")
+    tab.fill(f"tags_{session_id}", "refunds, , smoke")
+    tab.fill(f"notes_{session_id}", "Look at the money.").click(f"describe_{session_id}")
     record = store.record(session_id)
     assert (record.name, record.tags, record.notes) == (
         "My **golden** one",
@@ -149,7 +87,7 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
     assert len(store.records(LOCAL)) == 2
     tab.in_menu("archive", session_id)
     assert not tab.has(f"recent_{session_id}")
-    tab.app.toggle(key="session_archive").set_value(True)
+    tab.fill("session_archive", True)
     assert tab.run().has(f"recent_{session_id}")
     tab.in_menu("delete", session_id)
     assert store.record(session_id).deleted_at is not None
@@ -165,20 +103,18 @@ def test_a_deleted_session_is_restored_later_or_deleted_for_good(
     """Those that were deleted have a list of their own; what was restored in another tab meanwhile is not deleted for good."""
     store.rename(session_id, "My **golden** one")
     tab = Tab(session_id).in_menu("delete", session_id)
-    tab.app.toggle(key="session_bin").set_value(True)
+    tab.fill("session_bin", True)
     assert "My **golden** one" in tab.run().literal
     tab.click(f"restore_{session_id}")
     assert store.record(session_id).deleted_at is None
     assert not tab.has(f"purge_{session_id}")
     tab.in_menu("delete", session_id)
-    tab.app.toggle(key="session_bin").set_value(True)
-    tab.run()
+    tab.fill("session_bin", True).run()
     store.restore(session_id)
     tab.click(f"purge_{session_id}")
     assert store.record(session_id).deleted_at is None
     tab.in_menu("delete", session_id)
-    tab.app.toggle(key="session_bin").set_value(True)
-    tab.run().click(f"purge_{session_id}")
+    tab.fill("session_bin", True).run().click(f"purge_{session_id}")
     assert store.records(LOCAL, deleted=True) == []
 
 
@@ -190,23 +126,9 @@ def test_a_long_list_of_deleted_sessions_says_how_many_more_there_are(
         store.delete(store.duplicate(session_id).session_id)
     forget_lists()
     tab = Tab(session_id)
-    tab.app.toggle(key="session_bin").set_value(True)
+    tab.fill("session_bin", True)
     assert "and 2 older ones" in tab.run().words
     assert len(tab.keys("restore_")) == SHOWN_SESSIONS
-
-
-def test_a_session_goes_into_a_file_and_comes_back_elsewhere(session_id: str, store: JournalStore) -> None:
-    """With all its facts, under an id of its own where its own is taken; what is no such file is refused with the reason."""
-    live = registry().get(session_id)
-    assert live is not None
-    live.simulation.journal.keep()
-    text = store.export(session_id)
-    made = carry_out(store, ImportSession(text=text), LOCAL)
-    assert made not in {None, session_id}
-    Tab(made)
-    assert _asked() == ["find_order"]
-    with pytest.raises(ValueError, match="JSON"):
-        carry_out(store, ImportSession(text="{"), LOCAL)
 
 
 def test_sessions_are_found_by_what_is_said_of_them() -> None:
@@ -220,15 +142,13 @@ def test_sessions_are_found_by_what_is_said_of_them() -> None:
 
 def test_an_idle_session_makes_room_and_comes_back(session_id: str) -> None:
     """Where the limit is reached, the one that nobody has looked at for longest goes to rest; nothing of it is lost."""
-    live = registry().get(session_id)
-    assert live is not None
     small = Registry(limit=1)
-    small.get_or_take_in(session_id, lambda: live)
+    small.get_or_take_in(session_id, lambda: live_of(session_id))
     small.check_room()
     assert small.get(session_id) is None
     registry().close(session_id)
     Tab(session_id)
-    assert _asked() == ["find_order"]
+    assert waits(session_id) == ["find_order"]
 
 
 def test_another_process_that_went_on_is_shown_and_nothing_is_lost(
@@ -242,19 +162,18 @@ def test_another_process_that_went_on_is_shown_and_nothing_is_lost(
     length = store.place(session_id).length
     tab.click(tab.key("accept_"))
     assert "another server" in tab.words
-    live = registry().get(session_id)
-    assert live is not None
-    assert live.simulation.journal.head == elsewhere.head
-    assert len(live.simulation.journal) > length
+    journal = live_of(session_id).simulation.journal
+    assert journal.head == elsewhere.head
+    assert len(journal) > length
 
 
 def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     """The studio works all the same, and says what does not."""
     broken = tmp_path / "sessions.db"
     broken.write_text("This is no database, and longer than the head of one would be." * 40)
-    found = opened({STORE_VARIABLE: str(broken)})
-    assert found.store is None
-    assert str(broken) in found.problem
+    tried = opened({STORE_VARIABLE: str(broken)})
+    assert tried.store is None
+    assert str(broken) in tried.problem
     none = opened({STORE_VARIABLE: "none"})
     assert none.problem == ""
     assert f"{STORE_VARIABLE}=none" in none.caution
@@ -278,7 +197,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     session_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until the store is open nobody knows whether there are sessions: the list says so, and then shows them by itself."""
-    _server_ends()
+    server_ends()
     may_open = Event()
 
     def slowly(environ: Mapping[str, str]) -> StoreOfServer:
@@ -300,13 +219,6 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     assert tab.has(f"recent_{session_id}")
 
 
-def test_where_no_sessions_are_kept_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list is known to be empty."""
-    monkeypatch.setenv(STORE_VARIABLE, "none")
-    close_store()
-    assert "Opening" not in Tab().words
-
-
 def test_an_agent_that_is_the_same_is_not_called_changed(
     store: JournalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,7 +234,7 @@ def test_an_agent_that_is_the_same_is_not_called_changed(
     for _ in range(3):
         form = StartForm(agent="desk", query="Hello", agent_player="person")
         ids.append(open_session(form, catalogue().config("desk")).session_id)
-    _server_ends()
+    server_ends()
     catalogue_for.cache_clear()
     words = {each: Tab(each).literal for each in ids}
     assert all("Hello" in text and "has changed" not in text for text in words.values())

@@ -11,13 +11,14 @@ import pytest
 
 from app.live import agent_catalogue, new_code
 from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession
 from app.screens import start_page
 from app.server.owners import Visitor
 from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called
+from tests.app.desk_sessions import live_of
 from tests.app.page_driver import Tab
 from tests.simulator.kernel.projects import PATIENCE, project, until
 
@@ -38,18 +39,21 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tab]:
     config.kernels.end()
 
 
+def _started(start: Tab, query: str = "") -> LiveSession:
+    """Start a session of the agent; return it once its query has come to something."""
+    live = live_of(start.fill("start_query", query).click("start_session").session_id)
+    view = live.simulation.view
+    until(live.simulation, lambda: bool(not query or view().pending or view().problems) and not view().busy)
+    start.run()
+    return live
+
+
 def test_a_session_is_opened_and_played(start: Tab) -> None:
     """The tool's answer is drafted from the agent's own code, which the studio never imports."""
-    start.app.text_area(key="start_query").set_value("Where is A1?")
-    start.click("start_session")
-    live = registry().get(str(start.session_id))
-    assert live is not None
+    live = _started(start, "Where is A1?")
     assert isinstance(live.simulation, RemoteSimulation)
-    until(live.simulation, lambda: bool(live.simulation.view().pending))
-    start.run()
-    assert not start.app.exception
+    assert live.simulation.view().pending
     assert "app.agent" not in sys.modules
-    assert live.simulation.wait(PATIENCE)
 
 
 @pytest.mark.long
@@ -76,38 +80,35 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
 
 def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -> None:
     """The page goes to the session, and says what has ended and what can be done."""
-    start.app.text_area(key="start_query").set_value("exit")
-    start.click("start_session")
-    live = registry().get(str(start.session_id))
-    assert live is not None
-    until(live.simulation, lambda: bool(live.simulation.view().problems) and not live.simulation.view().busy)
-    start.run()
+    assert _started(start, "exit").simulation.view().problems
     assert len(start.app.error) == 1
     assert any("exit code 3" in code.value for code in start.app.code)
 
 
+CHANGES = (
+    ("tools=[find_order]", "tools=[find_order, cancel_order]"),
+    ("Looks after orders.", "Cancels orders, too."),
+    ("def before(", "def cancel_order(order_id: str) -> dict:\n    return {}\n\n\ndef before("),
+    ("    words = ", "    return types.Content(role='model', parts=[])\n    words = "),
+)
+"""Another tool, another description, and an agent that says nothing."""
+
+
 def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path) -> None:
-    """The offer comes once the files have changed, and goes once they are loaded; the session says where it fits no more."""
-    start.app.text_area(key="start_query").set_value("Where is A1?")
-    start.click("start_session")
-    live = registry().get(str(start.session_id))
-    assert live is not None
+    """The offer comes once the files have changed, and goes once they are loaded; new tools stand in the lists, and the session says where it fits no more."""
+    live = _started(start, "Where is A1?")
     assert isinstance(live.config, KernelAgentConfig)
     simulation = live.simulation
-    until(simulation, lambda: bool(simulation.view().pending))
-    assert simulation.answer(
-        simulation.view().pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE
-    )
+    (asked,) = simulation.view().pending
+    assert simulation.answer(asked, called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
     start.run()
     assert not start.has("restart_with_new_code")
     before = len(simulation.journal.path())
     code = tmp_path / "agents" / "app" / "agent.py"
-    code.write_text(
-        code.read_text().replace(
-            "    words = ", "    return types.Content(role='model', parts=[])\n    words = "
-        )
-    )
-    code.write_text(f"from google.genai import types\n{code.read_text()}")
+    text = code.read_text()
+    for old, new in CHANGES:
+        text = text.replace(old, new)
+    code.write_text(f"from google.genai import types\n{text}")
     _looks_again(live)
     start.run()
     first = live.config.kernels.kernel().process_id
@@ -118,13 +119,13 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     assert not start.has("restart_with_new_code")
     assert len(start.app.error) == 1
     assert len(simulation.journal.path()) == before
+    assert {tool.name for tool in live.directory.tools} == {"find_order", "cancel_order"}
+    assert catalogue().entries()[0].description == "Cancels orders, too."
 
 
 def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path) -> None:
     """The offer stays, so that it can be taken once the code is right."""
-    start.click("start_session")
-    live = registry().get(str(start.session_id))
-    assert live is not None
+    live = _started(start)
     (tmp_path / "agents" / "app" / "agent.py").write_text("root_agent = missing")
     _looks_again(live)
     start.run()
@@ -141,27 +142,6 @@ def _looks_again(live: LiveSession) -> None:
     new_code._looked.pop(live.config.kernels, None)
 
 
-def test_new_tools_stand_in_the_lists_once_the_new_code_is_taken(start: Tab, tmp_path: Path) -> None:
-    """In those of the session, and the agent's new description on the start page."""
-    start.app.text_area(key="start_query").set_value("Where is A1?")
-    start.click("start_session")
-    live = registry().get(str(start.session_id))
-    assert live is not None
-    assert isinstance(live.config, KernelAgentConfig)
-    code = tmp_path / "agents" / "app" / "agent.py"
-    code.write_text(
-        code.read_text()
-        .replace("tools=[find_order]", "tools=[find_order, cancel_order]")
-        .replace("Looks after orders.", "Cancels orders, too.")
-        .replace("def before(", "def cancel_order(order_id: str) -> dict:\n    return {}\n\n\ndef before(")
-    )
-    _looks_again(live)
-    start.run()
-    start.click("restart_with_new_code")
-    assert {tool.name for tool in live.directory.tools} == {"find_order", "cancel_order"}
-    assert catalogue().entries()[0].description == "Cancels orders, too."
-
-
 @pytest.mark.long
 def test_another_python_is_chosen_kept_and_given_up(start: Tab, tmp_path: Path) -> None:
     """The agent is loaded with it, and again with that of its project; a path of nothing is said."""
@@ -173,12 +153,10 @@ def test_another_python_is_chosen_kept_and_given_up(start: Tab, tmp_path: Path) 
     )
     agent = tmp_path / "agents" / "app"
     start.unfold("python_of_app")
-    start.app.text_input(key="python_path_app").set_value(str(tmp_path / "nothing"))
-    start.run()
+    start.fill("python_path_app", str(tmp_path / "nothing")).run()
     start.click("python_use_app")
     assert any("interpreter not found" in code.value for code in start.app.code)
-    start.app.text_input(key="python_path_app").set_value(str(home))
-    start.run()
+    start.fill("python_path_app", str(home)).run()
     start.click("python_use_app")
     assert chosen_python(agent) == home / "bin" / "python"
     entry = catalogue().load("app")

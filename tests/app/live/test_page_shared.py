@@ -11,14 +11,12 @@ import pytest
 
 from app.decision.decision_commands import AnswerTool
 from app.live import shared_sessions
-from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.read_only_simulation import GONE, NotSharedError, ReadOnly, ReadOnlyError
-from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_store
 from app.live.shared_sessions import shared_session
 from app.live.simulation_protocol import LiveSimulation
 from app.live.warm_up import PAGES
+from app.screens import session_page, shared_page
 from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
 from app.session.commands import Command, hand
@@ -26,9 +24,9 @@ from app.session.session_summary import counted_steps
 from simulator.environment.world.entities import EntityChange
 from simulator.runtime import SimulationError
 from simulator.runtime.simulated_environment import SimulatedEnvironment
-from simulator.scripts import read_script
 from simulator.seats.answers import returned
-from simulator.store import JournalStore, UnknownSessionError
+from simulator.store import JournalStore
+from tests.app.desk_sessions import begun, server_ends
 from tests.app.page_driver import Tab
 from tests.app.server.test_page_people import ANNE, BEN, WORDS, drawn, owner_of
 
@@ -38,12 +36,8 @@ TYPED = '{"order_id": "A-1001", "status": "typed by Anne, not sent"}'
 @pytest.fixture
 def annes(store: JournalStore) -> Iterator[LiveSession]:
     """A session of Anne's that waits for an answer, for which she has typed something."""
-    config = catalogue().config("order_desk")
-    live = open_session(StartForm(agent="order_desk", query=WORDS), config, owner_of(ANNE))
-    hers = Tab(live.session_id, user=ANNE)
-    (editor,) = [each for each in hers.app.text_area if str(each.key).startswith("response_")]
-    editor.set_value(TYPED)
-    hers.run()
+    live = begun(WORDS, owner_of(ANNE))
+    Tab(live.session_id, user=ANNE).type("response_", TYPED)
     live.simulation.journal.keep()
     yield live
     shared_sessions._at_rest.clear()
@@ -55,9 +49,19 @@ def token(annes: LiveSession, store: JournalStore) -> str:
     return store.share(annes.session_id)
 
 
-def _rests(session_id: str) -> None:
-    """Nobody has the session open on this server any more."""
+def _live_then_at_rest(session_id: str) -> Iterator[bool]:
+    """Give False, and then True, when nobody has the session open on this server any more."""
+    yield False
     registry().close(session_id)
+    yield True
+
+
+def played_to_its_end(live: LiveSession) -> None:
+    """Let its owner take each draft."""
+    hers = Tab(live.session_id, user=ANNE)
+    while not hers.has("query_send"):
+        hers.click(hers.key("accept_"))
+    live.simulation.journal.keep()
 
 
 def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore) -> None:
@@ -106,7 +110,7 @@ def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, store: Journal
     hers.click(hers.key("accept_"))
     assert counted_steps(len(annes.simulation.session.history)) in drawn(tab.run())
     annes.simulation.journal.keep()
-    _rests(annes.session_id)
+    registry().close(annes.session_id)
     assert WORDS in tab.run().literal
     assert registry().get(annes.session_id) is None
     elsewhere = store.load(annes.session_id)
@@ -123,12 +127,9 @@ def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, store: Journal
 @pytest.mark.parametrize("rests", [False, True])
 def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool) -> None:
     """World, branches and export, live and at rest; with the way back."""
-    hers = Tab(annes.session_id, user=ANNE)
-    while not hers.has("query_send"):
-        hers.click(hers.key("accept_"))
-    annes.simulation.journal.keep()
+    played_to_its_end(annes)
     if rests:
-        _rests(annes.session_id)
+        registry().close(annes.session_id)
     world, branches, export = (
         Tab(shared=token, view=view, user=BEN) for view in ("environment", "branches", "export")
     )
@@ -146,27 +147,12 @@ def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool
         assert WORDS in tab.literal
 
 
-def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str) -> None:
-    """Whoever looks at it may take it along as it is, live and at rest."""
-    for rests in (False, True):
-        if rests:
-            _rests(annes.session_id)
-        tab = Tab(shared=token, user=BEN, view="export")
-        assert tab.has("download_script"), rests
-        (script,) = [each.value for each in tab.app.code if "turns:" in each.value]
-        assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
-
-
 def test_the_way_that_is_not_shared_any_more_ends_at_once(
     annes: LiveSession, token: str, store: JournalStore
 ) -> None:
-    """The page that is open notices by itself, and the next look shows what an unknown link shows."""
+    """The next look shows what an unknown link shows."""
     tab = Tab(shared=token, user=BEN)
-    seen = shared_session(token)
-    assert seen is not None
-    version = seen.simulation.version
     carry_out(store, ShareSession(session_id=annes.session_id, shared=False), owner_of(ANNE))
-    assert seen.simulation.version == GONE != version
     tab.run()
     assert WORDS not in drawn(tab)
     unknown = Tab(shared="x" * 24, user=BEN)
@@ -244,9 +230,7 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str) -> None:
     kinds = {kind.__name__: kind for kind in _kinds(Command)}
     assert {"AnswerTool", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
     direct = {"app.decision.decision_commands", "app.session.commands"}
-    for rests in (False, True):
-        if rests:
-            _rests(annes.session_id)
+    for _ in _live_then_at_rest(annes.session_id):
         seen = shared_session(token)
         assert seen is not None
         before = seen.simulation.journal.to_json()
@@ -288,8 +272,6 @@ def test_a_page_with_every_button_changes_nothing(
 
     That is what a forged press comes to: the page carries out what it was not to ask for.
     """
-    from app.screens import session_page, shared_page  # noqa: PLC0415 - only to be patched
-
     monkeypatch.setattr(shared_page, "watching", session_page.draw_session)
     length, record = len(annes.simulation.journal), store.record(annes.session_id)
     for start in ("accept_", "undo_step", "stop_turn"):
@@ -297,12 +279,10 @@ def test_a_page_with_every_button_changes_nothing(
         tab.click(tab.key(start))
         assert "read-only" in tab.literal, start
     tab = Tab(shared=token, user=BEN)
-    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
-    assert "typed by Anne" not in str(editor.value)
-    editor.set_value('{"forged": true}')
-    tab.click(tab.key("accept_"))
+    assert "typed by Anne" not in tab.typed("response_")
+    tab.type("response_", '{"forged": true}').click(tab.key("accept_"))
     tab = Tab(shared=token, user=BEN)
-    tab.app.toggle(key="auto_switch").set_value(True)
+    tab.fill("auto_switch", True)
     assert "read-only" in tab.run().literal
     assert len(annes.simulation.journal) == length
     assert store.record(annes.session_id) == record
@@ -313,35 +293,19 @@ def test_what_is_typed_beside_a_shared_session_is_not_its_owners(
     annes: LiveSession, token: str, store: JournalStore
 ) -> None:
     """Neither while it is on the screen nor after it was left, live or at rest, does anything reach the owner's drafts."""
-    hers = Tab(annes.session_id, user=ANNE)
-    while not hers.has("query_send"):
-        hers.click(hers.key("accept_"))
-    annes.simulation.journal.keep()
-    for rests in (False, True):
-        if rests:
-            _rests(annes.session_id)
+    played_to_its_end(annes)
+    for _ in _live_then_at_rest(annes.session_id):
         before = store.drafts(annes.session_id)
         tab = Tab(shared=token, view="export", user=BEN)
-        tab.app.text_input(key=tab.key("export_eval_id_")).set_value("typed by Ben")
-        tab.run()
+        tab.fill("export_eval_id_", "typed by Ben").run()
         assert tab.app.text_input(key=tab.key("export_eval_id_")).value == "typed by Ben"
         tab.click("new_session").run()
         assert store.drafts(annes.session_id) == before
         assert "typed by Ben" not in str(dict(annes.drafts))
 
 
-def test_nobody_but_the_owner_shares(annes: LiveSession, token: str, store: JournalStore) -> None:
-    """Neither a link nor its end can be asked for by somebody else."""
-    for shared in (True, False):
-        with pytest.raises(UnknownSessionError):
-            carry_out(store, ShareSession(session_id=annes.session_id, shared=shared), owner_of(BEN))
-    assert store.record(annes.session_id).shared_token == token
-
-
 def test_it_is_refused_by_the_name_of_each_command() -> None:
     """Whatever command a simulation comes to have, one that is only looked at refuses it."""
-    from app.live.simulation_protocol import LiveSimulation  # noqa: PLC0415 - only to be read
-
     looks = {"session", "journal", "version", "environment", "view", "model_view", "wait"}
     names = {name for name in vars(LiveSimulation) if not name.startswith("_")} - looks
     assert names
@@ -354,8 +318,7 @@ def test_a_session_whose_agent_is_gone_can_be_read_through_its_link(
     annes: LiveSession, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps are there, the journal is not handed out with all that is beside them."""
-    registry().close_all()
-    close_store()
+    server_ends()
     monkeypatch.setattr("sys.argv", ["app", "--no-demos"])
     tab = Tab(shared=token, user=BEN)
     assert WORDS in tab.literal
@@ -374,13 +337,12 @@ def test_nothing_of_it_is_given_out_when_the_sharing_has_ended(
         lambda simulation: simulation.model_view(),
         lambda simulation: simulation.wait(0),
     )
-    for rests in (False, True):
-        if rests:
-            _rests(annes.session_id)
+    for _ in _live_then_at_rest(annes.session_id):
         seen = shared_session(token)
         assert seen is not None
         for ask in asked:
             ask(seen.simulation)
+        assert seen.simulation.version != GONE
         store.unshare(annes.session_id)
         for ask in asked:
             with pytest.raises(NotSharedError):

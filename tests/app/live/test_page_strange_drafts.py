@@ -9,12 +9,12 @@ import pytest
 
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import registry
 from app.live.session_opening import StartForm, open_session
+from tests.app.desk_sessions import CANCEL, begun, live_of
 from tests.app.page_driver import Tab
 
 QUERIES = {
-    "order_desk": "Please cancel order A-1001 and refund me.",
+    "order_desk": CANCEL,
     "travel_planner": "Plan a weekend in Lisbon.",
 }
 STRANGE: tuple[Any, ...] = (
@@ -53,8 +53,7 @@ def test_a_page_is_drawn_whatever_is_kept(agent: str, asked_for: set[tuple[str, 
     form = StartForm(agent=agent, query=QUERIES[agent], seed="one for all")
     session_id = open_session(form, catalogue().config(agent)).session_id
     Tab(session_id)
-    live = registry().peek(session_id)
-    assert live is not None
+    live = live_of(session_id)
     for strange in STRANGE * 2:
         owners: dict[tuple[str, str], dict[str, Any]] = {}
         for owner, signature, name in asked_for:
@@ -67,36 +66,26 @@ def test_a_page_is_drawn_whatever_is_kept(agent: str, asked_for: set[tuple[str, 
 def _keep(session_id: str, strange: Any) -> tuple[str, str]:
     """Let the editor of the response keep something; return its owner and the text that is kept."""
     tab = Tab(session_id)
-    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
-    editor.set_value("mine")
-    tab.run()
-    live = registry().peek(session_id)
-    assert live is not None
+    tab.type("response_", "mine")
+    live = live_of(session_id)
     ((owner, text),) = live.drafts.items()
     kept = json.loads(text)
     live.drafts[owner] = json.dumps({**kept, "values": {"response": strange}})
     return owner, live.drafts[owner]
 
 
-def _opened() -> str:
-    form = StartForm(agent="order_desk", query=QUERIES["order_desk"], seed="one for all")
-    return open_session(form, catalogue().config("order_desk")).session_id
-
-
 @pytest.mark.usefixtures("store")
 def test_what_no_field_can_hold_is_shown_until_it_is_dropped() -> None:
     """The field begins anew and can be used; the text is still there to be read and copied."""
-    session_id = _opened()
+    session_id = begun().session_id
     _, text = _keep(session_id, [{"order": 1}])
     tab = Tab(session_id)
     assert text in tab.literal
-    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
-    assert "A-1001" in str(editor.value)
-    editor.set_value('{"status": "mine"}')
-    tab.run()
+    assert "A-1001" in tab.typed("response_")
+    tab.type("response_", '{"status": "mine"}')
     again = Tab(session_id)
     assert text in again.literal
-    assert '{"status": "mine"}' in [each.value for each in again.app.text_area]
+    assert again.typed("response_") == '{"status": "mine"}'
     again.click("drop_aside")
     assert text not in again.literal
     assert not again.has("drop_aside")
@@ -105,7 +94,7 @@ def test_what_no_field_can_hold_is_shown_until_it_is_dropped() -> None:
 @pytest.mark.usefixtures("store")
 def test_what_was_typed_stays_where_something_else_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is shown, and the draft is what it was."""
-    session_id = _opened()
+    session_id = begun().session_id
     owner, text = _keep(session_id, '{"status": "mine"}')
 
     def fail(*_: Any, **__: Any) -> None:
@@ -115,7 +104,5 @@ def test_what_was_typed_stays_where_something_else_is_wrong(monkeypatch: pytest.
         patch.setattr("app.screens.session_page.decision_panel", fail)
         with pytest.raises(AssertionError, match="encountered an error"):
             Tab(session_id)
-    live = registry().peek(session_id)
-    assert live is not None
-    assert dict(live.drafts) == {owner: text}
-    assert '{"status": "mine"}' in [each.value for each in Tab(session_id).app.text_area]
+    assert dict(live_of(session_id).drafts) == {owner: text}
+    assert Tab(session_id).typed("response_") == '{"status": "mine"}'

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from app.live import shared_sessions
-from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
-from app.live.session_opening import StartForm, open_session
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.store import JournalStore
+from tests.app.desk_sessions import begun
+from tests.app.live.test_page_shared import played_to_its_end
 from tests.app.page_driver import HOSTILE, Tab
 from tests.app.server.test_page_people import ANNE, BEN, WORDS, owner_of
 from tests.simulator.runtime.speaking import until
@@ -23,11 +23,8 @@ from tests.simulator.runtime.speaking import until
 @pytest.fixture
 def annes(store: JournalStore) -> Iterator[LiveSession]:
     """A session of Anne's that has come to its end, and may go on."""
-    config = catalogue().config("order_desk")
-    live = open_session(StartForm(agent="order_desk", query=WORDS), config, owner_of(ANNE))
-    hers = Tab(live.session_id, user=ANNE)
-    while not hers.has("query_send"):
-        hers.click(hers.key("accept_"))
+    live = begun(WORDS, owner_of(ANNE))
+    played_to_its_end(live)
     store.share(live.session_id)
     yield live
     shared_sessions._at_rest.clear()

@@ -35,15 +35,6 @@ class Simulation:
 CONFIG: Any = SimulatedAgentConfig.__new__(SimulatedAgentConfig)
 
 
-def test_two_tabs_find_the_same_simulation() -> None:
-    """A session's id leads everybody to one simulation."""
-    sessions = Registry()
-    simulation: Any = Simulation("a")
-    live = sessions.add(simulation, CONFIG, AgentDirectory())
-    assert sessions.get("a") is live is sessions.get("a")
-    assert sessions.get("b") is None
-
-
 def test_a_session_is_taken_in_once() -> None:
     """A second simulation under the same id is refused, and the first stays."""
     sessions = Registry()
@@ -69,16 +60,6 @@ def test_the_number_of_sessions_is_bounded() -> None:
     assert simulations[0].closed == 1
 
 
-def test_closing_twice_is_no_error() -> None:
-    """A session that is gone already is closed no second time."""
-    sessions = Registry()
-    simulation: Any = Simulation("a")
-    sessions.add(simulation, CONFIG, AgentDirectory())
-    sessions.close("a")
-    sessions.close("a")
-    assert simulation.closed == 1
-
-
 def test_the_end_closes_all_that_can_be_closed() -> None:
     """One simulation that fails to close keeps no other open, and its error is reported."""
     sessions = Registry()
@@ -96,16 +77,6 @@ def test_the_registry_outlives_a_reload_of_its_code() -> None:
     holder = sys.modules["golden_trace_studio_live"] if registry() else ModuleType("none")
     assert registry() is registry() is holder.__dict__["registry"]
     assert getattr(holder, "__file__", None) is None
-
-
-def test_drafts_are_kept_by_key() -> None:
-    """What was typed is there, as it was typed, until it is dropped."""
-    drafts = UnsentTexts()
-    drafts["call-1"] = '{"a": 1'
-    assert drafts["call-1"] == '{"a": 1'
-    assert drafts.get("call-2") is None
-    del drafts["call-1"]
-    assert dict(drafts) == {}
 
 
 def test_the_oldest_draft_goes_first() -> None:

@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.reopened_sessions import reopened
-from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_store, server_store
+from app.live.session_store import server_store
 from simulator.agents import DEMOS_DIR
 from simulator.scripts import script_of
 from simulator.store import JournalStore, read_session
+from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.page_driver import Tab
 
 OLD, NEW = "order_desk", "counter"
-CANCEL = "Please cancel order A-1001 and refund me."
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def agents(tmp_path: Path, store: JournalStore, monkeypatch: pytest.MonkeyPatch)
 def session_id(agents: Path) -> str:
     """A session whose first call was answered, and whose second one waits."""
     assert agents.is_dir()
-    live = open_session(StartForm(agent=OLD, query=CANCEL), catalogue().config(OLD))
+    live = begun()
     tab = Tab(live.session_id)
     tab.click(tab.key("accept_"))
     return live.session_id
@@ -47,11 +45,9 @@ def session_id(agents: Path) -> str:
 
 def _renamed(agents: Path, session_id: str, *, itself: bool = True) -> str:
     """End the server, rename the agent's folder and, if asked for, the agent in it; return the journal."""
-    live = registry().get(session_id)
-    assert live is not None
+    live = live_of(session_id)
     journal = live.simulation.journal.to_json()
-    registry().close_all()
-    close_store()
+    server_ends()
     (agents / OLD).rename(agents / NEW)
     if itself:
         for file in (agents / NEW).glob("*.py"):
@@ -69,8 +65,7 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     assert f"'{OLD}'" in tab.literal
     assert NEW in tab.literal
     tab.click("continue_renamed")
-    live = registry().get(session_id)
-    assert live is not None
+    live = live_of(session_id)
     assert live.simulation.journal.to_json() == before
     view = live.simulation.view()
     assert view.divergence is None
@@ -81,8 +76,7 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     tab.click(tab.key("accept_"))
     assert live.simulation.view().divergence is None
     assert len(live.simulation.journal) > length
-    registry().close_all()
-    close_store()
+    server_ends()
     again = Tab(session_id)
     assert not again.has("continue_renamed")
     kept = server_store().store

@@ -23,8 +23,7 @@ def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> Non
     simulation.set_rules([rule()])
     simulation.asked.clear()
     tab = Tab(SESSION)
-    tab.app.toggle(key="rule_on_find_order-1").set_value(False)
-    tab.run().run()
+    tab.fill("rule_on_find_order-1", False).run().run()
     assert [name for name, _ in simulation.asked] == ["switch_rule", "set_rules"]
     assert tab.app.toggle(key="rule_on_find_order-1").value is False
     simulation.switch_rule("find_order-1", enabled=True)
@@ -67,11 +66,10 @@ def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> N
     tab.unfold("rule_here")
     assert not tab.app.button(key=accept).proto.shortcut
     assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
-    tab.app.number_input(key=tab.key("chance_rule")).set_value(None)
+    tab.fill("chance_rule", None)
     assert tab.click("rule_save").has("rule_save")
     assert list(simulation.session.rules) == []
-    tab.app.number_input(key=tab.key("chance_rule")).set_value(50)
-    tab.click("rule_save")
+    tab.fill("chance_rule", 50).click("rule_save")
     assert [each.probability for each in simulation.session.rules] == [0.5]
     assert not tab.has("rule_save")
     assert tab.app.button(key=accept).proto.shortcut

@@ -51,7 +51,7 @@ def opened() -> Tab:
 
 def pasted(tab: Tab, text: str) -> Tab:
     """Paste a text."""
-    tab.app.text_area(key=tab.key("paste_")).input(text)
+    tab.fill("paste_", text)
     return tab.run()
 
 
@@ -65,8 +65,7 @@ def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
     simulation.set_rules([rule("mine")])
     tab = pasted(opened(), json.dumps(ADK))
     assert "send_fax" in tab.literal
-    tab.app.checkbox(key=tab.key("beside_")).uncheck()
-    tab.run().click("append_incoming")
+    tab.fill("beside_", False).run().click("append_incoming")
     assert ids(simulation) == ["mine", "find_order[0]"]
     tab.click("append_incoming")
     assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
@@ -129,8 +128,7 @@ def test_a_set_is_saved_and_taken_in_by_another_agent(
     """A saved set is in the folder under its name; tools that this agent lacks are named before it is taken in."""
     simulation.set_rules([rule("a"), rule("fax", tool_name="send_fax")])
     tab = opened()
-    tab.app.text_input(key=tab.key("save_name_")).input("flaky / payments")
-    tab.run().click("rule_set_save")
+    tab.fill("save_name_", "flaky / payments").run().click("rule_set_save")
     assert [(each.name, each.rules) for each in folder.list()] == [("flaky / payments", 2)]
     simulation.set_rules([])
     tab.run()
@@ -144,12 +142,10 @@ def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSe
     for name in ("first", "second"):
         folder.save(RuleSet(name=name, rules=(rule(),)))
     tab = opened()
-    tab.app.text_input(key=tab.key("rename_to_first")).input("second")
-    tab.run().click(tab.key("rename_now_first"))
+    tab.fill("rename_to_first", "second").run().click(tab.key("rename_now_first"))
     assert "'second'" in tab.literal
     assert [each.name for each in folder.list()] == ["first", "second"]
-    tab.app.text_input(key=tab.key("rename_to_first")).input("third")
-    tab.run().click(tab.key("rename_now_first"))
+    tab.fill("rename_to_first", "third").run().click(tab.key("rename_now_first"))
     assert [each.name for each in folder.list()] == ["second", "third"]
     tab.click(tab.key("delete_now_second"))
     assert [each.name for each in folder.list()] == ["third"]
@@ -172,8 +168,7 @@ def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimul
     simulation.set_rules([rule("cut", effect=effect)])
     tab = opened()
     assert not tab.keys("export_losses")
-    tab.app.selectbox(key=tab.key("form_")).set_value("adk_python")
-    tab.run()
+    tab.fill("form_", "adk_python").run()
     assert tab.keys("export_losses")
     assert "'cut'" in tab.literal
 

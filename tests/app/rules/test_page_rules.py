@@ -47,24 +47,9 @@ class Page(Tab):
         """Return the key of the editor's input with this name."""
         return self.key(f"{name}_rule-")
 
-    def choose_from(self, name: str, value: Any) -> Page:
-        """Choose an option."""
-        self.app.selectbox(key=self.input_key(name)).set_value(value)
-        self.run()
-        return self
-
-    def write(self, name: str, text: str) -> Page:
-        """Type into a text input."""
-        key = self.input_key(name)
-        boxes = [*self.app.text_input, *self.app.text_area]
-        next(box for box in boxes if box.key == key).input(text)
-        self.run()
-        return self
-
-    def number(self, name: str, value: float | None) -> Page:
-        """Type a number."""
-        self.app.number_input(key=self.input_key(name)).set_value(value)
-        self.run()
+    def put(self, name: str, value: Any) -> Page:
+        """Put a value into the editor's input with this name."""
+        self.fill(self.input_key(name), value).run()
         return self
 
     def press(self, name: str) -> Page:
@@ -74,10 +59,7 @@ class Page(Tab):
 
     def menu(self, rule_id: str, item: str) -> Page:
         """Choose from the menu of a rule."""
-        key = f"rule_menu_{rule_id}"
-        (menu,) = [node for node in self.nodes() if getattr(node, "key", None) == key]
-        menu.set_value(item)
-        self.run()
+        self.fill(f"rule_menu_{rule_id}", item).run()
         return self
 
 
@@ -91,15 +73,13 @@ def test_a_rule_is_written_in_the_editor(simulation: FakeSimulation) -> None:
     """What was chosen and typed is in force once it is saved, and the editor is closed; a preset fills the error in."""
     page = Page().click("rule_add")
     assert isinstance(page, Page)
-    page.number("error.code", 429).write("error.message", "Too many").write("name", "busy")
+    page.put("error.code", 429).put("error.message", "Too many").put("name", "busy")
     page.click("rule_save")
     assert the_rule(simulation) == rule("busy", effect=ErrorEffect(error_code=429, error_message="Too many"))
     assert not page.has("rule_save")
     assert "find_order: error 429" in page.literal
     page.click("rule_add")
-    (menu,) = [node for node in page.nodes() if getattr(node, "key", None) == page.input_key("error:preset")]
-    menu.set_value("http_404")
-    page.run().click("rule_save")
+    page.put("error:preset", "http_404").click("rule_save")
     effect = simulation.session.rules[-1].effect
     assert isinstance(effect, ErrorEffect)
     assert effect.error_code == 404
@@ -110,11 +90,11 @@ def test_conditions_are_built_in_rows_and_groups(simulation: FakeSimulation) -> 
     """Rows are added, turned, nested and removed; the values are of the type that earlier calls had."""
     page = Page()
     page.click("rule_add")
-    page.press("c0:add").choose_from("c1.path", "order_id").choose_from("c1.value", "A-1")
-    page.app.checkbox(key=page.input_key("c1.not")).check()
-    page.press("c0:add_group").choose_from("c3.kind", "call_number").number("c3.n", 3)
-    page.press("c2:add").press("c2:add").choose_from("c4.path", "order_id").press("c5:remove")
-    page.press("c4:remove").choose_from("c0.kind", "any_of").click("rule_save")
+    page.press("c0:add").put("c1.path", "order_id").put("c1.value", "A-1")
+    page.fill(page.input_key("c1.not"), True)
+    page.press("c0:add_group").put("c3.kind", "call_number").put("c3.n", 3)
+    page.press("c2:add").press("c2:add").put("c4.path", "order_id").press("c5:remove")
+    page.press("c4:remove").put("c0.kind", "any_of").click("rule_save")
     first = Not(condition=ArgumentIs(path="order_id", test=Equals(value="A-1")))
     group = AnyOf(conditions=(CallNumber(which="nth", n=3),))
     assert the_rule(simulation).when == AnyOf(conditions=(first, group))
@@ -129,7 +109,7 @@ def test_a_rule_that_cannot_be_read_stays_in_its_editor(simulation: FakeSimulati
     page.click("rule_add")
     assert not page.press("c0:add").keys("rule_unsaved")
     assert page.click("rule_save").keys("rule_unsaved")
-    page.press("c1:remove").choose_from("e.kind", "response").write("response.value", "{'order_id': 1}")
+    page.press("c1:remove").put("e.kind", "response").put("response.value", "{'order_id': 1}")
     page.click("rule_save")
     assert simulation.session.rules == ()
     assert "1 problem " in page.words
@@ -137,7 +117,7 @@ def test_a_rule_that_cannot_be_read_stays_in_its_editor(simulation: FakeSimulati
     again = Page()
     again.click("rule_add")
     assert again.app.text_area(key=again.input_key("response.value")).value == "{'order_id': 1}"
-    again.write("response.value", '{"order_id": 1}')
+    again.put("response.value", '{"order_id": 1}')
     simulation.fails_with = "refused"
     again.click("rule_save")
     assert "refused" in again.literal
@@ -154,9 +134,8 @@ def test_a_rule_saved_as_it_was_is_no_change(simulation: FakeSimulation) -> None
     assert simulation.asked == before
     assert the_rule(simulation) == rule()
     page.click("rule_edit_find_order-1")
-    page.write("error.message", "mine")
-    page.app.toggle(key="rule_on_find_order-1").set_value(False)
-    page.run()
+    page.put("error.message", "mine")
+    page.fill("rule_on_find_order-1", False).run()
     page.run().click("rule_save")
     saved = the_rule(simulation)
     assert (saved.enabled, saved.effect) == (False, ErrorEffect(error_code=503, error_message="mine"))
@@ -186,8 +165,8 @@ def test_the_editor_tries_the_rule_as_it_stands(simulation: FakeSimulation) -> N
     page.click("rule_edit_find_order-1")
     assert "A-0" in page.literal
     assert not _fires(page)
-    assert _fires(page.write("match", ""))
-    assert _fires(page.write("match", '{"order_id": "A-0"}').choose_from("try_call", "c0"))
+    assert _fires(page.put("match", ""))
+    assert _fires(page.put("match", '{"order_id": "A-0"}').put("try_call", "c0"))
     assert the_rule(simulation).match_args == {"order_id": "A-0"}
 
 
@@ -200,9 +179,7 @@ def test_a_latency_is_drawn(simulation: FakeSimulation) -> None:
     """A spread is shown as a curve with its quantiles, and saved."""
     page = Page()
     page.click("rule_add")
-    page.app.segmented_control(key=page.input_key("l.kind")).set_value("log_normal")
-    page.run()
-    page.number("l.median", 2.0)
+    page.put("l.kind", "log_normal").put("l.median", 2.0)
     assert re.search(r"50 %.* 2 s\b", page.words)
     page.click("rule_save")
     assert the_rule(simulation).latency == LogNormalLatency(median=2.0)
@@ -228,26 +205,22 @@ def test_nothing_from_outside_comes_alive(simulation: FakeSimulation) -> None:
     page = Page()
     assert page.live_marks() == []
     page.click(page.key("rule_edit_"))
-    page.write("match", f'{{"{HOSTILE}": }}')
+    page.put("match", f'{{"{HOSTILE}": }}')
     assert page.live_marks() == []
 
 
 def test_a_fault_is_found_by_words_and_given_to_a_tool(simulation: FakeSimulation) -> None:
     """Searching narrows the cards, and so does a kind; adding one puts its rule in force for the chosen tool and opens it for editing."""
     page = Page()
-    page.app.text_input(key=page.key("search_fault-library")).input("zzzzqq")
-    page.run()
+    page.fill("search_fault-library", "zzzzqq").run()
     assert page.keys("fault_add_") == []
-    page.app.text_input(key=page.key("search_fault-library")).input("too many requests")
-    page.run()
+    page.fill("search_fault-library", "too many requests").run()
     assert page.keys("fault_add_")[0] == "fault_add_http_429"
-    page.app.selectbox(key=page.key("tool_fault-library")).set_value("refund_order")
-    page.run().click("fault_add_http_429")
+    page.fill("tool_fault-library", "refund_order").run().click("fault_add_http_429")
     added = the_rule(simulation)
     assert (added.rule_id, added.tool_name) == ("http_429", "refund_order")
     assert page.app.text_input(key=page.input_key("name")).value == "http_429"
-    page.click("rule_cancel").app.text_input(key=page.key("search_fault-library")).input("")
-    page.run().app.pills(key=page.key("kind_fault-library")).set_value("people")
+    page.click("rule_cancel").type("search_fault-library", "").fill("kind_fault-library", "people")
     (only,) = page.run().keys("fault_add_")
     page.click(only).click("rule_cancel").click(only)
     name = only.removeprefix("fault_add_")

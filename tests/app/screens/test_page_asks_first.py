@@ -43,8 +43,7 @@ def test_real_calls_that_wait_are_asked_for_first() -> None:
             assert tab.app.selectbox(key="seat_tool_find_order").value == "person"
             assert not tab.keys("sure_yes_")
             assert simulation.asked == []
-            tab.app.selectbox(key="seat_tool_find_order").set_value("real")
-            tab.run()
+            tab.fill("seat_tool_find_order", "real").run()
         tab.click(tab.key("sure_yes_"))
         assert simulation.asked == [("set_player", ("tool", "real", "*" if target == "-" else target))]
         assert not tab.keys("sure_yes_")
@@ -69,21 +68,6 @@ def test_all_other_tools_leaves_out_those_with_a_seat_of_their_own() -> None:
     assert "2 waiting" in seated("-", "real").words
 
 
-def test_a_session_ends_on_the_second_click() -> None:
-    """The button that closes it is behind a menu, which says so."""
-    simulation = FakeSimulation(ID)
-    put_live(simulation)
-    tab = Tab(ID)
-    assert not tab.has(f"close_{ID}")
-    tab.unfold(f"close_menu_{ID}")
-    button = tab.app.button(key=f"close_{ID}")
-    assert button.label == "Close"
-    assert any(f"close_menu_{ID}" in key for key in tab.keys("close_menu"))
-    assert not simulation.closed
-    tab.click(f"close_{ID}")
-    assert simulation.closed
-
-
 def test_every_session_can_be_reached() -> None:
     """The newest are listed, those before them are one switch away, and open and close as the others do."""
     names = [f"session-{number:04}-abcdef" for number in range(SHOWN_SESSIONS + 3)]
@@ -92,8 +76,7 @@ def test_every_session_can_be_reached() -> None:
     tab = Tab(names[-1])
     assert tab.app.toggle(key="older_sessions").label == "Show 3 older"
     assert not tab.has(f"recent_{names[0]}")
-    tab.app.toggle(key="older_sessions").set_value(True)
-    tab.run()
+    tab.fill("older_sessions", True).run()
     assert all(tab.has(f"recent_{name}") for name in names)
     assert tab.click(f"recent_{names[0]}").session_id == names[0]
     tab.in_menu("close", names[1])

@@ -75,8 +75,7 @@ def test_the_panes_of_a_session_name_all_as_it_is() -> None:
     simulation.seen = model_request().model_copy(update={"model_name": f"model{TURNING}"})
     put_live(simulation)
     tab = Tab("session-0051-abcdef")
-    tab.app.toggle(key="timeline_table").set_value(True)
-    tab.run().choose("context_view", "Model")
+    tab.fill("timeline_table", True).run().choose("context_view", "Model")
     for shown in (f"find{ESCAPED}", f"injected (rule{ESCAPED})", f"model{ESCAPED}"):
         assert shown in tab.literal
     assert not set(TURNING) & set(tab.literal)

@@ -11,6 +11,7 @@ from app.live.live_sessions import registry
 from app.live.recent_sets import remember_set
 from app.screens.search_targets import MOST_FOUND, Searchable, Target
 from app.server.owners import LOCAL
+from tests.app.desk_sessions import live_of
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.editing.editing_sets import write_set
 
@@ -26,8 +27,7 @@ def tab(monkeypatch: pytest.MonkeyPatch) -> Tab:
 def labels(tab: Tab, words: str) -> list[str]:
     """Search for words; return what is found."""
     tab.click("search")
-    tab.app.text_input(key="search_words").set_value(words)
-    tab.run()
+    tab.fill("search_words", words).run()
     return [tab.app.button(key=key).label for key in tab.keys("found_")]
 
 
@@ -54,8 +54,7 @@ def test_commands_are_carried_out_where_they_apply(tab: Tab) -> None:
     assert tab.has("export_head")
     assert labels(tab, "undo") == ["Undo step"]
     tab.click("found_0")
-    live = registry().get(session_id)
-    assert live is not None
+    live = live_of(session_id)
     assert live.simulation.session.turns == ()
     assert labels(tab, "new session") == ["New session"]
     tab.click("found_0")

@@ -15,6 +15,12 @@ def until(live: LiveSession, state: str) -> ScriptProgress:
     return live.script.progress
 
 
+def comes_through(live: LiveSession) -> bool:
+    """Wait until it is over; tell whether it did all that it says."""
+    played = until(live, "over").played
+    return played is not None and played.came_through
+
+
 def told(tab: Tab) -> str:
     """Return the line on the page that tells how far it is."""
     return str(tab.block("script_words").text[0].value)

@@ -9,7 +9,7 @@ import pytest
 
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_place, default_destination
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession
 from app.screens.start_panel import PATH_KEY
 from app.scripts import recorded_play
 from evalset.recorded.recording import RecordedCase
@@ -17,6 +17,7 @@ from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import Seats, Simulation, demo_agent
 from simulator.facts import Returned
+from tests.app.desk_sessions import live_of
 from tests.app.page_driver import HOSTILE, Tab
 from tests.app.scripts.scripts_played import told, until
 from tests.simulator.runtime.stage import PATIENCE
@@ -56,11 +57,8 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
 
 def replay(tab: Tab, path: Path | str) -> LiveSession:
     """Replay the case of a file; return the session."""
-    tab.app.text_input(key=PATH_KEY).set_value(str(path))
-    tab.run().click("play_recorded")
-    live = registry().get(str(tab.session_id))
-    assert live is not None, tab.literal
-    return live
+    tab.fill(PATH_KEY, str(path)).run().click("play_recorded")
+    return live_of(tab.session_id)
 
 
 def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start: Tab, path: Path) -> None:
@@ -90,43 +88,17 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start:
     assert told(again.run()) == told(start)
 
 
-@pytest.mark.long
-def test_an_answer_can_join_before_the_replay_is_over(start: Tab, path: Path) -> None:
-    """The session goes on; what is there already is not added twice."""
-    (case,) = read_environment(path).cases.values()
-    put_cases(
-        path,
-        {
-            "two": case.model_copy(
-                update={"turns": tuple(turn.model_copy(update={"calls": ()}) for turn in case.turns)}
-            )
-        },
-    )
-    live = replay(start, path)
-    first = until(live, "asks").asks
-    start.run()
-    start.click(start.key("accept_"))
-    assert live.script is not None
-    assert live.script.wait(lambda progress: bool(progress.asks) and progress.asks != first, PATIENCE)
-    start.run()
-    start.click("add_answers")
-    start.click(start.key("accept_"))
-    until(live, "over")
-    start.run().click("add_answers")
-    assert [len(turn.calls) for turn in read_environment(path).cases["two"].turns] == [1, 1]
-
-
 def test_a_file_that_is_none_is_named(start: Tab, tmp_path: Path) -> None:
     """The agent's own set is not there at first, which is no error, and there is nothing to press; any other is named."""
     assert not start.app.error
     assert start.app.button(key="play_recorded").disabled
     damaged = tmp_path / f"{'x'}.environment.json"
     damaged.write_text("{")
-    start.app.text_input(key=PATH_KEY).set_value(str(damaged))
+    start.fill(PATH_KEY, str(damaged))
     assert "not valid JSON" in start.run().literal
     assert start.app.error
     assert start.app.button(key="play_recorded").disabled
-    start.app.text_input(key=PATH_KEY).set_value(str(tmp_path / "none.evalset.json"))
+    start.fill(PATH_KEY, str(tmp_path / "none.evalset.json"))
     assert str(tmp_path / "none.environment.json") in start.run().literal
 
 

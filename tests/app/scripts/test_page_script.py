@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 from app.export.export_case import exportable
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
-from app.live.session_store import close_store
 from app.screens.start_panel import TEXT_KEY
 from app.scripts.script_play import ScriptForm, open_script, text_of_upload
 from app.server.owners import LOCAL
@@ -20,8 +19,9 @@ from simulator import demo_agent
 from simulator.scripts import read_script
 from simulator.session import FinalResponse, UserQuery
 from simulator.store import JournalStore
+from tests.app.desk_sessions import live_of, server_ends
 from tests.app.page_driver import HOSTILE, Tab, live_marks
-from tests.app.scripts.scripts_played import told, until
+from tests.app.scripts.scripts_played import comes_through, told, until
 from tests.simulator.runtime.stage import PATIENCE
 from tests.simulator.scripts.recording import record_demo
 
@@ -49,12 +49,9 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
 
 def play(tab: Tab, text: str, otherwise: str = "") -> LiveSession:
     """Paste a script and play it; return the session."""
-    tab.app.text_area(key=TEXT_KEY).set_value(text)
-    tab.app.selectbox(key="start_script_otherwise").set_value(otherwise)
-    tab.run().click("play_script")
-    live = registry().get(str(tab.session_id))
-    assert live is not None, tab.literal
-    return live
+    tab.fill(TEXT_KEY, text)
+    tab.fill("start_script_otherwise", otherwise).run().click("play_script")
+    return live_of(tab.session_id)
 
 
 def answer(tab: Tab) -> None:
@@ -75,9 +72,7 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(start: Tab) -> N
     answer(start)
     assert len(live.simulation.session.turns) == 1
     start.click("play_script_on")
-    played = until(live, "over").played
-    assert played is not None
-    assert played.came_through
+    assert comes_through(live)
     start.run()
     assert "2" in told(start).split()
     assert "lost" in live.simulation.session.history[-1].content  # type: ignore[union-attr] # the final response
@@ -90,24 +85,22 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(start: Tab) -> N
 
 
 def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -> None:
-    """The session comes back with the script at rest: nobody is asked before a person lets it play on."""
+    """The script ends with the session, which comes back with it at rest: nobody is asked before a person lets it play on."""
     live = play(start, LOST)
     until(live, "asks")
     session_id = live.session_id
-    registry().close_all()
-    close_store()
+    server_ends()
+    assert live.script is not None
+    assert live.script.progress.is_over
     tab = Tab(session_id)
     at_rest = told(tab)
-    again = registry().get(session_id)
-    assert again is not None
+    again = live_of(session_id)
     assert again.script is None
     tab.click("play_script_on")
     until(again, "asks")
     assert told(tab.run()) not in {"", at_rest}
     answer(tab)
-    played = until(again, "over").played
-    assert played is not None
-    assert played.came_through
+    assert comes_through(again)
     assert store is not None
 
 
@@ -124,14 +117,13 @@ def test_a_script_with_an_error_says_where_and_what(start: Tab) -> None:
         (json.dumps(plan), ("case", "conversation")),
         ('{"eval_cases": 3}', ("ADK", "TypeError(")),
     ):
-        start.app.text_area(key=TEXT_KEY).set_value(text)
-        start.run().click("play_script")
+        start.fill(TEXT_KEY, text).run().click("play_script")
         assert start.app.error, text
         assert all(each in start.literal for each in where), text
         assert start.app.text_area(key=TEXT_KEY).value == text
         assert len(registry().newest_first()) == before
         assert start.live_marks() == []
-    start.app.text_area(key=TEXT_KEY).set_value('{"format": "golden-trace-studio/session", "version": 1}')
+    start.fill(TEXT_KEY, '{"format": "golden-trace-studio/session", "version": 1}')
     assert not start.run().has("play_script")
 
 
@@ -168,40 +160,21 @@ def test_how_it_ended_is_told_with_the_line(start: Tab) -> None:
         assert tab.live_marks() == []
 
 
-def test_undo_ends_it_and_it_plays_on_from_there(start: Tab) -> None:
-    """The line that was taken back speaks again; with the session the script ends, and no thread stays behind."""
-    live = play(start, HEAD + "turns:\n- say: Where is order A-1002?\n", "ask")
-    until(live, "asks")
-    start.run().click("undo_step")
-    played = until(live, "over").played
-    assert played is not None
-    assert played.stopped
-    assert played.stopped in told(start.run())
-    assert [*live.simulation.session.turns] == []
-    start.click("play_script_on")
-    until(live, "asks")
-    assert len(live.simulation.session.turns) == 1
-    registry().close(live.session_id)
-    assert live.script is not None
-    assert live.script.progress.is_over
-
-
 def exported(tab: Tab) -> str:
     """Return the script that the export shows."""
     (code,) = [each.value for each in tab.app.code if each.value.startswith("#") and HEAD in each.value]
     return str(code)
 
 
-def test_a_session_leaves_as_a_script_that_gives_the_same_again(start: Tab) -> None:
-    """The export shows it, with the agent's moves or for its own model; it can be read and played."""
+def test_a_session_leaves_as_a_script(start: Tab) -> None:
+    """The export shows it, with the agent's moves or for its own model; it can be read."""
     config = catalogue().config("order_desk")
     live = open_script(ScriptForm(agent="order_desk", text=LOST, otherwise="generate"), config, LOCAL)
     until(live, "over")
     tab = Tab(live.session_id).click("open_export")
     tab.app.session_state["export_script"] = True
     tab.run()
-    code = exported(tab)
-    script = read_script(code).script
+    script = read_script(exported(tab)).script
     assert [turn.say for turn in script.turns] == [
         entry.content for entry in live.simulation.session.history if isinstance(entry, UserQuery)
     ]
@@ -209,12 +182,7 @@ def test_a_session_leaves_as_a_script_that_gives_the_same_again(start: Tab) -> N
     chosen: Any = tab.app.segmented_control(key=tab.key("export_script_agent"))
     chosen.set_value("model")
     tab.run()
-    code = exported(tab)
-    assert read_script(code).script.agent == "model"
-    again = open_script(ScriptForm(agent="order_desk", text=code), config, LOCAL)
-    until(again, "over")
-    one, two = (each.simulation.session.history[-1] for each in (live, again))
-    assert one.content == two.content  # type: ignore[union-attr] # final responses
+    assert read_script(exported(tab)).script.agent == "model"
 
 
 def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(start: Tab) -> None:
@@ -271,16 +239,14 @@ def eval_set(*ids: str) -> str:
 
 def test_a_golden_trace_of_an_eval_set_plays_again(start: Tab) -> None:
     """Of several one is chosen first; what the trace does not tell is said, and the session does what it tells."""
-    start.app.text_area(key=TEXT_KEY).set_value(eval_set("first", HOSTILE))
-    start.click("play_script")
+    start.fill(TEXT_KEY, eval_set("first", HOSTILE)).click("play_script")
     assert start.session_id is None
     chosen = start.app.selectbox(key="start_script_case")
     assert chosen.options == ["first", HOSTILE]
     assert any("turn 1" in line and "'first'" in line for line in start.literal.splitlines())
     chosen.set_value("first")
     start.run().click("play_script")
-    live = registry().get(str(start.session_id))
-    assert live is not None, start.literal
+    live = live_of(start.session_id)
     until(live, "over")
     types = [entry.type for entry in live.simulation.session.history]
     assert types[types.index("user_query") :] == ["user_query", "tool_call", "tool_output", "final_response"]

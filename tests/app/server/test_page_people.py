@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import Registry, RegistryFullError, registry
 from app.live.reopened_sessions import reopened
-from app.live.session_opening import StartForm, open_session
-from app.live.session_store import close_store, server_store
+from app.live.session_store import server_store
 from app.screens.session_list import (
     ArchiveSession,
     DeleteSession,
@@ -20,11 +18,13 @@ from app.screens.session_list import (
     DuplicateSession,
     ImportSession,
     KeptCommand,
+    ShareSession,
     carry_out,
     of_owner,
 )
 from app.server.owners import LOCAL, Arrival, visitor_of
 from simulator.store import JournalStore, UnknownSessionError
+from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.fakes import FakeAgent, FakeSimulation
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -49,21 +49,10 @@ def owner_of(user: dict[str, Any]) -> str:
 @pytest.fixture
 def annes(store: JournalStore) -> str:
     """A session of Anne's, which waits for an answer."""
-    config = catalogue().config("order_desk")
-    live = open_session(StartForm(agent="order_desk", query=WORDS), config, owner_of(ANNE))
+    live = begun(WORDS, owner_of(ANNE))
     live.simulation.journal.keep()
     store.rename(live.session_id, "Annes own")
     return live.session_id
-
-
-def _server_ends() -> None:
-    registry().close_all()
-    close_store()
-
-
-def _agent_is_gone(patch: pytest.MonkeyPatch) -> None:
-    _server_ends()
-    patch.setattr("sys.argv", ["app", "--no-demos"])
 
 
 def drawn(tab: Tab) -> str:
@@ -86,10 +75,10 @@ def test_another_person_finds_nothing_under_the_address(
     annes: str, then: str, views: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Live, in the store alone, or broken: each page of it is for them what it is for an id that nobody has."""
-    if then == "kept":
-        _server_ends()
-    elif then == "cannot be opened":
-        _agent_is_gone(monkeypatch)
+    if then != "live":
+        server_ends()
+    if then == "cannot be opened":
+        monkeypatch.setattr("sys.argv", ["app", "--no-demos"])
     server_store()  # the first page that needs it opens it beside being drawn
     for view in views:
         his, nobodys = drawn(view_of(annes, view, BEN)), drawn(view_of(NOBODYS, view, BEN))
@@ -103,25 +92,19 @@ def test_another_person_finds_nothing_under_the_address(
 
 def test_the_list_holds_ones_own_alone(annes: str) -> None:
     """Live and kept; and it is not another's list that was read a moment ago."""
-    hers, his = Tab(user=ANNE), Tab(user=BEN)
-    assert hers.has(f"recent_{annes}")
-    assert not his.keys("recent_")
-    _server_ends()
-    server_store()
-    hers, his = Tab(user=ANNE), Tab(user=BEN)
-    assert hers.has(f"recent_{annes}")
-    assert not his.keys("recent_")
+    for is_live in (True, False):
+        if not is_live:
+            server_ends()
+            server_store()
+        assert Tab(user=ANNE).has(f"recent_{annes}")
+        assert not Tab(user=BEN).keys("recent_")
 
 
 def test_a_session_begins_as_its_owners(store: JournalStore) -> None:
     """What somebody begins on the page is theirs, in the store too."""
-    tab = Tab(user=BEN)
-    tab.click("start_session")
-    assert tab.session_id is not None
-    assert store.record(tab.session_id).owner == owner_of(BEN)
-    live = registry().get(tab.session_id)
-    assert live is not None
+    live = live_of(Tab(user=BEN).click("start_session").session_id)
     assert live.owner == owner_of(BEN)
+    assert store.record(live.session_id).owner == owner_of(BEN)
 
 
 COMMANDS: tuple[Callable[[str], KeptCommand], ...] = (
@@ -130,6 +113,8 @@ COMMANDS: tuple[Callable[[str], KeptCommand], ...] = (
     lambda session_id: ArchiveSession(session_id=session_id),
     lambda session_id: DeleteSession(session_id=session_id),
     lambda session_id: DeleteSession(session_id=session_id, deleted=False),
+    lambda session_id: ShareSession(session_id=session_id),
+    lambda session_id: ShareSession(session_id=session_id, shared=False),
 )
 
 
@@ -171,8 +156,7 @@ def test_a_file_does_not_say_whose_id_is_taken(annes: str, store: JournalStore) 
 
 def test_a_guess_costs_nobody_their_place(annes: str, store: JournalStore) -> None:
     """Where the server is full, a guessed id puts no session to rest; and the words count nobody's sessions."""
-    live = registry().get(annes)
-    assert live is not None
+    live = live_of(annes)
     small = Registry(limit=1)
     agent: Any = FakeAgent()
     simulation = FakeSimulation()
@@ -234,7 +218,6 @@ def test_an_eval_set_is_not_written_anywhere_on_a_server_for_several(annes: str,
         tab.click(tab.key("accept_"))
     tab.click("open_export")
     elsewhere = tmp_path / "elsewhere.evalset.json"
-    tab.app.text_input(key=tab.key("export_path_")).set_value(str(elsewhere))
-    tab.click("export_write")
+    tab.fill("export_path_", str(elsewhere)).click("export_write")
     assert not elsewhere.exists()
     assert "the agent's folder" in tab.literal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.facts import Returned
+from tests.app.desk_sessions import live_of
 from tests.app.fakes import FakeSimulation, put_live
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -26,28 +27,17 @@ def test_it_shows_values_and_finds_one_among_many() -> None:
     assert "A-59\nshipped\nVan 59\n" in tab.literal
     assert "{" not in tab.literal
     assert "Van 17" not in tab.literal
-    tab.app.text_input(key="conversation_search").set_value("VAN 17")
-    tab.run()
+    tab.fill("conversation_search", "VAN 17").run()
     assert len(tab.keys("said_")) == 1
     assert "Van 17" in tab.literal.split("\n")
-    tab.app.toggle(key="conversation_json").set_value(True)
+    tab.fill("conversation_json", True)
     assert '"carrier": "Van 17"' in tab.run().literal
     assert ":orange-background[**Van 17**]" in tab.words
-    assert f"1 of {len(_history())}" in tab.words
-    tab.app.text_input(key="conversation_search").set_value("no such words")
-    tab.run()
+    assert f"1 of {len(live_of(ID).simulation.session.history)}" in tab.words
+    tab.fill("conversation_search", "no such words").run()
     assert tab.keys("said_") == []
-    tab.app.text_input(key="conversation_search").set_value("")
-    tab.run().click("show_earlier_said")
+    tab.fill("conversation_search", "").run().click("show_earlier_said")
     assert len(tab.keys("said_")) == 40
-
-
-def _history() -> tuple[object, ...]:
-    from app.live.live_sessions import registry  # noqa: PLC0415 - only here
-
-    live = registry().get(ID)
-    assert live is not None
-    return live.simulation.session.history
 
 
 def test_words_from_outside_stay_words() -> None:
@@ -56,7 +46,6 @@ def test_words_from_outside_stay_words() -> None:
     simulation.give("c1", Returned(value={"note": HOSTILE}), HOSTILE)
     put_live(simulation)
     tab = Tab(ID).choose("timeline_view", "Conversation")
-    tab.app.text_input(key="conversation_search").set_value("bold")
-    tab.run()
+    tab.fill("conversation_search", "bold").run()
     assert tab.keys("said_")
     assert tab.live_marks() == []

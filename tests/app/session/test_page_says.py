@@ -63,8 +63,7 @@ def test_an_agent_with_an_input_schema_shows_its_form() -> None:
     assert "employee_id" in tab.literal
     tab.choose("query_form_by_schema", "Text")
     wrong = '{"employee_id": "7"}'
-    tab.app.text_area(key="query_text_query").input(wrong)
-    tab.click("query_send")
+    tab.fill("query_text_query", wrong).click("query_send")
     assert tab.app.error
     assert {"employee_id: ", "department: "} <= {
         line[: line.find(" ") + 1] for line in tab.literal.splitlines()
@@ -72,14 +71,12 @@ def test_an_agent_with_an_input_schema_shows_its_form() -> None:
     assert tab.app.text_area(key="query_text_query").value == wrong
     tab.choose("query_form_by_schema", "Form").click("query_send")
     assert [*simulation.session.turns] == []
-    tab.app.toggle(key=tab.key("query_form:as")).set_value(True)
-    tab.run()
+    tab.fill("query_form:as", True).run()
     report = {
         "employee_id": "E-7",
         "department": "engineering",
         "lines": [{"category": "meals", "description": "Lunch", "amount": 12.0}],
     }
-    tab.app.text_area(key=tab.key("json:query_form")).input(json.dumps(report))
-    tab.click("query_send")
+    tab.fill("json:query_form", json.dumps(report)).click("query_send")
     assert [turn.error for turn in simulation.session.turns] == [None]
     assert simulation.pending

@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 from app.live.live_sessions import registry
 from app.session.timeline_panel import PAGE_STEPS
 from simulator.facts import Failed, Provenance, Returned
-from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import RunningCall
 from tests.app.fakes import FakeSimulation, model_request, paused, put_live, rule, tool_request
 from tests.app.page_driver import HOSTILE, Tab, live_marks
@@ -24,28 +23,12 @@ def running() -> FakeSimulation:
     return simulation
 
 
-def test_accepting_the_draft_answers_the_call() -> None:
-    """One click hands the draft to the simulation, marked as a draft that was taken as it is."""
-    simulation = paused()
-    tab = Tab("session-0001-abcdef")
-    tab.click(tab.key("accept_"))
-    (asked,) = simulation.asked
-    assert asked[0] == "answer"
-    key, answer = asked[1]
-    assert key == "tool-c1"
-    assert isinstance(answer, ToolAnswer)
-    assert answer.outcome == Returned(value={"status": "shipped"})
-    assert answer.source == "generated"
-    assert not tab.app.error
-
-
 def test_a_command_that_fails_says_why_and_loses_nothing() -> None:
     """The reason stands on the page as it is; the typed text stays in its editor, also after a refresh, with the session."""
     simulation = paused()
     simulation.fails_with = HOSTILE
     tab = Tab("session-0001-abcdef")
-    tab.app.text_area(key=tab.key("response_")).input('{"status": "mine"}')
-    tab.click(tab.key("accept_"))
+    tab.fill("response_", '{"status": "mine"}').click(tab.key("accept_"))
     assert tab.app.error
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
@@ -53,21 +36,6 @@ def test_a_command_that_fails_says_why_and_loses_nothing() -> None:
     assert refreshed.session_id == "session-0001-abcdef"
     for each in (tab, refreshed):
         assert each.app.text_area(key=each.key("response_")).value == '{"status": "mine"}'
-
-
-def test_a_query_that_was_typed_stays_with_its_session() -> None:
-    """In one tab, another session's query is empty, and the way back finds the text where it was typed."""
-    for name in ("session-0021-aaaaaa", "session-0022-bbbbbb"):
-        put_live(FakeSimulation(name))
-    tab = Tab("session-0021-aaaaaa")
-    tab.app.text_area(key=tab.key("query_text_")).input("first")
-    tab.click("recent_session-0022-bbbbbb")
-    assert tab.app.text_area(key=tab.key("query_text_")).value == ""
-    tab.app.text_area(key=tab.key("query_text_")).input("second")
-    tab.click("recent_session-0021-aaaaaa")
-    assert tab.app.text_area(key=tab.key("query_text_")).value == "first"
-    tab.click("recent_session-0022-bbbbbb")
-    assert tab.app.text_area(key=tab.key("query_text_")).value == "second"
 
 
 def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
@@ -121,7 +89,10 @@ def test_no_text_from_outside_comes_alive() -> None:
     simulation.call("c3", tool=HOSTILE, value=HOSTILE)
     simulation.set_rules([rule(HOSTILE, tool_name=HOSTILE)])
     simulation.problems = (HOSTILE,)
-    simulation.pending = (tool_request("c3", HOSTILE, description=HOSTILE, draft={"a": HOSTILE}),)
+    simulation.pending = (
+        tool_request("c3", HOSTILE, description=HOSTILE, arguments={HOSTILE: HOSTILE}, draft={"a": HOSTILE}),
+        tool_request("c4", HOSTILE, arguments={HOSTILE: HOSTILE}),
+    )
     simulation.seen = model_request(response_schema={"description": HOSTILE})
     put_live(simulation)
     tab = Tab("session-0003-abcdef")
@@ -191,6 +162,7 @@ def test_the_sidebar_leads_from_session_to_session() -> None:
     assert "Which way" in tab.run().app.button(key="recent_session-0008-aaaaaa").label
     tab.click("recent_session-0009-bbbbbb")
     assert tab.session_id == "session-0009-bbbbbb"
+    assert not tab.has("close_session-0009-bbbbbb")
     tab.in_menu("close", "session-0009-bbbbbb")
     assert "session" not in tab.app.query_params
     assert other.closed
@@ -202,14 +174,12 @@ def test_a_seat_is_changed() -> None:
     """A choice in the seats view reaches the simulation once, and the page shows it from then on; real tools come with a warning."""
     simulation = paused()
     tab = Tab("session-0001-abcdef").choose("context_view", "Seats")
-    for seat, key, name, player in (
-        ("agent", "seat_agent_order_desk", "order_desk", "person"),
-        ("tool", "seat_tool_refund_order", "refund_order", "real"),
+    for key, asked in (
+        ("seat_agent_order_desk", ("agent", "person", "order_desk")),
+        ("seat_tool_refund_order", ("tool", "real", "refund_order")),
     ):
         assert not tab.app.warning
-        tab.app.selectbox(key=key).set_value(player)
-        tab.run().run()
-        assert simulation.asked.pop() == ("set_player", (seat, player, name))
-        assert simulation.asked == []
-        assert tab.app.selectbox(key=key).value == player
+        tab.fill(key, asked[1]).run().run()
+        assert [simulation.asked.pop(), *simulation.asked] == [("set_player", asked)]
+        assert tab.app.selectbox(key=key).value == asked[1]
     assert tab.app.warning

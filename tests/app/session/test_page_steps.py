@@ -174,8 +174,7 @@ def test_a_past_call_is_failed_in_its_place(
     else:
         tab.unfold(f"step_{place}")
     tab.unfold(f"fail_step_{place}")
-    tab.app.text_input(key=f"fail_search_step_{place}").set_value("unavailable")
-    tab.run().click(f"fail_with_http_503_step_{place}")
+    tab.fill(f"fail_search_step_{place}", "unavailable").run().click(f"fail_with_http_503_step_{place}")
     (error,) = [entry for entry in session.session.history if isinstance(entry, ToolError)]
     assert error.error_type == "503"
     assert error.provenance is not None

@@ -36,8 +36,7 @@ def test_one_switch_lets_the_session_go_on_by_itself_and_back() -> None:
     simulation.pending = (tool_request("c1"),)
     tab = opened(simulation)
     for on, player in ((True, "auto"), (False, "person")):
-        tab.app.toggle(key="auto_switch").set_value(on)
-        tab.run()
+        tab.fill("auto_switch", on).run()
         assert simulation.asked[-1] == ("set_player", ("tool", player, EVERY))
         assert tab.app.toggle(key="auto_switch").value is on
     simulation.asked.clear()
@@ -45,8 +44,7 @@ def test_one_switch_lets_the_session_go_on_by_itself_and_back() -> None:
     tab.run()
     assert simulation.asked == []
     assert NO_MODEL in tab.words
-    tab.app.selectbox(key="seat_tool_find_order").set_value("offline")
-    tab.run()
+    tab.fill("seat_tool_find_order", "offline").run()
     assert simulation.asked == [("set_player", ("tool", "offline", "find_order"))]
     assert PLAYERS["offline"].does in tab.words
 

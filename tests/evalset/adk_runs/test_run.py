@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.process_groups import Start, start_process
 from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
+from tests.evalset.adk_runs.test_supervised import is_there
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import quiet_environment, wait_until
@@ -150,17 +150,9 @@ def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
     assert run.view().turns_done == 0
     run.stop()
     assert run.wait(PATIENCE).state == "stopped"
-    wait_until(lambda: not _lives(int(child.read_text())), what="the agent's process ended")
+    wait_until(lambda: not is_there(int(child.read_text())), what="the agent's process ended")
     run.forget()
     assert not folder.exists()
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from evalset.adk_runs.process_groups import Start, start_process
 from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
 from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import quiet_environment
+from tests.harness.tiny_agent import write_tiny_eval_set
 
 PATIENCE = 180.0
 EXACT = {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}}
@@ -125,19 +125,6 @@ def write(folder: Path, files: Files) -> Path:
     return folder
 
 
-def write_set(path: Path) -> Path:
-    """Write a set with one case that each of these agents fulfils."""
-    turn = {
-        "user_content": {"role": "user", "parts": [{"text": "add 2 and 3"}]},
-        "final_response": {"role": "model", "parts": [{"text": "The sum is 5."}]},
-        "intermediate_data": {"tool_uses": [{"name": "add", "args": {"first": 2, "second": 3}}]},
-    }
-    path.write_text(
-        json.dumps({"eval_set_id": "sums", "eval_cases": [{"eval_id": "sum", "conversation": [turn]}]})
-    )
-    return path
-
-
 @pytest.mark.process
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "files"), SHAPES.values(), ids=SHAPES)
@@ -145,7 +132,7 @@ def test_adk_eval_runs_it(name: str, files: Files, tmp_path: Path) -> None:
     """Its parent folder has a dash in its name and is on nobody's path."""
     folder = write(tmp_path / "my-agents-dir" / name, files)
     spec = EvalRunSpec(
-        eval_set=write_set(tmp_path / "sums.evalset.json"),
+        eval_set=write_tiny_eval_set(tmp_path / "sums.evalset.json"),
         agent=AgentPlace(name=name, app_name=name, folder=folder),
         config=EXACT,
     )

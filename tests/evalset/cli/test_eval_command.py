@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -108,10 +107,11 @@ def shell(commands: str, folder: Path, **variables: str) -> subprocess.Completed
     )
 
 
-def results_of(kept: Path) -> dict[str, Any]:
-    """Read what `--json` wrote."""
-    found: dict[str, Any] = json.loads(kept.read_text())
-    return found
+def exported(folder: Path, eval_set: Path) -> Path:
+    """Play a session with an agent of a folder, and keep it in a set; return the recording."""
+    eval_set.parent.mkdir(exist_ok=True)
+    simulation = played(config(folder.parent), ["check 1"], {"check": {"status": "open"}})
+    return keep(simulation, eval_set, "one")
 
 
 @pytest.mark.long
@@ -120,13 +120,13 @@ def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
     """Both commands pass as they are pasted, with JSON, JUnit and CSV; ADK's results lie with the agent, the test file beside the set."""
     folder = write_desk(tmp_path / "it's my agents")
     eval_set = folder / "my set.evalset.json"
-    keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    exported(folder, eval_set)
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
     done = shell(f"{shown.evaluate} --junit results.xml --csv results.csv --json > results.json", tmp_path)
     assert done.returncode == 0, done.stderr
     assert ET.parse(tmp_path / "results.xml").getroot().get("failures") == "0"  # noqa: S314 - our own file
     assert "one,passed,tool_trajectory_avg_score,1.0,1.0,passed" in (tmp_path / "results.csv").read_text()
-    found = results_of(tmp_path / "results.json")
+    found = json.loads((tmp_path / "results.json").read_text())
     assert (found["passed"], found["total"], found["real_tools"]) == (1, 1, False)
     assert len(list((folder / ".adk" / "eval_history").iterdir())) == 1
     tested = shell(shown.pytest, tmp_path)
@@ -142,37 +142,22 @@ def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.process
 def test_plain_adk_eval_passes_with_the_three_lines(tmp_path: Path) -> None:
-    """Put at the end of the agent's module as they are shown; the agent's tools and model must not run."""
+    """Put at the end of the agent's module as they are shown; the agent's tools and model must not run.
+
+    ADK leaves the agent's folder and the one above it out of Python's path: what is imported from there by its name is found all the same.
+    """
     folder = write_desk(tmp_path / "it's my agents")
+    (folder / "names.py").write_text("NAME = 'desk'\n")
+    (folder.parent / "beside.py").write_text("")
     eval_set = tmp_path / "my sets" / "desk.evalset.json"
-    eval_set.parent.mkdir()
-    sidecar = keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
-    lines = replay_lines("desk", sidecar, folder, models="recorded")
+    lines = replay_lines("desk", exported(folder, eval_set), folder, models="recorded")
     with (folder / "agent.py").open("a") as module:
-        module.write(f"\n{lines}\n")
+        module.write(f"\nimport beside\nfrom {folder.name}.names import NAME\n{lines}\n")
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
     done = shell(shown.tolerant, tmp_path, NO_MODEL="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Tests passed: 1" in done.stdout
     assert shown.tolerant.splitlines()[-1].startswith(f"{shown.plain} --config_file_path ")
-
-
-@pytest.mark.long
-@pytest.mark.process
-def test_plain_adk_eval_finds_an_agent_that_imports_itself_by_name(tmp_path: Path) -> None:
-    """Also a module beside the agent's folder: ADK leaves both out of Python's path."""
-    folder = write_desk(tmp_path / "it's my agents")
-    (folder / "names.py").write_text("NAME = 'desk'\n")
-    (folder.parent / "beside.py").write_text("")
-    eval_set = folder / "desk.evalset.json"
-    sidecar = keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
-    module = folder / "agent.py"
-    lines = replay_lines("desk", sidecar, folder, models="recorded")
-    imports = f"import beside\nfrom {folder.name}.names import NAME\n"
-    module.write_text(f"{module.read_text()}\n{imports}\n{lines}\n")
-    shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
-    done = shell(shown.plain, tmp_path, NO_MODEL="1")
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.long
@@ -183,15 +168,12 @@ def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
     file.parent.mkdir()
     file.write_text(CONFIGS)
     eval_set = tmp_path / "sets" / "desk.evalset.json"
-    eval_set.parent.mkdir()
-    write_desk(tmp_path / "played")
-    simulation = played(config(tmp_path / "played"), ["check 1"], {"check": {"status": "open"}})
-    keep(simulation, eval_set, "one")
+    exported(write_desk(tmp_path / "played"), eval_set)
     words = AgentWords(words=f"{file}#Second desk")
     shown = shown_commands(words, eval_set, "one")
     done = shell(f"{shown.evaluate} --json > results.json", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = results_of(tmp_path / "results.json")
+    found = json.loads((tmp_path / "results.json").read_text())
     assert (found["models"], found["real_tools"], found["passed"]) == ("recorded", False, 1)
     assert re.match("Second desk: .*desk.environment.json", found["how"])
     tested = shell(shown.pytest, tmp_path)
@@ -206,7 +188,7 @@ def test_real_tools_run_after_a_warning(tmp_path: Path) -> None:
     """The agent's real tool ends the process, which leaves no results: the code is ADK's, and its last words are shown."""
     folder = write_desk(tmp_path / "agents")
     eval_set = folder / "desk.evalset.json"
-    keep(played(config(folder.parent), ["check 1"], {"check": {"status": "open"}}), eval_set, "one")
+    exported(folder, eval_set)
     done = shell(f"{' '.join(program())} eval {folder} {eval_set} --real-tools", tmp_path)
     assert done.returncode == 1
     assert "warning: " in done.stderr

@@ -20,6 +20,7 @@ from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command
 from tests.harness.processes import REPOSITORY, quiet_environment, serve
 
+_MAIN = "import sys; from golden_trace import main; sys.exit(main())"
 PROGRAM = Path(sys.executable).with_name("golden-trace")
 
 
@@ -175,36 +176,24 @@ def test_an_installation_offers_its_packages_behind_those_of_a_project(
     installed: Path, tmp_path: Path
 ) -> None:
     """What people import is there; a project's own module of the same name comes first, and the command works beside it."""
-    import_ours = [
-        str(installed),
-        "-c",
-        "from evalset import EvalSetWriter; from simulator import SimulatedAgentConfig",
-    ]
-    subprocess.run(import_ours, cwd=tmp_path, check=True, env=quiet_environment())
+
+    def run(code: str, *words: str, folder: Path = tmp_path) -> str:
+        done = subprocess.run(
+            [installed, "-c", code, *words],
+            cwd=folder,
+            env=quiet_environment(),
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return done.stdout
+
+    run("from evalset import EvalSetWriter; from simulator import SimulatedAgentConfig")
     for name in ("app", "evalset", "simulator"):
         (tmp_path / f"{name}.py").write_text("MINE = True")
-    theirs = [
-        str(installed),
-        "-c",
-        "import app, evalset, simulator; assert app.MINE and evalset.MINE and simulator.MINE",
-    ]
-    subprocess.run(theirs, cwd=tmp_path, check=True, env=quiet_environment())
-    find_app = [
-        str(installed),
-        "-c",
-        "import importlib.util as u, sys; sys.exit(u.find_spec('app') is not None)",
-    ]
-    subprocess.run(find_app, cwd="/", check=True, env=quiet_environment())
-    command = [
-        str(installed),
-        "-c",
-        "import sys; from golden_trace import main; sys.exit(main())",
-        "--version",
-    ]
-    said = subprocess.run(
-        command, cwd=tmp_path, check=True, capture_output=True, text=True, env=quiet_environment()
-    )
-    assert "golden-trace-studio" in said.stdout
+    run("import app, evalset, simulator; assert app.MINE and evalset.MINE and simulator.MINE")
+    run("import importlib.util as u, sys; sys.exit(u.find_spec('app') is not None)", folder=Path("/"))
+    assert "golden-trace-studio" in run(_MAIN, "--version")
 
 
 @pytest.mark.process
@@ -215,8 +204,7 @@ def test_a_wheel_starts_the_studio_in_another_folder(installed: Path, tmp_path: 
         (elsewhere / name).mkdir(parents=True)
         (elsewhere / name / "__init__.py").write_text("raise RuntimeError('a stranger')")
     variables = quiet_environment(HOME=str(tmp_path), GOLDEN_TRACE_DATA_DIR=str(tmp_path / "data"))
-    start = "import sys; from golden_trace import main; sys.exit(main())"
-    command = [str(installed), "-c", start, "studio", "--no-browser", "--port", "0"]
+    command = [str(installed), "-c", _MAIN, "studio", "--no-browser", "--port", "0"]
     url = "http://localhost:{port}"
     with serve(command, url=url, ready="/_stcore/health", folder=elsewhere, environment=variables) as served:
         page = httpx.get(served.url, trust_env=False)

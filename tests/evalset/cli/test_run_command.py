@@ -9,20 +9,17 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.cli.exit_codes import WORDS
 from evalset.cli.simulator_program import main
-from evalset.recorded.recording_files import read_environment
-from simulator.agents import DEMOS
-from simulator.scripts import script_of, write_script
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 from tests.harness.tiny_agent import write_tiny_agent
-from tests.simulator.scripts.recording import record_demo
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
 FINE = HEAD + 'otherwise: generate\nturns:\n- say: "Where is order A-1002?"\n'
@@ -52,44 +49,28 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def changed_line(text: str) -> str:
-    """Change the first value that a tool returns."""
-    lines = text.splitlines(keepends=True)
-    place = next(number for number, line in enumerate(lines) if line.startswith("    returns:")) + 1
-    while not re.match(r"\s+(- )?\w+: \S", lines[place]):
-        place += 1
-    lines[place] = f"{lines[place].partition(':')[0]}: changed\n"
-    return "".join(lines)
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Where the case is written."""
+    return tmp_path / "set.evalset.json"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "order_desk" else pytest.mark.long) for name in DEMOS]
-)
-def test_a_recorded_session_gives_the_same_case_again(name: str, tmp_path: Path) -> None:
-    """Record by hand, write the script, run it: the case is equal to the byte. Change a line, and it is not."""
-    recorded, again, other = (tmp_path / f"{which}.evalset.json" for which in ("one", "two", "three"))
-    with record_demo(name) as simulation:
-        case = GoldenTraceBuilder(simulation.session, eval_id="case", confirmations="beside").build()
-        EvalSetWriter(recorded, name).write_eval_case(case)
-        text = write_script(script_of(simulation))
-    file = tmp_path / "script.yaml"
-    file.write_text(text)
-    words = (name, "--script", file, "--out", again, "--eval-id", "case", "--strict")
-    assert here(*words) == 0
-    assert json.dumps(cases(again)) == json.dumps(cases(recorded))
-    file.write_text(changed_line(text))
-    assert here(name, "--script", file, "--out", other, "--eval-id", "case", "--no-replay") == 0
-    assert cases(other) != cases(recorded)
-    assert "changed" in other.read_text()
+@pytest.fixture
+def said(script: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs that script, which has to end with an exit code; returns what is said on the standard error."""
+
+    def run(code: int, *words: str, agent: str = "order_desk") -> str:
+        assert here(agent, "--script", script, "--out", out, *words) == code
+        return capsys.readouterr().err
+
+    return run
 
 
 def test_each_step_is_told_and_nothing_else(
-    script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    script: Path, out: Path, said: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where no terminal is, there is a plain line for each step; none with --quiet. --json gives the result as an object."""
-    out = tmp_path / "set.evalset.json"
-    assert here("order_desk", "--script", script, "--out", out) == 0
-    sent, answered = capsys.readouterr().err.splitlines()
+    sent, answered = said(0).splitlines()
     assert sent.startswith("turn 1 of 1: ")
     assert answered.startswith("turn 1 of 1: find_order ")
     assert here("order_desk", "--script", script, "--out", out, "--quiet", "--json", "--eval-id", "b") == 0
@@ -103,46 +84,45 @@ def test_each_step_is_told_and_nothing_else(
 
 @pytest.mark.parametrize("named", [(), ("--eval-id", "a")])
 def test_a_case_without_its_environment_is_completed_by_another_run(
-    script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], named: tuple[str, ...]
+    out: Path, said: Callable[..., str], named: tuple[str, ...]
 ) -> None:
     """The exit code and the text say what is missing; the same command adds no second case, and completes the one as soon as it can."""
-    out, environment = tmp_path / "set.evalset.json", tmp_path / "set.environment.json"
-    words: tuple[str | Path, ...] = ("order_desk", "--script", script, "--out", out, *named)
+    environment = sidecar_of(out)
     environment.write_text("{}")
     for _ in range(2):
-        assert here(*words) == 4
-        assert str(environment) in capsys.readouterr().err
+        assert str(environment) in said(4, *named)
     before = out.read_bytes()
     (case,) = cases(out)
     environment.unlink()
-    assert here(*words) == 0
+    said(0, *named)
     assert out.read_bytes() == before
     assert set(read_environment(environment).cases) == {case["eval_id"]}
-    assert here(*words) == (2 if named else 0)
+    said(2 if named else 0, *named)
     assert len(cases(out)) == (1 if named else 2)
 
 
-def test_another_case_is_not_taken_for_the_one_that_waits(script: Path, tmp_path: Path) -> None:
+def test_another_case_is_not_taken_for_the_one_that_waits(
+    script: Path, out: Path, said: Callable[..., str]
+) -> None:
     """What another script plays gets a case of its own, or is refused where that id is taken; the first one stays as it is."""
-    out, environment = tmp_path / "set.evalset.json", tmp_path / "set.environment.json"
+    environment = sidecar_of(out)
     environment.write_text("{}")
-    assert here("order_desk", "--script", script, "--out", out, "--eval-id", "a") == 4
+    said(4, "--eval-id", "a")
     environment.unlink()
     before = cases(out)
     script.write_text(script.read_text().replace("A-1002", "A-1001"))
-    assert here("order_desk", "--script", script, "--out", out, "--eval-id", "a") == 2
+    said(2, "--eval-id", "a")
     assert cases(out) == before
-    assert here("order_desk", "--script", script, "--out", out, "--eval-id", "b") == 0
+    said(0, "--eval-id", "b")
     assert cases(out)[0] == before[0]
     assert set(read_environment(environment).cases) == {"b"}
 
 
-def test_on_a_terminal_one_line_changes_and_a_person_answers(tmp_path: Path) -> None:
+def test_on_a_terminal_one_line_changes_and_a_person_answers(script: Path, out: Path) -> None:
     """Each step takes the place of the one before, and the call is asked for and answered there; nothing of the line is left."""
-    script = tmp_path / "script.yaml"
     script.write_text(FINE.replace("generate", "ask"))
     ours, theirs = pty.openpty()
-    words = command("order_desk", "--script", script, "--out", tmp_path / "set.evalset.json")
+    words = command("order_desk", "--script", script, "--out", out)
     environment = quiet_environment(PYTHONPATH=str(REPOSITORY))
     with subprocess.Popen(
         words, cwd=REPOSITORY, env=environment, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs
@@ -161,56 +141,45 @@ def test_on_a_terminal_one_line_changes_and_a_person_answers(tmp_path: Path) -> 
     assert re.search(rb"\r\x1b\[Kturn 1 of 1: [^\r]+\r\x1b\[K", shown)
     assert b"find_order:" in shown
     assert b"Warning" not in shown
-    (case,) = cases(tmp_path / "set.evalset.json")
+    (case,) = cases(out)
     (response,) = case["conversation"][0]["intermediate_data"]["tool_responses"]
     assert response["response"] == {"status": "found"}
 
 
-def test_without_an_answer_it_says_what_to_paste(
-    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_an_answer_it_says_what_to_paste(script: Path, out: Path, said: Callable[..., str]) -> None:
     """Exit code 1, the file, the line, what waits, and a line that mends it; with that line it is done."""
     script.write_text(FINE.replace("generate", "ask"))
-    out = tmp_path / "set.evalset.json"
-    assert here("order_desk", "--script", script, "--out", out) == 1
-    said = capsys.readouterr().err
-    assert re.search(f"{script}: line 5: turns.0.moves: .*find_order", said)
+    told = said(1)
+    assert re.search(f"{script}: line 5: turns.0.moves: .*find_order", told)
     assert not out.exists()
-    assert "not a terminal" in said
-    snippet = said.partition("under turns.0.moves:\n")[2].partition("\nnothing was written")[0]
+    assert "not a terminal" in told
+    snippet = told.partition("under turns.0.moves:\n")[2].partition("\nnothing was written")[0]
     assert snippet.startswith("- tool: find_order\n")
     indented = "".join(f"  {line}\n" for line in snippet.splitlines())
     # The snippet gives the answer; the agent's own model plays on.
     script.write_text(FINE.replace("generate", "fail\nagent: model") + "  moves:\n" + indented)
-    assert here("order_desk", "--script", script, "--out", out, "--strict") == 0
+    said(0, "--strict")
     assert len(cases(out)) == 1
 
 
 def test_lines_too_many_are_a_warning_or_with_strict_an_error(
-    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+    script: Path, out: Path, said: Callable[..., str]
 ) -> None:
     """Exit code 0 with a warning, or 1; the line is named."""
     script.write_text(FINE + "environment:\n- tool: refund_order\n  returns: 1\n")
-    out = tmp_path / "set.evalset.json"
     words = rf"{script}: line 7: environment.0: .*refund_order\(\)"
-    assert here("order_desk", "--script", script, "--out", out, "--strict") == 1
-    assert re.search(f"error: {words}", capsys.readouterr().err)
+    assert re.search(f"error: {words}", said(1, "--strict"))
     assert not out.exists()
-    assert here("order_desk", "--script", script, "--out", out) == 0
-    assert re.search(f"warning: {words}", capsys.readouterr().err)
+    assert re.search(f"warning: {words}", said(0))
     assert len(cases(out)) == 1
 
 
-def test_a_line_that_does_not_fit_is_named(
-    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_that_does_not_fit_is_named(script: Path, said: Callable[..., str]) -> None:
     """Exit code 1, with the line and the reason."""
     script.write_text(FINE + "  moves:\n  - tool: find_order\n    later: true\n- confirm: true\n")
-    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
-    assert f"{script}: line 7: turns.0.moves.0: find_order " in capsys.readouterr().err
+    assert f"{script}: line 7: turns.0.moves.0: find_order " in said(1)
     script.write_text(FINE + "- confirm: true\n")
-    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
-    assert re.search(f"{script}: line 6: turns.1: .*confirm", capsys.readouterr().err)
+    assert re.search(f"{script}: line 6: turns.1: .*confirm", said(1))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +188,6 @@ def test_a_line_that_does_not_fit_is_named(
         (["order_desk"], None, "script.yaml: "),
         (["order_desk"], "turns: [", "invalid YAML"),
         (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: "),
-        (["nobody"], FINE, "AGENT: .*'nobody'"),
         (["missing.py"], FINE, "AGENT: .*'missing.py'"),
         (["missing.module#x"], FINE, "AGENT: .*missing.module#x"),
         (["order_desk", "--eval-id", "a:b"], FINE, "--eval-id: .*'a:b'"),
@@ -227,66 +195,44 @@ def test_a_line_that_does_not_fit_is_named(
     ],
 )  # fmt: skip
 def test_bad_input_ends_with_2_before_anything_is_played(
-    words: list[str], text: str | None, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], text: str | None, wanted: str, script: Path, said: Callable[..., str]
 ) -> None:
     """The file, the line, the agent, the eval set or the eval id is named, and no step was made."""
-    file, out = tmp_path / "script.yaml", tmp_path / "set.evalset.json"
     if "taken" in words:
-        file.write_text(FINE)
-        assert here("order_desk", "--script", file, "--out", out, "--eval-id", "taken") == 0
-        capsys.readouterr()
-    if text is not None:
-        file.write_text(text)
-    assert here(*words, "--script", file, "--out", out) == 2
-    said = capsys.readouterr().err
-    assert re.search(wanted, said)
-    assert "turn 1 of" not in said
+        said(0, "--eval-id", "taken")
+    if text is None:
+        script.unlink()
+    else:
+        script.write_text(text)
+    agent, *options = words
+    told = said(2, *options, agent=agent)
+    assert re.search(wanted, told)
+    assert "turn 1 of" not in told
 
 
-def test_an_eval_set_that_is_broken_is_bad_input(
-    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_eval_set_that_is_broken_is_bad_input(script: Path, out: Path, said: Callable[..., str]) -> None:
     """And so is a script that is no text; both stay as they are."""
-    out = tmp_path / "set.evalset.json"
     out.write_text("{")
-    assert here("order_desk", "--script", script, "--out", out) == 2
-    assert f"--out: {out}" in capsys.readouterr().err
+    assert f"--out: {out}" in said(2)
     assert out.read_text() == "{"
     script.write_bytes(b"\xff")
-    assert here("order_desk", "--script", script, "--out", out) == 2
-    assert "not UTF-8 text" in capsys.readouterr().err
+    assert "not UTF-8 text" in said(2)
 
 
-def test_an_agent_that_fails_ends_with_3(
-    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_agent_that_fails_ends_with_3(script: Path, out: Path, said: Callable[..., str]) -> None:
     """A turn that ended with an error; and one that gave nothing that a trace could hold."""
     script.write_text(FINE + "  moves:\n  - tool: find_order\n    raises: 'ValueError: broken'\n")
-    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 3
-    assert re.search("turn 1 .*ValueError: broken", capsys.readouterr().err)
+    assert re.search("turn 1 .*ValueError: broken", said(3))
     script.write_text(script.read_text() + "  ends: failed\n")
-    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 3
-    assert "ValueError: broken" in capsys.readouterr().err
-    assert not (tmp_path / "set").exists()
+    assert "ValueError: broken" in said(3)
+    assert not out.exists()
 
 
-def test_wrong_words_on_the_command_line_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """As argparse has it, with the usage; and the help tells the exit codes."""
-    for words in ([], ["run"], ["run", "order_desk", "--script"], ["walk"]):
-        with pytest.raises(SystemExit) as caught:
-            main(words)
-        assert caught.value.code == 2
-    with pytest.raises(SystemExit) as asked:
-        main(["run", "--help"])
-    assert asked.value.code == 0
-    assert "130 interrupted" in capsys.readouterr().out
-
-
-def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: Path) -> None:
+def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: Path, out: Path) -> None:
     """Also while a call hangs."""
     rule = "[{rule_id: hang, tool_name: find_order, effect: {kind: hang}}]"
     script.write_text(FINE + f"rules: {rule}\n")
-    out, log = tmp_path / "set.evalset.json", tmp_path / "log"
+    log = tmp_path / "log"
     with log.open("wb") as errors:
         process = subprocess.Popen(
             command("order_desk", "--script", script, "--out", out),
@@ -343,7 +289,9 @@ def test_an_interrupt_that_is_swallowed_ends_the_program_too() -> None:
             process.kill()
 
 
-def test_agents_come_from_folders_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agents_come_from_folders_and_files(
+    tmp_path: Path, script: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A folder of one agent, a folder of several with `#name`, and a file of configs; nothing real runs."""
     for name in ("run_adder", "run_other"):
         write_tiny_agent(tmp_path / "agents", name)
@@ -351,12 +299,11 @@ def test_agents_come_from_folders_and_files(tmp_path: Path, capsys: pytest.Captu
         "from simulator import demo_agent\nfrom dataclasses import replace\n"
         "AGENTS = [replace(demo_agent('order_desk'), name='Desk'), demo_agent('travel_planner')]\n"
     )
-    script = tmp_path / "script.yaml"
     script.write_text(
         HEAD
         + "agent: [{calls: [{name: add}]}, {text: Three.}]\nturns:\n- say: 1 and 2\n  moves: [{tool: add, returns: 3}]\n"
     )
-    out, agents = tmp_path / "set.evalset.json", tmp_path / "agents"
+    agents = tmp_path / "agents"
     for place, case in ((f"{agents}/run_adder", "one"), (f"{agents}#run_other", "two")):
         assert here(place, "--script", script, "--out", out, "--eval-id", case) == 0
     assert [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases(out)] == [

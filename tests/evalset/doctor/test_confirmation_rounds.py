@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from google.adk.agents import LlmAgent
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
-from google.adk.tools.function_tool import FunctionTool
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.doctor import examine, mend
@@ -15,13 +13,8 @@ from evalset.golden_trace.builder import TraceForm
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import sidecar_of
-from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, opened, refund, say
-
-
-def confirmed() -> LlmAgent:
-    """Make an agent whose refunds a person must approve."""
-    tool = FunctionTool(refund, require_confirmation=True)
-    return agent([call("refund", order_id="A-1", amount=3)], [say("I asked.")], [say("Bye.")], tools=[tool])
+from tests.evalset.golden_trace.test_golden_replies import confirmed
+from tests.evalset.sessions import PATIENCE, answer, ask, opened
 
 
 @pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])

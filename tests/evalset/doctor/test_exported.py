@@ -9,7 +9,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.doctor import Finding, Migration, RenamedArgument, examine, known_agent, mend, migrate
+from evalset.doctor import Finding, Migration, RenamedArgument, examine, known_agent, migrate
 from evalset.recorded.known_agents import KnownAgent
 from evalset.recorded.recording_export import record
 from simulator import Seats, Simulation, demo_agent
@@ -20,23 +20,19 @@ from simulator.seats.answers import ToolAnswer
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 
 PATIENCE = 60.0
-QUERIES = {
-    "order_desk": "Please cancel order A-1001 and refund me.",
-    "travel_planner": "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport.",
-    "expense_approver": "E-7 of engineering: hotel 180 EUR and dinner 75 EUR",
-}
+NAME = "order_desk"
 
 
-def exported(name: str, folder: Path) -> SimulatedAgentConfig:
+def exported(folder: Path) -> SimulatedAgentConfig:
     """Play a session with a demo agent, and export it with its environment."""
-    config = demo_agent(name)
+    config = demo_agent(NAME)
     with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
-        assert simulation.query(QUERIES[name], wait=PATIENCE)
+        assert simulation.query("Please cancel order A-1001 and refund me.", wait=PATIENCE)
         session = simulation.session
         facts = [fact for _, fact in simulation.journal.path()]
-    eval_set = folder / f"{name}_evals.evalset.json"
+    eval_set = folder / f"{NAME}_evals.evalset.json"
     case = GoldenTraceBuilder(session, eval_id="one").build()
-    EvalSetWriter(eval_set, name).write_eval_case(case)
+    EvalSetWriter(eval_set, NAME).write_eval_case(case)
     record(eval_set, "one", session, facts, config.root_agent)
     return config
 
@@ -52,16 +48,6 @@ def found(folder: Path, agent: KnownAgent) -> list[Finding]:
     assert examination.skipped == ()
     assert examination.unreadable == ()
     return [each for each in examination.findings if each.severity != "note"]
-
-
-@pytest.mark.parametrize("name", QUERIES)
-def test_what_is_exported_is_sound(tmp_path: Path, name: str) -> None:
-    """A trace of each demo agent, its environment and the agent fit: no error, no warning, nothing to mend."""
-    agent = known_agent(exported(name, tmp_path))
-    assert agent.tools
-    assert found(tmp_path, agent) == []
-    assert apart(tmp_path) == []
-    assert mend([tmp_path], agents={agent.name: agent}).files == ()
 
 
 def test_no_answer_of_an_export_contradicts_what_was_recorded(
@@ -107,8 +93,8 @@ def test_no_answer_of_an_export_contradicts_what_was_recorded(
 
 def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded(tmp_path: Path) -> None:
     """Nothing is found where the agent is known to do so."""
-    agent = known_agent(exported("order_desk", tmp_path))
-    path = tmp_path / "order_desk_evals.evalset.json"
+    agent = known_agent(exported(tmp_path))
+    path = tmp_path / f"{NAME}_evals.evalset.json"
     path.write_text(path.read_text().replace('"status": "sent"', '"status": "on its way"'))
     (finding,) = found(tmp_path, agent)
     assert finding.code == "environment-answers-differ"
@@ -142,7 +128,7 @@ def _renamed(agent: KnownAgent, old: str, new: str, argument: tuple[str, str]) -
 
 def test_a_renamed_tool_is_told_and_a_migration_makes_it_fit_again(tmp_path: Path) -> None:
     """Tool and argument are renamed in the agent: set and environment are found guilty, and migrated they are sound."""
-    agent = known_agent(exported("order_desk", tmp_path))
+    agent = known_agent(exported(tmp_path))
     changed = _renamed(agent, "find_order", "look_up", ("order_id", "order"))
     codes = {each.code for each in found(tmp_path, changed)}
     assert {"unknown-tool", "environment-tool-gone"} <= codes
@@ -154,13 +140,3 @@ def test_a_renamed_tool_is_told_and_a_migration_makes_it_fit_again(tmp_path: Pat
     assert [change.problem for change in done.files] == ["", ""]
     assert found(tmp_path, changed) == []
     assert migrate([tmp_path], migration, agents={agent.name: changed}).files == ()
-
-
-def test_a_changed_schema_is_told(tmp_path: Path) -> None:
-    """A tool takes another argument: the recorded digest says so, and the calls are refused."""
-    agent = known_agent(exported("order_desk", tmp_path))
-    changed = _renamed(agent, "find_order", "find_order", ("order_id", "order"))
-    by_code = {each.code: each for each in found(tmp_path, changed)}
-    assert {"refused-arguments", "environment-schema-changed"} <= by_code.keys()
-    assert "find_order" in by_code["environment-schema-changed"].meaning
-    assert "'order'" in by_code["refused-arguments"].meaning

@@ -107,15 +107,6 @@ def test_what_a_tool_set_may_bring_is_a_note_where_nothing_is_recorded(tmp_path:
         assert codes <= {("note", "unknown-tool")} | {("warning", "unknown-agent")}, codes
 
 
-def test_a_tool_that_was_declared_when_it_was_recorded_is_missed(tmp_path: Path) -> None:
-    """The recording excuses only what was never declared: a removed tool is an error as before."""
-    exported(tmp_path, SHAPES["plain"], played(SHAPES["plain"], "held"))
-    agent = known_agent(SHAPES["agent_tool_with_schemas"].config(Traces()))
-    without = agent._replace(tools={}, others=frozenset())
-    codes = {each.code for each in examine([tmp_path], agents={without.name: without}).findings}
-    assert {"unknown-tool", "environment-tool-gone"} <= codes
-
-
 def test_the_command_checks_files_of_no_app_against_the_agent_that_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

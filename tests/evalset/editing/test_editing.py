@@ -324,14 +324,9 @@ CASE = '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a", "conversation": [],
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "{", "[]x", "\ufeff{}", '{"eval_cases": []}', "7", '{"eval_set_id": 1, "eval_cases": []}'),
-        *(
-            '{"eval_set_id": "x", "eval_cases": {}}',
-            '{"eval_set_id": "x", "eval_cases": [1]}',
-            CASE % '"\\ud800"',
-        ),
+        *("", "[]x", "7", '{"eval_set_id": "x", "eval_cases": [1]}'),
         *(CASE % "1" + "x", CASE % "1,", CASE % "[1 2]", CASE % ("[" * 5000), CASE % ("1" * 5000)),
-        '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a"} {"eval_id": "b"}]}',
+        CASE % '"\\ud800"',
     ],
 )
 def test_what_is_no_eval_set_is_refused_with_the_reason(tmp_path: Path, text: str) -> None:

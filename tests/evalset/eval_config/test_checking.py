@@ -63,7 +63,14 @@ def test_what_adk_takes_has_no_flaw() -> None:
 
 
 JUDGED = "criteria.hallucinations_v1"
+QUALITY = "rubric_based_tool_use_quality_v1"
 SIMULATED = "user_simulator_config"
+
+
+def with_rubrics(*contents: dict[str, str]) -> dict[str, Any]:
+    """Make a document with rubrics of one id, and of these contents."""
+    rubrics = [{"rubric_id": "a", "rubric_content": content} for content in contents]
+    return {"criteria": {QUALITY: {"threshold": 0.5, "rubrics": rubrics}}}
 
 
 @pytest.mark.parametrize(
@@ -97,35 +104,9 @@ SIMULATED = "user_simulator_config"
             f"{JUDGED}.judge_model_options.num_samples",
             " 1",
         ),
-        (
-            {"criteria": {"rubric_based_tool_use_quality_v1": 0.5}},
-            "criteria.rubric_based_tool_use_quality_v1.rubrics",
-            "TOOL_USE_QUALITY",
-        ),
-        (
-            {
-                "criteria": {
-                    "rubric_based_tool_use_quality_v1": {
-                        "threshold": 0.5,
-                        "rubrics": [{"rubric_id": "a", "rubric_content": {"text_property": "x"}}] * 2,
-                    }
-                }
-            },
-            "criteria.rubric_based_tool_use_quality_v1.rubrics[1]",
-            "already used",
-        ),
-        (
-            {
-                "criteria": {
-                    "rubric_based_tool_use_quality_v1": {
-                        "threshold": 0.5,
-                        "rubrics": [{"rubric_id": "a", "rubric_content": {}}],
-                    }
-                }
-            },
-            "criteria.rubric_based_tool_use_quality_v1.rubrics[0]",
-            "no `text_property`",
-        ),
+        ({"criteria": {QUALITY: 0.5}}, f"criteria.{QUALITY}.rubrics", "TOOL_USE_QUALITY"),
+        (with_rubrics(*[{"text_property": "x"}] * 2), f"criteria.{QUALITY}.rubrics[1]", "already used"),
+        (with_rubrics({}), f"criteria.{QUALITY}.rubrics[0]", "no `text_property`"),
         ({**starting_document(), "criterias": {}}, "criterias", "ignores this field"),
         (
             {**starting_document(), SIMULATED: {"custom_instructions": "be nice"}},

@@ -30,16 +30,13 @@ from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from tests.evalset.files.formatting import TEXTS, VALUES
+from tests.evalset.golden_trace.traces import text
+from tests.evalset.golden_trace.traces import turns as turns_of
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
 
 OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=2)
 NAMES = st.text("abcde_0", min_size=1, max_size=6)
-
-
-def content(role: str | None = "user", *texts: str) -> types.Content:
-    """Make a content of texts."""
-    return types.Content(role=role, parts=[types.Part(text=text) for text in texts])
 
 
 def document(exported: Exported) -> dict[str, Any]:
@@ -157,14 +154,12 @@ def test_edits_of_the_dataset_are_taken(desk: Desk) -> None:
     golden = {case.eval_id: case for case in desk.cases}
     assert [case.eval_id for case in found] == ["one", "copy", "state"]
     assert found[0] == golden["one"]
-    assert found[1].conversation is not None
-    assert found[1].conversation[0].user_content.parts == [types.Part(text="check Z")]
-    assert golden["one"].conversation is not None
-    assert found[1].conversation[0].intermediate_data == golden["one"].conversation[0].intermediate_data
+    (copied,), (whole,), (_, edited) = (turns_of(case) for case in (found[1], golden["one"], found[2]))
+    assert text(copied.user_content) == "check Z"
+    assert copied.intermediate_data == whole.intermediate_data
     assert found[2].session_input is not None
     assert found[2].session_input.state == {"tier": "basic"}
-    assert found[2].conversation is not None
-    assert found[2].conversation[1].final_response == content("model", "other")
+    assert edited.final_response == types.Content(role="model", parts=[types.Part(text="other")])
     wanted = (
         "turn 1: .*user message.*: 'copy'",
         "turn 2: .*reference.*: 'state'",
@@ -220,7 +215,7 @@ CONTENTS = st.builds(
     lambda role, texts, data: types.Content(
         role=role,
         parts=[
-            *(types.Part(text=text) for text in texts),
+            *(types.Part(text=each) for each in texts),
             *([types.Part(inline_data=types.Blob(data=data, mime_type="a/b"))] if data else []),
         ],
     ),
@@ -276,12 +271,12 @@ def goldens(draw: st.DrawFn) -> EvalCase:
 @given(st.lists(goldens(), min_size=1, max_size=3))
 def test_any_golden_comes_back_equal(cases: list[EvalCase]) -> None:
     """Every form of calls, contents, states and rubrics; several goldens in a file, of the same id too."""
-    text = dataset_file(cases, {}, None).text
-    found, told = read(json.loads(text)["eval_cases"])
+    written = dataset_file(cases, {}, None).text
+    found, told = read(json.loads(written)["eval_cases"])
     assert found == cases
     assert told == []
     dataset_types = pytest.importorskip("vertexai._genai.types")
-    assert dataset_types.EvaluationDataset.model_validate_json(text).eval_cases
+    assert dataset_types.EvaluationDataset.model_validate_json(written).eval_cases
 
 
 def test_a_golden_that_is_called_like_a_turn_of_another_is_named() -> None:

@@ -190,21 +190,12 @@ def test_an_eval_set_comes_with_what_is_recorded_and_back_in(desk: Desk, tmp_pat
     assert parsed(tmp_path, exported.files[1].text.encode()) == desk.environments
 
 
-def test_a_test_of_adk_test_comes_back_in(desk: Desk, tmp_path: Path) -> None:
-    """With the same calls."""
-    exported = export_cases(desk.cases[1:2], "adk_test", environments=desk.environments)
-    assert exported.name == "no.json"
-    path = tmp_path / exported.name
-    path.write_bytes(exported.content)
-    imported = import_cases(path)
-    assert [case.eval_id for case in imported.cases] == ["no"]
-    assert [call.tool for call in imported.environments["no"].turns[0].calls] == ["check", "wipe", "note"]
-
-
 def test_without_a_recording_a_test_is_written_as_said_by_one_agent(desk: Desk) -> None:
     """With a word about it, and about a state that `adk test` cannot begin with."""
     case = desk.cases[0].model_copy(update={"session_input": scenario().session_input})
-    (with_state, unknown) = export_cases([case], "adk_test").losses
+    exported = export_cases([case], "adk_test")
+    assert exported.name == "all.json"
+    (with_state, unknown) = exported.losses
     assert "initial state" in with_state
     assert "recorded environment" in unknown
     assert "real tools" in unknown

@@ -70,51 +70,6 @@ def test_threads_lose_none(tmp_path: Path) -> None:
     assert len(set(held_ids(path))) == 60
 
 
-_KILLED_WHENEVER = """
-import json, os, random, signal, sys, time
-from evalset import EvalSetWriter
-from tests.evalset.files.examples import a_case
-path, moments = sys.argv[1], random.Random(7)
-for number in range(60):
-    EvalSetWriter(path, "Order Desk").write_eval_case(a_case(f"first {number}", turns=4))
-for life in range(int(sys.argv[2])):
-    reads, writes = os.pipe()
-    child = os.fork()
-    if child == 0:
-        for number in range(10_000):
-            EvalSetWriter(path, "Order Desk").write_eval_case(a_case(f"life {life} {number}", turns=4))
-            os.write(writes, f"life {life} {number}\\n".encode())
-    os.close(writes)
-    reported = os.read(reads, 99)
-    time.sleep(moments.random() / 50)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    with open(reads, "rb") as pipe:
-        reported += pipe.read()
-    held = {case["eval_id"] for case in json.loads(open(path, "rb").read())["eval_cases"]}
-    lost = set(reported.decode().splitlines()) - held
-    print(len(held), sorted(lost), flush=True)
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the writers are forks")
-def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
-    """Writers are killed at 60 moments: each time the file is whole, and holds all that they said was written."""
-    path = tmp_path / "set.evalset.json"
-    command = [sys.executable, "-W", "ignore", "-c", _KILLED_WHENEVER, str(path), "60"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    lives = [line.split(" ", 1) for line in done.stdout.splitlines()]
-    assert [lost for _, lost in lives] == ["[]"] * 60
-    held = [int(count) for count, _ in lives]
-    assert held == sorted(set(held))
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("last"))
-    assert held_ids(path)[-1] == "last"
-    assert len(load_eval_set_from_file(str(path), "set").eval_cases) == held[-1] + 1
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
-
-
 _KILLED_AT = """
 import os, signal, sys
 from evalset import EvalSetWriter

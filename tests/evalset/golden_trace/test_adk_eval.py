@@ -68,21 +68,3 @@ def test_an_agent_that_does_the_same_again_scores_one(tmp_path: Path) -> None:
     names = [each for name in QUERIES for each in (name, f"{name}_events")]
     scores = {case.eval_id: case.scores["tool_trajectory_avg_score"] for case in outcome.cases}
     assert scores == dict.fromkeys(names, 1.0) | {"changed": 0.0}, outcome.output[-3000:]
-
-
-def test_a_case_is_chosen_by_its_id(tmp_path: Path) -> None:
-    """The id that a trace gets by itself is one that `adk eval FILE:ID` finds; the final text is compared too."""
-    folder = write_desk(tmp_path)
-    path = tmp_path / "desk.evalset.json"
-    with played(tmp_path, QUERIES["one"]) as sim:
-        case = GoldenTraceBuilder(sim.session).build()
-    EvalSetWriter(path, "desk").write_eval_case(case.model_copy(update={"eval_id": "another"}))
-    EvalSetWriter(path, "desk").write_eval_case(case)
-    chosen = path.with_name(f"{path.name}:{case.eval_id}")
-
-    outcome = run_adk_eval(
-        folder, chosen, criteria={"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}
-    )
-
-    assert [each.eval_id for each in outcome.cases] == [case.eval_id], outcome.output[-3000:]
-    assert outcome.passed == 1, outcome.output[-3000:]

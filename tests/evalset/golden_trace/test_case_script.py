@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from google.adk.evaluation.eval_case import EvalCase
-from google.adk.tools.function_tool import FunctionTool
-from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from evalset import GoldenTraceBuilder
 from evalset.golden_trace.builder import TraceForm
@@ -17,7 +15,7 @@ from simulator.agents import DEMOS
 from simulator.runtime.knowledge.tool_shapes import agents_as_tools
 from simulator.scripts import read_script, write_script
 from tests.evalset.golden_trace.traces import answers, calls, turns
-from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
+from tests.evalset.sessions import agent, find_order
 from tests.simulator.scripts.recording import play, play_with, record_demo
 
 FORMS: tuple[TraceForm, ...] = ("intermediate_data", "invocation_events")
@@ -57,39 +55,6 @@ def test_a_case_gives_the_same_trace_when_it_is_played_again(name: str) -> None:
             ]
             assert answers(after) == answers(before)
             assert after.final_response == before.final_response
-
-
-@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
-@pytest.mark.parametrize("approved", [True, False])
-def test_what_the_user_answered_is_a_turn_of_the_script(form: TraceForm, *, approved: bool) -> None:
-    """A yes or a no is said again; what ADK itself answers to the call needs no line."""
-    tool = FunctionTool(refund, require_confirmation=True)
-    turn = [call("refund", order_id="A-1", amount=3)], [say("I asked.")], [say("Done.")]
-    with opened(agent(*turn, tools=[tool])) as sim:
-        ask(sim, "Refund A-1.")
-        assert sim.confirm(sim.session.open_calls[0].call_id, confirmed=approved, wait=PATIENCE)
-        answer(sim, *[{"paid": 3}] * approved)
-        case = GoldenTraceBuilder(sim.session, form=form, eval_id="case").build()
-    script = script_of_case(case).script
-    assert [turn.speaks for turn in script.turns] == ["say", "confirm"]
-    played = play(agent(tools=[tool]), script)
-    assert (played.waits, played.refused, played.failure) == ((), None, "")
-    again = GoldenTraceBuilder(played.session, form=form, eval_id="case").build()
-    assert [answers(turn) for turn in turns(again)] == [answers(turn) for turn in turns(case)]
-
-
-@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
-def test_a_late_result_comes_late_again(form: TraceForm) -> None:
-    """Its call is answered with what stood there at first, and the user brings the result."""
-    turn = [call("refund", order_id="A-1", amount=3)], [say("It is on its way.")], [say("It has arrived.")]
-    tools = [LongRunningFunctionTool(refund)]
-    with opened(agent(*turn, tools=tools)) as sim:
-        ask(sim, "Refund A-1.", {"status": "pending"})
-        assert sim.reply(sim.session.open_calls[0].call_id, {"status": "paid"}, wait=PATIENCE)
-        case = GoldenTraceBuilder(sim.session, form=form, eval_id="case").build()
-    played = play(agent(tools=tools), script_of_case(case).script)
-    again = GoldenTraceBuilder(played.session, form=form, eval_id="case").build()
-    assert [answers(turn) for turn in turns(again)] == [answers(turn) for turn in turns(case)]
 
 
 def test_what_a_case_lacks_is_asked_for() -> None:

@@ -22,36 +22,28 @@ def confirmed() -> LlmAgent:
     return agent([call("refund", order_id="A-1", amount=3)], [say("I asked.")], [say("Bye.")], tools=[tool])
 
 
-@pytest.mark.parametrize("approved", [True, False])
-def test_a_confirmation_belongs_to_its_query(*, approved: bool) -> None:
-    """The user's yes or no is no invocation of its own: its response and what followed stand behind the query."""
-    with opened(confirmed()) as sim:
-        ask(sim, "Refund A-1.")
-        (waiting,) = sim.session.open_calls
-        with pytest.raises(GoldenTraceError, match="not completed"):
-            GoldenTraceBuilder(sim.session).build()
-        assert sim.confirm(waiting.call_id, confirmed=approved, wait=PATIENCE)
-        if approved:
-            answer(sim, {"paid": 3})
-        (turn,) = turns(built(sim))
-    assert text(turn.user_content) == "Refund A-1."
-    assert [name for name, _ in calls(turn)] == ["refund", "adk_request_confirmation"]
-    seen = answers(turn)
-    assert ("adk_request_confirmation", {"confirmed": approved}) in seen
-    assert (("refund", {"paid": 3}) in seen) is approved
-    assert text(turn.final_response) == "I asked."
-
-
 @pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
 @pytest.mark.parametrize("approved", [True, False])
-def test_a_confirmation_can_be_kept_beside_the_case(form: TraceForm, *, approved: bool) -> None:
-    """The case then holds the call and its last answer alone, as a replay shows them that knows what a person said."""
+def test_a_confirmation_belongs_to_its_query_or_is_kept_beside_the_case(
+    form: TraceForm, *, approved: bool
+) -> None:
+    """The user's yes or no is no invocation of its own: its response and what followed stand behind the query.
+
+    Kept beside, the case holds the call and its last answer alone, as a replay shows them that knows what a person said.
+    """
     with opened(confirmed()) as sim:
         ask(sim, "Refund A-1.")
+        with pytest.raises(GoldenTraceError, match="not completed"):
+            GoldenTraceBuilder(sim.session).build()
         assert sim.confirm(sim.session.open_calls[0].call_id, confirmed=approved, wait=PATIENCE)
         answer(sim, *[{"paid": 3}] * approved)
-        whole = GoldenTraceBuilder(sim.session, form=form, eval_id="case").build()
+        whole = built(sim, form=form, eval_id="case")
         case = GoldenTraceBuilder(sim.session, form=form, eval_id="case", confirmations="beside").build()
+    (turn,) = turns(whole)
+    assert text(turn.user_content) == "Refund A-1."
+    assert [name for name, _ in calls(turn)] == ["refund", "adk_request_confirmation"]
+    assert ("adk_request_confirmation", {"confirmed": approved}) in answers(turn)
+    assert (("refund", {"paid": 3}) in answers(turn)) is approved
     (turn,) = turns(case)
     assert [name for name, _ in calls(turn)] == ["refund"]
     ((name, response),) = answers(turn)

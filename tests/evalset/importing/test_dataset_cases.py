@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.evaluation.eval_case import get_all_tool_calls
 from google.genai import types
 
 from evalset import import_cases
 from evalset.cli.main import main
+from tests.evalset.golden_trace.traces import calls, roles, text
+from tests.evalset.golden_trace.traces import turns as turns_of
 
 Json = dict[str, Any]
 
 
-def said(text: str, role: str = "user") -> Json:
+def said(words: str, role: str = "user") -> Json:
     """Write a content of text."""
-    return {"role": role, "parts": [{"text": text}]}
+    return {"role": role, "parts": [{"text": words}]}
 
 
 def event(author: str, content: Json | None = None, **more: Any) -> Json:
@@ -83,11 +84,9 @@ def test_a_prompt_with_a_reference_is_a_turn(path: Path) -> None:
     )
     first, second = found.cases
     assert [case.eval_id for case in found.cases] == ["a", "b"]
-    assert first.conversation is not None
-    assert first.conversation[0].user_content.parts == [types.Part(text="Hi.")]
-    assert first.conversation[0].final_response == types.Content(
-        role="model", parts=[types.Part(text="Hello.")]
-    )
+    (turn,) = turns_of(first)
+    assert (text(turn.user_content), text(turn.final_response)) == ("Hi.", "Hello.")
+    assert roles(turn) == ("user", "model")
     assert [(each.rubric_id, each.rubric_content.text_property) for each in first.rubrics or ()] == [
         ("r", "Be kind.")
     ]
@@ -139,18 +138,11 @@ def test_turns_with_a_history_become_one_golden_where_they_follow_each_other(pat
     assert case.eval_id == "talk"
     assert case.session_input is not None
     assert case.session_input.state == {"tier": "gold"}
-    assert case.conversation is not None
-    finals = [
-        part.text
-        for turn in case.conversation
-        for part in (turn.final_response or types.Content()).parts or ()
-    ]
-    assert finals == ["1", "2"]
-    assert [call.name for call in get_all_tool_calls(case.conversation[0].intermediate_data)] == ["find"]
-    assert [each.eval_id for each in import_cases(written(path, cases[1], cases[0])).cases] == [
-        "talk_turn1",
-        "talk_turn0",
-    ]
+    first, second = turns_of(case)
+    assert [text(turn.final_response) for turn in (first, second)] == ["1", "2"]
+    assert calls(first) == [("find", {"x": 1})]
+    apart = import_cases(written(path, cases[1], cases[0])).cases
+    assert [each.eval_id for each in apart] == ["talk_turn1", "talk_turn0"]
 
 
 def test_a_trace_of_eval_generate_is_a_session(path: Path) -> None:
@@ -158,9 +150,8 @@ def test_a_trace_of_eval_generate_is_a_session(path: Path) -> None:
     found = import_cases(written(path, a_trace(reference={"response": said("Other.", "model")})))
     (case,) = found.cases
     recorded = found.environments["traced"]
-    assert case.conversation is not None
-    assert [call.args for call in get_all_tool_calls(case.conversation[0].intermediate_data)] == [{"x": 1}]
-    assert case.conversation[0].final_response is not None
+    assert calls(turns_of(case)[0]) == [("find", {"x": 1})]
+    assert text(turns_of(case)[0].final_response) == "Found."
     assert case.final_session_state == {"found": True}
     (turn,) = recorded.turns
     assert [(call.tool, call.effects.state_delta) for call in turn.calls] == [("find", {"found": True})]
@@ -185,11 +176,8 @@ def test_a_trace_that_is_no_whole_session_keeps_no_other_from_being_taken(path: 
     first, second = found.cases
     assert (first.eval_id, second.eval_id) == ("cut", "traced")
     assert found.environments.keys() == {"traced"}
-    assert first.conversation is not None
-    assert [turn.user_content.parts for turn in first.conversation] == [[types.Part(text="Hi.")]]
-    final = first.conversation[0].final_response
-    assert final is not None
-    assert final.parts == [types.Part(text="Approved.")]
+    (turn,) = turns_of(first)
+    assert (text(turn.user_content), text(turn.final_response)) == ("Hi.", "Approved.")
     assert any("complete session" in each and "'cut'" in each for each in found.problems)
 
 
@@ -212,10 +200,8 @@ def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path) -> None:
     ]
     found = import_cases(written(path, {"eval_case_id": "graph", "agent_data": {"turns": turns}}))
     (case,) = found.cases
-    assert case.conversation is not None
-    (turn,) = case.conversation
-    assert turn.final_response is not None
-    assert turn.final_response.parts == [types.Part(text="Done.")]
+    (turn,) = turns_of(case)
+    assert text(turn.final_response) == "Done."
     (recorded,) = found.environments["graph"].turns
     assert [reply.id for reply in recorded.inputs] == ["ok"]
 
@@ -290,8 +276,8 @@ def test_a_damaged_file_leaves_nothing(
     path: Path, cut: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command names the place, and writes no set."""
-    text = json.dumps({"eval_cases": [a_trace()]})
-    path.write_text(text[:-cut])
+    whole = json.dumps({"eval_cases": [a_trace()]})
+    path.write_text(whole[:-cut])
     out = tmp_path / "out.evalset.json"
     assert main(["import", str(path), "--out", str(out)]) == 1
     assert re.search("basic-dataset.json: .* line 1, column", capsys.readouterr().err)

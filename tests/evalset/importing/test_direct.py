@@ -123,30 +123,8 @@ invocations = st.fixed_dictionaries(
     {"user_content": queries, "final_response": finals, "intermediate_data": st.none() | listed | told},
     optional={"creation_timestamp": st.sampled_from([0.0, 7.25, 1.7e9])},
 )
-simple = st.dictionaries(
-    st.sampled_from(["a", "b"]),
-    st.none() | st.integers(-9, 9) | st.floats(0, 9) | st.text(max_size=3),
-    max_size=2,
-)
-usual_ids, usual_names = st.sampled_from([None, "c1", "c2", "c3"]), st.sampled_from(["find_order", "refund"])
-usual = st.fixed_dictionaries(
-    {
-        "user_content": st.just(said("Hi", "user")),
-        "final_response": st.just(said("Yes")),
-        "intermediate_data": st.fixed_dictionaries(
-            {
-                "tool_uses": st.lists(
-                    st.fixed_dictionaries({"id": usual_ids, "name": usual_names, "args": simple}), max_size=3
-                ),
-                "tool_responses": st.lists(
-                    st.fixed_dictionaries({"id": usual_ids, "name": usual_names, "response": simple}),
-                    max_size=3,
-                ),
-            }
-        ),
-    },
-    optional={"creation_timestamp": st.sampled_from([0.0, 7.25, 1.7e9])},
-)
+
+
 inputs = st.none() | st.fixed_dictionaries(
     {"app_name": st.sampled_from(["desk", ""]), "user_id": st.sampled_from(["u", ""])},
     optional={"state": st.dictionaries(st.sampled_from(["a", "temp:b", "user:c"]), values, max_size=2)},

@@ -13,7 +13,6 @@ import pytest
 from evalset.recorded.added_answers import add_played, new_answers
 from evalset.recorded.recording import (
     Author,
-    CaseNote,
     RecordedCall,
     RecordedCase,
     RecordedEnvironment,
@@ -23,7 +22,6 @@ from evalset.recorded.recording import (
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
     change_environment,
-    put_all,
     put_cases,
     read_environment,
 )
@@ -96,16 +94,6 @@ def test_a_case_that_is_not_there_is_named(path: Path) -> None:
     with pytest.raises(RecordedEnvironmentError, match="no case 'three'"):
         add_played(path, "three", case_of((call("find", 9, "new"),)))
     assert path.read_bytes() == before
-
-
-def test_a_damaged_file_is_refused_and_stays(path: Path) -> None:
-    """To the byte."""
-    path.write_text(path.read_text()[:-40])
-    before = path.read_bytes()
-    with pytest.raises(RecordedEnvironmentError, match="not valid JSON"):
-        add_calls(path, "one", call("find", 2))
-    assert path.read_bytes() == before
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_a_change_that_raises_leaves_the_file_as_it_is(path: Path) -> None:
@@ -184,11 +172,3 @@ def test_two_processes_and_two_threads_lose_nothing(path: Path) -> None:
         assert [each for each in found if each.startswith(name)] == [
             f"{name} {number}" for number in range(8)
         ]
-
-
-def test_what_is_noted_of_cases_stays(path: Path) -> None:
-    """When answers join one."""
-    note = CaseNote(text="look at this one")
-    put_all(path, {}, {"two": note})
-    add_calls(path, "one", call("find", 3, "c"))
-    assert read_environment(path).notes == {"two": note}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.recorded.recording import (
@@ -90,16 +90,6 @@ def test_what_is_written_is_read_back_equal(environment: RecordedEnvironment) ->
     read = parsed(NOWHERE, text.encode())
     assert read == environment
     assert environment_text(read) == text
-
-
-@settings(max_examples=settings().max_examples // 3)
-@given(st.lists(cases, min_size=2, max_size=3))
-def test_the_order_of_the_cases_is_that_of_their_ids(made: list[RecordedCase]) -> None:
-    """Whichever came first: two people who add cases get the same file."""
-    ids = [f"case-{number}" for number in range(len(made))]
-    one = RecordedEnvironment(cases=dict(zip(ids, made, strict=True)))
-    other = RecordedEnvironment(cases=dict(reversed(one.cases.items())))
-    assert environment_text(one) == environment_text(other)
 
 
 def _a_case(**more: Any) -> RecordedCase:

@@ -115,13 +115,6 @@ def test_a_set_is_looked_through_once_until_it_changes(inside: Path, monkeypatch
     assert reads == [inside, inside]
 
 
-def test_a_further_case_is_written_beside_what_the_set_holds(inside: Path) -> None:
-    """It would hide the rest otherwise."""
-    case = read_environment(inside).cases["two"]
-    put_cases(sidecar_of(inside), {"three": case})
-    assert set(read_environment(sidecar_of(inside)).cases) == {"two", "three"}
-
-
 def test_what_stands_there_and_is_no_recording_is_named(inside: Path, tmp_path: Path) -> None:
     """With the set and the place."""
     document = json.loads(inside.read_text())

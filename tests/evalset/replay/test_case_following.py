@@ -31,8 +31,9 @@ from simulator.facts import Returned, ToolEffects
 from tests.evalset.replay.test_following import WRITTEN, case_of, made, said
 
 GO = said("go")
-ASKED = IncomingCall("a", {"x": 1})
+ASKED, OTHER = (IncomingCall("a", {"x": x}) for x in (1, 2))
 YES: Any = {"confirmed": True}
+INSIDE = RecordedModelTurn(agent="a", within=("a",), author=WRITTEN)
 
 
 def case(*turns: dict[str, Any], **more: Any) -> RecordedCase:
@@ -80,6 +81,18 @@ def question(message: str, question_id: str = "new", path: str = "") -> InputQue
     return InputQuestion(question_id, path, {"message": message})
 
 
+def answer_of(found: CaseFollowed, asked: IncomingCall = ASKED) -> Any:
+    """What a call would be answered with; None where there is nothing."""
+    call = found.finds(asked)
+    return call and call.outcome.model_dump()["value"]
+
+
+def run_of(found: CaseFollowed, asked: IncomingCall = ASKED) -> str | None:
+    """The id of the agent's run that belongs to a call; None where its agent does not run."""
+    run = found.agent_runs(asked)
+    return run.id if run else None
+
+
 def test_a_case_goes_on_while_the_same_is_said() -> None:
     """Other words, and more turns than there are, are another way; blanks around them, and answers to a call, are none."""
     found = CaseFollowed("one", case({}, {"query": said("and on")}))
@@ -111,62 +124,42 @@ def test_nothing_is_found_before_the_first_turn() -> None:
 def test_each_turn_has_its_own_answers() -> None:
     """What was used in one is not used in the next, and what is left in one is not given in the next."""
     found = followed({"calls": [called("c", answer=1)]}, {"calls": [called("d", answer=2)]})
-    call = found.finds(ASKED)
-    assert call is not None
-    assert call.outcome == Returned(value=1)
-    assert found.finds(ASKED) == call
+    assert [answer_of(found), answer_of(found)] == [1, 1]
     found.uses(ASKED)
-    assert found.finds(ASKED) is None
+    assert answer_of(found) is None
     found.uses(ASKED)
     assert found.hears(GO)
-    call = found.finds(ASKED)
-    assert call is not None
-    assert call.outcome == Returned(value=2)
+    assert answer_of(found) == 2
 
 
 def test_an_agent_runs_where_it_was_recorded_that_it_did() -> None:
     """Each run once; then its tool has no more, and what is not known runs too, with no id."""
     found = followed({"agents": [ran("r"), ran("s"), ran("t", x=2)]})
-    assert [run and run.id for run in (found.agent_runs(ASKED), found.agent_runs(ASKED))] == ["r", "s"]
+    assert [run_of(found), run_of(found)] == ["r", "s"]
     unknown = found.agent_runs(ASKED)
     assert unknown == RecordedAgentRun(id="", tool="a", arguments={"x": 1})
-    third = found.agent_runs(IncomingCall("a", {"x": 2}))
-    assert third is not None
-    assert third.id == "t"
+    assert run_of(found, OTHER) == "t"
 
 
 def test_an_agent_does_not_run_where_its_call_was_answered() -> None:
     """By a rule or a player: then its answer is there, and nothing that happened inside."""
     answered = {"calls": [called("c")]}
-    assert followed(answered).agent_runs(ASKED) is None
-    assert followed(answered).agent_runs(IncomingCall("a", {"x": 2})) is None
-    assert followed(answered).agent_runs(IncomingCall("b", {"x": 1})) is not None
+    assert [run_of(followed(answered), each) for each in (ASKED, OTHER)] == [None, None]
+    assert run_of(followed(answered), IncomingCall("b", {"x": 1})) is not None
     entered = {"calls": [called("c"), called("d", tool="b", within=("a",))]}
-    assert followed(entered).agent_runs(ASKED) is None
-    assert followed(entered).agent_runs(IncomingCall("a", {"x": 2})) is not None
-    turn = RecordedModelTurn(agent="a", within=("a",), author=WRITTEN)
-    assert (
-        followed({"calls": [called("c")], "models": [turn]}).agent_runs(IncomingCall("a", {"x": 2}))
-        is not None
-    )
+    assert run_of(followed(entered)) is None
+    assert run_of(followed(entered), OTHER) is not None
+    assert run_of(followed({**answered, "models": [INSIDE]}), OTHER) is not None
 
 
 def test_whether_a_call_was_answered_or_its_agent_ran_goes_by_their_order() -> None:
     """An answer that was given before the agent ran comes first; the one that rules made of its own answer does not."""
     before = followed({"calls": [called("c")], "agents": [ran("r", before=1)]})
-    assert before.agent_runs(ASKED) is None
+    assert run_of(before) is None
     before.uses(ASKED)
-    run = before.agent_runs(ASKED)
-    assert run is not None
-    assert run.id == "r"
-    after = followed({"calls": [called("c")], "agents": [ran("r", before=0)]})
-    run = after.agent_runs(ASKED)
-    assert run is not None
-    assert run.id == "r"
-    own = followed({"calls": [called("r")], "agents": [ran("r", before=1)]})
-    run = own.agent_runs(ASKED)
-    assert run is not None
-    assert run.id == "r"
+    assert run_of(before) == "r"
+    assert run_of(followed({"calls": [called("c")], "agents": [ran("r", before=0)]})) == "r"
+    assert run_of(followed({"calls": [called("r")], "agents": [ran("r", before=1)]})) == "r"
 
 
 def test_what_rules_made_of_an_agents_answer_is_told_once() -> None:
@@ -177,19 +170,15 @@ def test_what_rules_made_of_an_agents_answer_is_told_once() -> None:
     assert told.outcome == Returned(value=7)
     assert found.told_of(ran("r")) is None
     assert followed({"calls": [called("")]}).told_of(ran("")) is None
-    call = followed({"calls": [called("r", answer=7), called("x", answer=8)], "agents": [ran("r")]}).finds(
-        ASKED
-    )
-    assert call is not None
-    assert call.outcome == Returned(value=8)
+    calls = [called("r", answer=7), called("x", answer=8)]
+    assert answer_of(followed({"calls": calls, "agents": [ran("r")]})) == 8
 
 
 def test_answers_alone_are_told_from_a_tool_that_was_entered() -> None:
     """By a call or by a model inside of it, in whichever turn."""
-    inside = RecordedModelTurn(agent="a", within=("a",), author=WRITTEN)
     assert followed({"calls": [called("c")]}).answers_alone("a")
     assert not followed({"calls": [called("c")]}).answers_alone("b")
-    assert not followed({"calls": [called("c")]}, {"models": [inside]}).answers_alone("a")
+    assert not followed({"calls": [called("c")]}, {"models": [INSIDE]}).answers_alone("a")
     assert not followed({"calls": [called("c"), called("d", "b", within=("a",))]}).answers_alone("a")
     assert followed({}, {"calls": [called("c")]}).answers_agent("a")
     assert not followed({}, {"calls": [called("c")]}).answers_agent("b")
@@ -200,39 +189,35 @@ def test_a_confirmation_is_that_of_the_call_or_of_one_that_was_rejected() -> Non
     no: Any = {"confirmed": False}
     rejected = RejectedCall(tool="a", arguments={"x": 2}, confirmed=no)
     found = followed({"calls": [called("c", confirmed=YES)], "rejected": [rejected]})
-    assert found.confirmation(ASKED) == YES
-    assert found.confirmation(IncomingCall("a", {"x": 2})) == no
+    assert [found.confirmation(each) for each in (ASKED, OTHER)] == [YES, no]
     assert found.confirmation(IncomingCall("a", {"x": 3})) is None
     plain = followed({"calls": [called("c", x=2)], "rejected": [rejected]})
-    assert plain.confirmation(IncomingCall("a", {"x": 2})) is None
+    assert plain.confirmation(OTHER) is None
 
 
 def test_a_call_that_ran_again_after_its_confirmation_counts_with_its_last_answer() -> None:
     """Its first answer only asked; the same without an id, or once, is a call of its own."""
     twice = [called("c", answer="asks", confirmed=YES), called("c", answer="done", confirmed=YES)]
     found = followed({"calls": twice})
-    call = found.finds(ASKED)
-    assert call is not None
-    assert call.outcome == Returned(value="done")
+    assert answer_of(found) == "done"
     found.uses(ASKED)
-    assert found.finds(ASKED) is None
+    assert answer_of(found) is None
     assert " 1 time " in found.why_not(ASKED)
     for alone in ([called("", answer=1, confirmed=YES), called("")], [called("c", answer=1), called("c")]):
-        call = followed({"calls": alone}).finds(ASKED)
-        assert call is not None
-        assert call.outcome == Returned(value=1)
+        assert answer_of(followed({"calls": alone})) == 1
 
 
 def test_models_answer_where_they_were_asked() -> None:
-    """One that was only put off has no place; each of the others is given once."""
+    """One that was only put off has no place; each of the others is given once, in its order."""
     turns = [
         RecordedModelTurn(agent="a", put_off=True, responses=({"n": 0},), author=WRITTEN),
         RecordedModelTurn(agent="a", responses=({"n": 1},), author=WRITTEN),
         RecordedModelTurn(agent="a", within=("t",), responses=({"n": 2},), author=WRITTEN),
+        RecordedModelTurn(agent="a", responses=({"n": 3},), author=WRITTEN),
     ]
     found = followed({"models": turns})
-    assert found.next_model_turn("a", ()).responses == ({"n": 1},)
-    with pytest.raises(UnrecordedError, match=r"'one', turn 1 has 1 .* a,"):
+    assert [found.next_model_turn("a", ()).responses for _ in range(2)] == [({"n": 1},), ({"n": 3},)]
+    with pytest.raises(UnrecordedError, match=r"'one', turn 1 has 2 .* a,"):
         found.next_model_turn("a", ())
     assert found.next_model_turn("a", ("t",)).responses == ({"n": 2},)
     with pytest.raises(UnrecordedError, match=r"has 0 .* b,"):
@@ -345,9 +330,7 @@ def test_one_that_may_differ_counts_as_asked() -> None:
     called_once: Any = {"calls": [called("c")]}
     assert " 1 time " in followed(called_once, tolerances=anything).why_not(other)
     assert " in turn 2" in followed({}, called_once, tolerances=anything).why_not(other)
-    run = followed({"agents": [ran()]}, tolerances=anything).agent_runs(other)
-    assert run is not None
-    assert run.id == "r"
+    assert run_of(followed({"agents": [ran()]}, tolerances=anything), other) == "r"
 
 
 def test_a_session_is_one_of_the_cases_that_fit() -> None:

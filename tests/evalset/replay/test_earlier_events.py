@@ -222,19 +222,3 @@ def test_a_recording_may_begin_behind_events_that_it_does_not_hold(
     assert answers(asyncio.run(replay.goes_on("check B", [*background, *recorded]))) == [("check", {"n": 2})]
     with pytest.raises(UnrecordedCallError, match=r"'hi' .*turn 1"):
         asyncio.run(replay.goes_on("check B", background))
-
-
-def test_two_cases_that_are_alike_so_far_are_named(
-    desk: SimulatedAgentConfig, agent: LlmAgent, tmp_path: Path
-) -> None:
-    """As in the first turn: the earlier turn is the same in both, and the next has two responses."""
-    eval_set = tmp_path / "desk.evalset.json"
-    for name in ("one", "two"):
-        given = {"check": [{"n": 1}, {"n": name}]}
-        sidecar = keep(played(desk, ["check A", "check B"], given), eval_set, name)
-    agent.on_tool_error_callback = None
-    earlier = first_turn(agent, sidecar, "one", "check A")
-    with pytest.raises(UnrecordedCallError, match="'one' and 'two' "):
-        asyncio.run(Replay(agent, sidecar).goes_on("check B", earlier))
-    found = asyncio.run(Replay(agent, sidecar, "two").goes_on("check B", earlier))
-    assert answers(found) == [("check", {"n": "two"})]

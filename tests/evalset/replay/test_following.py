@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.tolerances import Ignore
 from evalset.replay.case_following import AmbiguousError, IncomingCall, SessionFollowed, UnrecordedError
 from simulator.facts import Returned
@@ -110,26 +110,6 @@ def test_an_answer_to_an_open_call_begins_no_turn() -> None:
     assert followed.call(IncomingCall("a", {"x": 1})).outcome == Returned(value=2)
     followed.hear(said("next"))
     assert followed.turn == 1
-
-
-def test_models_answer_in_their_order_each_agent_for_itself() -> None:
-    """Those of agents as tools apart from the others."""
-    turns = tuple(
-        RecordedModelTurn(agent=agent, within=within, responses=({"n": n},), author=WRITTEN)
-        for n, (agent, within) in enumerate(
-            [("root", ()), ("helper", ("tool",)), ("root", ()), ("helper", ())]
-        )
-    )
-    case = RecordedCase(agent="root", app_name="x", turns=(RecordedTurn(query=said("go"), models=turns),))
-    followed = SessionFollowed({"one": case})
-    followed.hear(said("go"))
-    order: list[tuple[str, tuple[str, ...], int]] = [
-        ("helper", (), 3), ("root", (), 0), ("helper", ("tool",), 1), ("root", (), 2)
-    ]  # fmt: skip
-    for agent, within, n in order:
-        assert followed.model_turn(agent, within).responses == ({"n": n},)
-    with pytest.raises(UnrecordedError, match=r"has 2 .* root,"):
-        followed.model_turn("root", ())
 
 
 def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_not_asked_yet() -> None:

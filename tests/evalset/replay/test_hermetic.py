@@ -85,11 +85,18 @@ def final_text(simulation: Simulation) -> str:
     return last.content
 
 
-def test_everything_is_answered_as_recorded(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
-    """Parallel calls, state, an agent as a tool, an exception, a confirmation, a repeated call, a sub-agent, an error."""
+@pytest.mark.parametrize("models", ["real", "recorded"])
+def test_everything_is_answered_as_recorded(
+    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Any
+) -> None:
+    """Parallel calls, state, an agent as a tool, an exception, a confirmation, a repeated call, a sub-agent, an error.
+
+    With the recorded models no model is asked, and so no key is needed.
+    """
     simulation = played(desk, [EVERYTHING], ANSWERS)
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "all")
-    plugin = HermeticEnvironment(sidecar)
+    monkeypatch.setenv("NO_MODEL", "1" if models == "recorded" else "")
+    plugin = HermeticEnvironment(sidecar, models=models)
     texts, answers, state = replayed(loaded(write_desk(tmp_path / "real")), plugin, EVERYTHING)
     assert answers == [
         ("check", {"status": "shipped"}),
@@ -107,19 +114,6 @@ def test_everything_is_answered_as_recorded(desk: SimulatedAgentConfig, tmp_path
     assert plugin.missed == []
 
 
-def test_the_recorded_models_need_no_key(
-    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The models' turns come from the recording too; the same texts, and no model is asked."""
-    simulation = played(desk, [EVERYTHING, "check C"], {**ANSWERS, "check": returned({"status": "shipped"})})
-    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "all")
-    monkeypatch.setenv("NO_MODEL", "1")
-    plugin = HermeticEnvironment(sidecar, models="recorded")
-    texts, _, _ = replayed(loaded(write_desk(tmp_path / "real")), plugin, EVERYTHING, "check C")
-    assert texts[-1] == final_text(simulation)
-    assert plugin.missed == []
-
-
 def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
     """What a person did not allow does not run, and the agent is told so."""
     simulation = played(desk, ["wipe A"], {"confirmed": False})
@@ -132,24 +126,15 @@ def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path:
     assert texts[-1] == final_text(simulation)
 
 
-def test_what_came_later_is_there_at_once(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
-    """A long-running tool was answered in a later message: nobody sends that in a replay, and the agent goes on with it."""
-    simulation = played(desk, ["wait; check A"], {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())})
-    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "late")
-    texts, answers, _ = replayed(
-        loaded(write_desk(tmp_path / "real")), HermeticEnvironment(sidecar), "wait; check A"
-    )
-    assert answers == [("takes_long", {"status": "finished"}), ("check", {"status": "shipped"})]
-    assert texts[-1] == final_text(simulation)
-
-
-def test_a_late_answer_stands_for_the_one_that_was_given_for_the_time_being(
-    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("at_first", [ToolAnswer(outcome=Deferred()), {"status": "begun"}])
+def test_what_came_later_is_there_at_once(
+    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_first: Any
 ) -> None:
-    """The agent ended its turn with a first answer and went on with the late one: a replay goes on at once, with either model."""
-    simulation = played(
-        desk, ["wait; check A"], {**ANSWERS, "takes_long": {"status": "begun"}, "later": True}
-    )
+    """A long-running tool was answered in a later message, or got a first answer and then another one.
+
+    Nobody sends that in a replay, and the agent goes on with the late answer at once, with either model.
+    """
+    simulation = played(desk, ["wait; check A"], {**ANSWERS, "takes_long": at_first, "later": True})
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "late")
     module = loaded(write_desk(tmp_path / "real"))
     expected = [("takes_long", {"status": "finished"}), ("check", {"status": "shipped"})]
@@ -197,45 +182,20 @@ def test_an_agent_tool_of_which_only_the_answer_is_known_does_not_run(
         assert replayed(module, plugin, "advisor visas")[1] == [("advisor", {"result": answer})]
 
 
-def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_none(
+def test_what_was_not_recorded_is_named_with_what_is_nearest(
     desk: SimulatedAgentConfig, tmp_path: Path
 ) -> None:
-    """The agent asks until it is done; where the recording is changed so that it never is, the replay says what is missing."""
-    simulation = played(
-        desk, ["until A"], {"check": [{"status": "no"}, {"status": "not yet"}, {"status": "done"}]}
-    )
-    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "until")
-    module = loaded(write_desk(tmp_path / "real"))
-    _, answers, _ = replayed(module, HermeticEnvironment(sidecar), "until A")
-    assert [answer["status"] for _, answer in answers] == ["no", "not yet", "done"]
-    sidecar.write_text(sidecar.read_text().replace('"done"', '"not quite"'))
-    plugin = HermeticEnvironment(sidecar)
-    module.root_agent.on_tool_error_callback = None
-    with pytest.raises(UnrecordedCallError, match=r'check\(order="A"\): .* 3 times '):
-        replayed(module, plugin, "until A")
-    assert len(plugin.missed) == 1
-
-
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ("check B", r"closest .* check\(order=\"A\"\); args\.order was 'A' .*'B'"),
-        ("note A", "not called .*tools: check"),
-        ("check C", " in turn 2"),
-    ],
-)
-def test_what_was_not_recorded_is_named_with_what_is_nearest(
-    asked: str, words: str, desk: SimulatedAgentConfig, tmp_path: Path
-) -> None:
     """The case, the turn, the call, and what differs from the nearest one."""
-    simulation = played(desk, ["check A", "check C"], {"check": returned({"status": "shipped"})})
+    simulation = played(desk, ["check A"], {"check": returned({"status": "shipped"})})
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "one")
-    sidecar.write_text(sidecar.read_text().replace('"text": "check A"', f'"text": "{asked}"', 1))
+    sidecar.write_text(sidecar.read_text().replace('"text": "check A"', '"text": "check B"'))
     module = loaded(write_desk(tmp_path / "real"))
     module.root_agent.on_tool_error_callback = None
-    with pytest.raises(UnrecordedCallError, match=words) as caught:
-        replayed(module, HermeticEnvironment(sidecar), asked)
-    assert "case 'one', turn 1" in str(caught.value)
+    nearest = r"^case 'one', turn 1 .*closest .* check\(order=\"A\"\); args\.order was 'A' .*'B'"
+    plugin = HermeticEnvironment(sidecar)
+    with pytest.raises(UnrecordedCallError, match=nearest):
+        replayed(module, plugin, "check B")
+    assert len(plugin.missed) == 1
 
 
 def test_two_cases_that_begin_alike_are_told_apart(desk: SimulatedAgentConfig, tmp_path: Path) -> None:

@@ -5,32 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalset.editing.case_edits import (
-    AddCall,
-    Edit,
-    MoveCall,
-    MoveTurn,
-    RemoveCall,
-    SetCall,
-    SetResponse,
-    SetText,
-)
-from evalset.editing.case_parts import calls_of
-from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
-from evalset.editing.set_saving import save
-from evalset.editing.set_work import SetWork
 from evalset.recorded.recording import without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
 from evalset.verify.results import Divergence
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_run
+from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, divergence_of, recorded_set, the_run
+from tests.evalset.verify.test_edited_sets import saved
 
 Document = dict[str, Any]
 AGENT: dict[str, tuple[tuple[str, str], ...]] = {
@@ -102,6 +89,15 @@ EDITS: dict[str, tuple[Callable[[Document], None], Named]] = {
 }
 
 
+SHOWN = {
+    "arguments": ("arguments", "tool_trajectory_avg_score"),
+    "response": ("response", "stored_tool_responses"),
+    "final response": ("text", "response_match_score"),
+    "state": ("state", "final_session_state"),
+}
+"""At what a divergence points for an edit, and which check fails."""
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An eval set with one case of two turns."""
@@ -130,8 +126,7 @@ def _run(path: Path, folder: Path) -> RunResult:
 def _found(named: Named, run: RunResult) -> Divergence:
     """Return a run's divergence, whose verdict names an edit, and it alone."""
     (edited,) = run.edited
-    found = run.divergence
-    assert found is not None
+    found = divergence_of(run)
     first = found.sentence.partition(". ")[0]
     for text in (edited, first):
         assert re.search(".*".join(named), text, re.IGNORECASE), text
@@ -145,11 +140,16 @@ def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
     """Each place of a golden, edited in its file, with the agent that is the same and with one that changed."""
     edit, named = EDITS[place]
     path = _edited(kept, tmp_path, edit)
-    found = _found(named, _run(path, agent_folders["the same"]))
+    run = _run(path, agent_folders["the same"])
+    found = _found(named, run)
     assert (found.verdict, found.also) == ("user_changed" if place == "query" else "golden_stale", ())
-    if changed := dict(zip(EDITS, CHANGED, strict=False)).get(place):  # each change of the agent once
-        found = _found(named, _run(path, agent_folders[changed]))
-        assert found.also == ("agent_changed",), found
+    if place in SHOWN:
+        what, check = SHOWN[place]
+        assert (found.what, found.action) == (what, "repair")
+        assert check in {each.name for each in run.checks if each.status == "failed"}
+    changed = dict(zip(EDITS, cycle(CHANGED), strict=False))[place]  # each change of the agent in turn
+    found = _found(named, _run(path, agent_folders[changed]))
+    assert found.also == ("agent_changed",), found
 
 
 @pytest.mark.parametrize("agent", CHANGED)
@@ -158,54 +158,19 @@ def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
 ) -> None:
     """Another call, other arguments, another text, a renamed tool."""
     run = _run(kept, agent_folders[agent])
-    found = run.divergence
-    assert found is not None
+    found = divergence_of(run)
     assert (found.verdict, found.also, run.edited) == ("agent_changed", (), ())
     assert (agent == "a renamed tool") == any("tool wipe " in each for each in found.evidence)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("agent", CHANGED)
-@pytest.mark.parametrize("place", EDITS)
-def test_both_are_named_where_the_golden_was_edited_and_the_agent_changed(
-    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str, agent: str
-) -> None:
-    """Each edit with each change of the agent, whichever comes first in the conversation."""
-    edit, named = EDITS[place]
-    found = _found(named, _run(_edited(kept, tmp_path, edit), agent_folders[agent]))
-    assert found.also == ("agent_changed",), found
-
-
-def _on_page(work: SetWork, place: str) -> Edit:
-    first, second, *_ = calls_of(work.case("two"), 0)
-    edits: dict[str, Edit] = {
-        "response": SetResponse(case="two", where=first.answers[0].where, response={"status": "lost"}),
-        "arguments": SetCall(case="two", where=first.call.where, name="check", arguments={"order": "Z"}),
-        "final response": SetText(case="two", where=("conversation", 1, "final_response"), text="Well."),
-        "order": MoveCall(case="two", where=second.call.where, by=-1),
-        "less": RemoveCall(case="two", where=first.call.where),
-        "more": AddCall(
-            case="two", turn=1, name="check", arguments={"order": "D"}, response={"status": "new"}
-        ),
-        "turns": MoveTurn(case="two", turn=0, by=1),
-    }
-    return edits[place]
-
-
 ON_PAGE: dict[str, Named] = {
-    **{place: EDITS[place][1] for place in ("response", "arguments", "final response", "order")},
-    "less": ("check", "turn 1", "removed"),
-    "more": ("check", "turn 2", "added"),
+    "an answer": EDITS["response"][1],
+    "an argument": EDITS["arguments"][1],
+    "the final response": EDITS["final response"][1],
+    "the calls' order": EDITS["order"][1],
+    "a call less": ("check", "turn 1", "removed"),
+    "a call more": ("check", "turn 2", "added"),
 }
-
-
-def _saved(kept: Path, folder: Path, place: str) -> Path:
-    """Edit a copy of the set as its page does: what is recorded follows."""
-    path = copied_set(kept, folder)
-    work = SetWork(open_set(path), open_beside(path))
-    work.apply(_on_page(work, place))
-    save(work)
-    return path
 
 
 @pytest.mark.parametrize("place", ON_PAGE)
@@ -213,12 +178,14 @@ def test_an_edit_that_the_recording_follows_is_named_too(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
 ) -> None:
     """The agent gets the edited response, or is asked for what it does not call: it is the same all the same. One that changed is named."""
-    path = _saved(kept, tmp_path, place)
+    path, _ = saved(kept, tmp_path, place)
     found = _found(ON_PAGE[place], _run(path, agent_folders["the same"]))
     assert (found.verdict, found.also) == ("golden_stale", ())
-    if place in {"response", "less"}:  # with the recording changed, and with a call more than the agent makes
-        both = _run(path, agent_folders["other arguments"]).divergence
-        assert both is not None
+    if place in {
+        "an answer",
+        "a call less",
+    }:  # with the recording changed, and with a call more than the agent makes
+        both = divergence_of(_run(path, agent_folders["other arguments"]))
         assert (both.verdict, both.also) == ("golden_stale", ("agent_changed",))
 
 
@@ -226,9 +193,8 @@ def test_turns_that_changed_places_are_no_change_of_the_agent(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:
     """The conversation passes where the agent does not mind; one that changed is said to, with the edit."""
-    path = _saved(kept, tmp_path, "turns")
-    found = _run(path, agent_folders["other arguments"]).divergence
-    assert found is not None
+    path, _ = saved(kept, tmp_path, "another order of turns")
+    found = divergence_of(_run(path, agent_folders["other arguments"]))
     assert "moved" in found.sentence.partition(". ")[0]
     assert found.also == ("agent_changed",)
 
@@ -238,16 +204,15 @@ def test_an_edited_response_that_the_agent_follows_can_be_accepted_or_undone(
 ) -> None:
     """Accepted, the case passes, and the edit is part of the golden; repaired, it is as it was recorded, in both files."""
     folder = agent_folders["the same"]
-    path = _saved(kept, tmp_path / "accepted", "response")
+    path, _ = saved(kept, tmp_path / "accepted", "an answer")
     run = _run(path, folder)
-    assert run.divergence is not None
-    assert run.divergence.action == "accept"
-    assert run.divergence.what == "text"
+    found = divergence_of(run)
+    assert (found.action, found.what) == ("accept", "text")
     accept(path, "two", run)
     assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
     changed = _run(path, agent_folders["other arguments"])
-    assert (changed.edited, changed.divergence and changed.divergence.verdict) == ((), "agent_changed")
-    path = _saved(kept, tmp_path / "repaired", "response")
+    assert (changed.edited, divergence_of(changed).verdict) == ((), "agent_changed")
+    path, _ = saved(kept, tmp_path / "repaired", "an answer")
     repair(path, "two", agents_dir=folder)
     assert verify(path, agents_dir=folder, criteria=STRICT).status == "passed"
     before, after = (read_environment(sidecar_of(each)).cases["two"] for each in (kept, path))
@@ -271,12 +236,11 @@ def test_a_recording_that_does_not_say_what_its_golden_was_decides_less(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:
     """One from before goldens were noted: an edited response that the recording followed is named as what may be behind it."""
-    path = _saved(kept, tmp_path, "response")
+    path, _ = saved(kept, tmp_path, "an answer")
     (case,) = read_environment(sidecar_of(path)).cases.values()
     put_cases(sidecar_of(path), {"two": without_golden(case)})
     run = _run(path, agent_folders["the same"])
-    found = run.divergence
-    assert found is not None
+    found = divergence_of(run)
     assert (run.edited, found.verdict) == ((), "agent_changed")
     assert any(re.search("response of check .*turn 1 .*edited", each) for each in found.evidence)
 

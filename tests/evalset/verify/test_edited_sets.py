@@ -13,6 +13,7 @@ from evalset.editing.case_edits import (
     Edit,
     MergeCases,
     MoveCall,
+    MoveTurn,
     RemoveCall,
     RenameCase,
     SetCall,
@@ -48,11 +49,21 @@ def edit_of(work: SetWork, what: str) -> Edit:
             case="two", turn=1, name="check", arguments={"order": "D"}, response={"status": "new"}
         ),
         "a call less": RemoveCall(case="two", where=first.call.where),
+        "another order of turns": MoveTurn(case="two", turn=0, by=1),
         "another name": RenameCase(case="two", eval_id="deux"),
         "a copy": DuplicateCase(case="two", eval_id="copy"),
         "two halves": SplitCase(case="two", turn=1, eval_id="rest"),
     }
     return asked[what]
+
+
+def saved(kept: Path, folder: Path, what: str) -> tuple[Path, SetWork]:
+    """Edit a copy of the set as its page does: what is recorded follows."""
+    path = copied_set(kept, folder)
+    work = SetWork(open_set(path), open_beside(path))
+    work.apply(edit_of(work, what))
+    save(work)
+    return path, work
 
 
 @pytest.mark.parametrize(
@@ -74,10 +85,7 @@ def edit_of(work: SetWork, what: str) -> Edit:
 )
 def test_an_edited_case_is_replayed_as_it_was_edited(kept: Path, tmp_path: Path, what: str) -> None:
     """With the recorded models each case does what the edited golden says, and gets the edited answers."""
-    path = copied_set(kept, tmp_path / "set")
-    work = SetWork(open_set(path), open_beside(path))
-    work.apply(edit_of(work, what))
-    save(work)
+    path, work = saved(kept, tmp_path / "set", what)
     verification = verify(path, agents_dir=agents(tmp_path), models="recorded")
     assert [(case.eval_id, case.status, case.error) for case in verification.cases] == [
         (row.eval_id, "passed", "") for row in work.rows()

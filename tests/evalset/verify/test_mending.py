@@ -12,7 +12,7 @@ from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import CaseInsensitive
 from evalset.verify import RunResult, VerifyError, accept, keep_tolerances, repair, verify
 from evalset.verify.results import Players
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_run
+from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, divergence_of, recorded_set, the_run
 
 SAYS = ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
 LEAVES_OUT = ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
@@ -62,15 +62,10 @@ def test_what_is_accepted_passes_with_either_models(
     after = json.loads(eval_set.read_text())
     assert after["eval_cases"][1] == before["eval_cases"][1]
     one, then = after["eval_cases"][0], before["eval_cases"][0]
-    assert (one["mine"], one["rubrics"], one["session_input"]) == (
-        then["mine"],
-        then["rubrics"],
-        then["session_input"],
-    )
+    assert all(one[name] == then[name] for name in ("mine", "rubrics", "session_input"))
     first, first_then = (case["conversation"][0]["intermediate_data"]["tool_uses"][0] for case in (one, then))
     assert first == first_then  # with its own id
-    assert run.divergence is not None
-    assert run.divergence.action == "accept"
+    assert divergence_of(run).action == "accept"
 
 
 def test_accepting_takes_the_arguments_that_were_tolerated(kept: Path, tmp_path: Path) -> None:
@@ -96,8 +91,7 @@ def test_what_was_answered_though_it_was_not_recorded_is_accepted_too(kept: Path
     made = the_run(verify(eval_set, agents_dir=changed, cases=["two"], unrecorded="generate"))
     assert made.came_to_its_end
     assert made.made
-    assert made.divergence is not None
-    assert made.divergence.action == "accept"
+    assert divergence_of(made).action == "accept"
     accept(eval_set, "two", made)
     assert verify(eval_set, agents_dir=changed, cases=["two"]).status == "passed"
 

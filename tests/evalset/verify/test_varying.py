@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import random
 import time
 import uuid
@@ -36,6 +35,7 @@ from evalset.verify.varying_values import is_clock
 from tests.evalset.recorded.test_files import json_values
 from tests.evalset.replay import asking
 from tests.evalset.replay.asking import book, kept, played
+from tests.evalset.verify.desks import divergence_of
 from tests.harness.adk_process import run_adk_eval
 from tests.simulator.runtime.stage import Scripted, call, say
 
@@ -102,12 +102,12 @@ def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tm
     eval_set = kept(played(stamped(make), []), tmp_path)
     run = the_run(eval_set, stamped(make))
     assert not run.passed
-    assert run.divergence is not None
-    assert (run.divergence.verdict, run.divergence.action) == ("varies", "tolerate")
-    assert f"The state contains {holds}" in run.divergence.sentence
-    (found,) = run.varying
-    assert found.tolerance.path in {"last_seen", "last_seen[*].at"}
-    assert (found.holds, found.tolerance.of, found.tolerance.kind) == (holds, "state", "ignore")
+    found = divergence_of(run)
+    assert (found.verdict, found.action) == ("varies", "tolerate")
+    assert f"The state contains {holds}" in found.sentence
+    (varying,) = run.varying
+    assert varying.tolerance.path in {"last_seen", "last_seen[*].at"}
+    assert (varying.holds, varying.tolerance.of, varying.tolerance.kind) == (holds, "state", "ignore")
     add_tolerances(eval_set, "case", propose_tolerances([run]))
     assert the_run(eval_set, stamped(make)).passed
 
@@ -161,8 +161,7 @@ def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
 
     eval_set = kept(played(graph(), []), tmp_path)
     run = the_run(eval_set, graph())
-    assert run.divergence is not None
-    assert run.divergence.verdict == "varies", run.divergence.sentence
+    assert divergence_of(run).verdict == "varies", run
     assert {(each.tolerance.of, each.tolerance.path) for each in run.varying} == {
         ("arguments", "place"),
         ("final_response", "id"),
@@ -189,11 +188,10 @@ def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
     eval_set = kept(played(stamped(time.time), []), tmp_path)
     changed = stamped(time.time)
     changed.before_agent_callback = _other_state
-    run = the_run(eval_set, changed)
-    assert run.divergence is not None
-    assert run.divergence.verdict == "agent_changed"
-    assert [each.path for each in run.divergence.differences] == ["fixed.kind"]
-    assert any("`last_seen` contains a time" in sentence for sentence in run.divergence.evidence)
+    found = divergence_of(the_run(eval_set, changed))
+    assert found.verdict == "agent_changed"
+    assert [each.path for each in found.differences] == ["fixed.kind"]
+    assert any("`last_seen` contains a time" in sentence for sentence in found.evidence)
 
 
 def _other_state(callback_context: Any) -> None:
@@ -205,8 +203,7 @@ def test_what_differs_from_the_recording_alone_is_the_agents_doing(tmp_path: Pat
     """Replays agree with each other: nothing varies, and the agent did change."""
     eval_set = kept(played(stamped(lambda: "before"), []), tmp_path)
     run = the_run(eval_set, stamped(lambda: "after"))
-    assert run.divergence is not None
-    assert (run.divergence.verdict, run.varying) == ("agent_changed", ())
+    assert (divergence_of(run).verdict, run.varying) == ("agent_changed", ())
 
 
 def test_a_case_without_a_recording_is_refused(tmp_path: Path) -> None:
@@ -302,11 +299,3 @@ def test_ignoring_all_of_it_puts_everything_as_it_was_recorded(recorded: Any, gi
 def test_a_clocks_time_is_told_from_other_values(value: Any, is_one: bool) -> None:
     """Numbers in each unit, and texts as programs and people write them."""
     assert is_clock(value, NOW - 1, NOW + 1) is is_one
-
-
-def test_the_file_of_other_tolerances_is_as_it_was(tmp_path: Path) -> None:
-    """Tolerances of arguments alone are written as before, in a file that older releases read."""
-    eval_set = kept(played(stamped(nothing), []), tmp_path)
-    keep_tolerances(eval_set, "case", [Ignore(tool="*", path="place")])
-    written = json.loads(sidecar_of(eval_set).read_text())
-    assert written["cases"]["case"]["tolerances"] == [{"tool": "*", "path": "place", "kind": "ignore"}]

@@ -11,7 +11,15 @@ import pytest
 
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_case, the_run
+from tests.evalset.verify.desks import (
+    TWO_TURNS,
+    agents,
+    copied_set,
+    divergence_of,
+    recorded_set,
+    the_case,
+    the_run,
+)
 
 LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 CHANGED_TOOL = ("def check(order: str) -> dict:", "def check(order: str, loud: bool = False) -> dict:")
@@ -52,45 +60,13 @@ def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Pa
 def test_an_agent_that_asks_with_other_arguments_has_changed(kept: Path, tmp_path: Path) -> None:
     """The first such call is shown beside the golden's, and the recording cannot go on from there."""
     run = the_run(verify(kept, agents_dir=agents(tmp_path, LOWER)))
-    found = run.divergence
-    assert found is not None
-    assert (found.turn, found.step, found.what, found.verdict, found.action) == (
-        0,
-        1,
-        "arguments",
-        "agent_changed",
-        "open",
-    )
+    found = divergence_of(run)
+    assert (found.turn, found.step, found.what) == (0, 1, "arguments")
+    assert (found.verdict, found.action) == ("agent_changed", "open")
     assert [(each.path, each.golden, each.actual) for each in found.differences] == [("order", "A", "a")]
     assert run.unrecorded
     assert run.unrecorded[0] in found.evidence
     assert not run.passed
-
-
-def test_an_agent_that_says_something_else_has_changed(kept: Path, tmp_path: Path) -> None:
-    """The texts are shown in pieces, and what it says now can be accepted."""
-    changed = agents(tmp_path, ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"Done."'))
-    found = the_run(verify(kept, agents_dir=changed)).divergence
-    assert found is not None
-    assert (found.turn, found.what, found.verdict, found.action) == (0, "text", "agent_changed", "accept")
-    assert "".join(piece.text for piece in found.text if piece.kind != "golden") == "Done."
-
-
-def test_a_call_that_is_left_out_is_shown_beside_nothing(kept: Path, tmp_path: Path) -> None:
-    """The calls behind it stand beside their own."""
-    changed = agents(
-        tmp_path, ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
-    )
-    found = the_run(verify(kept, agents_dir=changed)).divergence
-    assert found is not None
-    assert (found.turn, found.step, found.what, found.verdict) == (0, 3, "call", "agent_changed")
-    assert found.pairs[0].actual is None
-    assert found.pairs[0].golden is not None
-    assert found.pairs[0].golden.tool == "check"
-    rest = [pair for pair in found.pairs[2:] if pair.golden and pair.golden.kind == "call"]
-    assert [(pair.golden, pair.differs) for pair in rest if pair.golden] == [
-        (pair.actual.model_copy(update={"author": ""}), False) for pair in rest if pair.actual
-    ]
 
 
 def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path: Path) -> None:
@@ -106,39 +82,12 @@ def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path:
     assert verify(copied, agents_dir=folder, criteria=Criteria(match="any_order")).status == "passed"
 
 
-@pytest.mark.parametrize(
-    ("changes", "what", "score"),
-    [
-        ([('"status": "shipped"', '"status": "lost"')], "response", "stored_tool_responses"),
-        ([('"noted": "A"', '"noted": "B"')], "state", "final_session_state"),
-        ([('"order": "B"', '"order": "Z"')], "arguments", "tool_trajectory_avg_score"),
-        (
-            [("check: {'status': 'shipped'}; check: {", "nothing of ours: {")],
-            "text",
-            "",
-        ),
-    ],
-)
-def test_an_eval_set_that_was_edited_is_stale(
-    kept: Path, tmp_path: Path, changes: list[tuple[str, str]], what: str, score: str
-) -> None:
-    """The run does as was recorded, and the eval set says something else."""
-    edited = copied_set(kept, tmp_path, *changes)
-    criteria = Criteria(response=0.99)
-    run = the_run(verify(edited, agents_dir=agents(tmp_path), criteria=criteria))
-    found = run.divergence
-    assert found is not None
-    assert (found.what, found.verdict, found.action) == (what, "golden_stale", "repair")
-    assert score in {"", *(check.name for check in run.checks if check.status == "failed")}
-
-
 def test_another_query_than_was_recorded_is_the_users_change(kept: Path, tmp_path: Path) -> None:
     """Whatever the agent makes of it, the recorded world does not fit the query."""
     edited = copied_set(kept, tmp_path, ("check C; wipe C", "check C; wipe D"))
-    run = the_run(verify(edited, agents_dir=agents(tmp_path)))
-    assert run.divergence is not None
-    assert (run.divergence.turn, run.divergence.verdict) == (1, "user_changed")
-    (told,) = run.divergence.evidence
+    found = divergence_of(the_run(verify(edited, agents_dir=agents(tmp_path))))
+    assert (found.turn, found.verdict) == (1, "user_changed")
+    (told,) = found.evidence
     assert all(each in told for each in ("turn 2: ", "wipe C'", "wipe D'"))
 
 
@@ -147,9 +96,9 @@ def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path
     same_calls = agents(tmp_path / "one", CHANGED_TOOL)
     assert verify(kept, agents_dir=same_calls).status == "passed"
     run = the_run(verify(kept, agents_dir=agents(tmp_path / "other", CHANGED_TOOL, LOWER)))
-    assert run.divergence is not None
-    assert run.divergence.verdict == "environment_changed"
-    assert "tool check " in run.divergence.evidence[0]
+    found = divergence_of(run)
+    assert found.verdict == "environment_changed"
+    assert "tool check " in found.evidence[0]
 
 
 def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(

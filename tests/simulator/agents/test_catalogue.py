@@ -36,10 +36,26 @@ print(json.dumps([[entry.name for entry in entries], heavy]))
 """
 
 
+def bot(root: Path, name: str, source: str) -> Path:
+    """Write an agent's folder; return the folder of agents that it is in."""
+    (root / name).mkdir(parents=True)
+    (root / name / "agent.py").write_text(source, encoding="utf-8")
+    return root
+
+
+@pytest.fixture
+def listing(tmp_path: Path) -> str:
+    """A file that lists the order desk."""
+    file = tmp_path / "listing.py"
+    file.write_text(
+        "from simulator.agents import demo_agent\nAGENTS = [demo_agent('order_desk')]\n", encoding="utf-8"
+    )
+    return str(file)
+
+
 def test_importing_and_listing_imports_no_adk(tmp_path: Path) -> None:
     """A fresh process imports the package and lists a folder and the demos without google.adk or google.genai."""
-    (tmp_path / "bot").mkdir()
-    (tmp_path / "bot" / "agent.py").write_text("import google.adk\n", encoding="utf-8")
+    bot(tmp_path, "bot", "import google.adk\n")
     done = subprocess.run(
         [sys.executable, "-c", LISTING, "--agents-dir", str(tmp_path)],
         capture_output=True,
@@ -85,25 +101,17 @@ def test_the_demos_folder_as_agents_folder_lists_no_agent_twice() -> None:
     assert sorted(AgentCatalogue(AgentSettings(DEMOS_DIR)).names()) == sorted(DEMOS)
 
 
-def test_sources_come_in_order_and_can_be_left_out(tmp_path: Path) -> None:
+def test_sources_come_in_order_and_can_be_left_out(tmp_path: Path, listing: str) -> None:
     """The folder's agents come first, then the file's, then the demos; `demos=False` leaves those out."""
-    file = tmp_path / "listing.py"
-    file.write_text(
-        "from simulator.agents import demo_agent\nAGENTS = [demo_agent('order_desk')]\n", encoding="utf-8"
-    )
-    folder = tmp_path / "bots"
-    (folder / "zebra").mkdir(parents=True)
-    (folder / "zebra" / "agent.py").write_text("raise ValueError('no')\n", encoding="utf-8")
-    catalogue = AgentCatalogue(AgentSettings(folder, str(file)))
+    folder = bot(tmp_path / "bots", "zebra", "raise ValueError('no')\n")
+    catalogue = AgentCatalogue(AgentSettings(folder, listing))
     assert [entry.source for entry in catalogue.entries()] == ["folder", "file", "demo", "demo", "demo"]
-    assert [entry.name for entry in find_agents(folder, str(file), demos=False)] == ["zebra", "order_desk"]
+    assert [entry.name for entry in find_agents(folder, listing, demos=False)] == ["zebra", "order_desk"]
 
 
 def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
     """Asking for an agent that is not there, or could not be loaded, raises with the names or the reason."""
-    (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / "agent.py").write_text("raise ValueError('no luck')\n", encoding="utf-8")
-    catalogue = AgentCatalogue(AgentSettings(tmp_path))
+    catalogue = AgentCatalogue(AgentSettings(bot(tmp_path, "bad", "raise ValueError('no luck')\n")))
     with pytest.raises(UnknownAgentError, match=r"'nobody'.*\bbad, order_desk"):
         catalogue.load("nobody")
     with pytest.raises(AgentLoadError, match=r"'bad'.*ValueError: no luck \(bad/agent.py, line 1\)"):
@@ -115,13 +123,12 @@ def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
 def test_an_agent_is_loaded_once_whoever_asks(tmp_path: Path) -> None:
     """Tabs that ask at the same moment get the same config, and the agent's code runs once."""
     ran = tmp_path / "ran"
-    (tmp_path / "shared_bot").mkdir()
     source = (
         "from google.adk.agents import LlmAgent\n"
         f"with open({str(ran)!r}, 'a') as file:\n    file.write('x')\n"
         "root_agent = LlmAgent(name='shared_bot')\n"
     )
-    (tmp_path / "shared_bot" / "agent.py").write_text(source, encoding="utf-8")
+    bot(tmp_path, "shared_bot", source)
     catalogue = catalogue_for(AgentSettings(tmp_path, demos=False))
     assert catalogue_for(AgentSettings(tmp_path, demos=False)) is catalogue
     barrier = threading.Barrier(4)
@@ -141,23 +148,18 @@ def test_an_agent_is_loaded_once_whoever_asks(tmp_path: Path) -> None:
     assert ran.read_text(encoding="utf-8") == "x"
 
 
-def test_nobody_waits_for_an_agent_that_somebody_else_loads(tmp_path: Path) -> None:
+def test_nobody_waits_for_an_agent_that_somebody_else_loads(tmp_path: Path, listing: str) -> None:
     """While a slow agent is imported, the list and the agents that are loaded already are there at once."""
     started, finish = tmp_path / "started.fifo", tmp_path / "finish.fifo"
     os.mkfifo(started)
     os.mkfifo(finish)
-    (tmp_path / "slow_bot").mkdir()
     source = (
         "from pathlib import Path\nfrom google.adk.agents import LlmAgent\n"
         f"Path({str(started)!r}).write_text('x')\nPath({str(finish)!r}).read_text()\n"
         "root_agent = LlmAgent(name='slow_bot')\n"
     )
-    (tmp_path / "slow_bot" / "agent.py").write_text(source, encoding="utf-8")
-    file = tmp_path / "listing.py"
-    file.write_text(
-        "from simulator.agents import demo_agent\nAGENTS = [demo_agent('order_desk')]\n", encoding="utf-8"
-    )
-    catalogue = AgentCatalogue(AgentSettings(tmp_path, str(file), demos=False))
+    agents = bot(tmp_path / "bots", "slow_bot", source)
+    catalogue = AgentCatalogue(AgentSettings(agents, listing, demos=False))
     ready = catalogue.config("order_desk")
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(catalogue.config, "slow_bot")
@@ -181,8 +183,7 @@ def test_a_folder_that_cannot_be_listed_is_no_agent_that_failed(tmp_path: Path) 
 def test_a_module_that_ours_hides_is_named(tmp_path: Path) -> None:
     """An agent that imports its project's own `evalset` gets ours; the list says which file to rename."""
     importlib.import_module("evalset")  # as in the process of an agent
-    (tmp_path / "bot").mkdir()
-    (tmp_path / "bot" / "agent.py").write_text("from evalset import made_here\n", encoding="utf-8")
+    bot(tmp_path, "bot", "from evalset import made_here\n")
     (tmp_path / "evalset.py").write_text("made_here = 1\n", encoding="utf-8")
     (entry,) = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "bot", demos=False)).load_all()
     assert entry.error is not None

@@ -120,12 +120,6 @@ def test_a_file_or_module_that_is_not_there_is_named(name: str, words: str) -> N
     assert name in (entry.error or "")
 
 
-def test_a_folder_is_not_a_file_of_agents(tmp_path: Path) -> None:
-    """A folder given as the file is said to be one."""
-    (entry,) = find_agents(agents_file=f"{tmp_path}/", demos=False)
-    assert "is a folder" in (entry.error or "")
-
-
 def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
     """As for a script, modules beside the file are found; those of another file's folder are not mixed up."""
     for side in ("east", "west"):

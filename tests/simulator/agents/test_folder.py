@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -154,20 +153,6 @@ def test_the_list_is_adks_own_and_single_files(root: Path) -> None:
     names = AgentFolder(root).names()
     assert names == FORMS
     assert set(names) - set(AgentLoader(str(root)).list_agents()) == {"single_file"}
-
-
-def test_listing_imports_no_agent(tmp_path: Path) -> None:
-    """A folder is listed without running any of its code; an agent is loaded when it is asked for."""
-    trace = tmp_path / "ran.txt"
-    source = f"with open({str(trace)!r}, 'a') as file:\n    file.write('x')\n"
-    root = write(tmp_path / "bots", {"lazy_bot/agent.py": source + agent_source("lazy")})
-    catalogue = AgentCatalogue(AgentSettings(root, demos=False))
-    assert catalogue.names() == ("lazy_bot",)
-    assert [entry.state for entry in catalogue.entries()] == ["unread"]
-    assert not trace.exists()
-    assert catalogue.load("lazy_bot").state == "ready"
-    assert catalogue.load("lazy_bot").state == "ready"
-    assert trace.read_text(encoding="utf-8") == "x"
 
 
 @pytest.mark.parametrize("files", [{"agent.py": agent_source("lonely")}, {"root_agent.yaml": YAML}])
@@ -369,24 +354,3 @@ def test_what_a_failed_agent_imported_is_read_again_too(tmp_path: Path) -> None:
     write(root, {"leaning/part.py": "NAME = 'stands_again'\n"})
     catalogue.refresh()
     assert catalogue.config("leaning").root_agent.name == "stands_again"
-
-
-@pytest.fixture
-def unreadable(tmp_path: Path) -> Iterator[Path]:
-    """A folder without permission to list it."""
-    root = write(tmp_path / "closed", {"bot/agent.py": agent_source("bot")})
-    root.chmod(0)
-    yield root
-    root.chmod(0o700)
-
-
-def test_a_folder_without_permission_is_an_entry_with_the_reason(unreadable: Path) -> None:
-    """A folder that may not be read does not end the list."""
-    try:
-        list(unreadable.iterdir())
-    except PermissionError:
-        (entry,) = find_agents(unreadable, demos=False)
-        assert "cannot be read" in (entry.error or "")
-        assert str(unreadable) in (entry.error or "")
-    else:
-        pytest.skip("this user may read every folder")

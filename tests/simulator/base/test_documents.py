@@ -21,6 +21,7 @@ from simulator.base.documents import DocumentError, Located, line_of, read_docum
 from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
 from simulator.environment.world.seed_tables import TablesError, read_tables
 from simulator.journal import Journal, JournalError
+from simulator.scripts import ScriptError, read_script
 from simulator.store import StoreError, read_session
 from tests.simulator.base.rows import for_each
 
@@ -60,12 +61,18 @@ def test_nothing_is_read_by_python_alone(monkeypatch: pytest.MonkeyPatch) -> Non
         ("a: &x {b: 1}\n*x : 1", "aliases .*line 2, column 1"),
         ("[" * 100_000, "too deeply .*line 1, column"),
         ("- " * 100_000, "too deeply.*line 1"),
+        ("!!map {a: " * 100_000, "too deeply.*line 1, column"),
+        ('{"a":' * 100_000, "too deeply"),
+        ("[" * 900 + "]" * 900, "200 levels"),
         ("a: 1\na: 2", "'a' appears twice .*line 2, column 1"),
         ("1: 2", "strings.*line 1, column 1"),
         (f"x: {'9' * 5_000}", "5,000 digits.*4,000.*line 1, column 4"),
         (f"[1,\n {'9' * 5_000}]", "5,000 digits.*line 2, column 2"),
         ('{"a": NaN}', "NaN .*line 1, column 7"),
         ("a: !!binary aGk=", "'tag:yaml.org,2002:binary'.*line 1, column 4"),
+        ("a: !!python/object/apply:os.system ['true']", "os.system'.*line 1, column 4"),
+        ("a: !include other.yaml", "'!include'.*line 1, column 4"),
+        ("- &a {say: hi}\n- *a", "aliases.*line 2, column 3"),
         ("a: !!int x", "'x' .*int.*line 1, column 4"),
         ("a: !!bool x", "'x' .*bool.*line 1, column 4"),
         ("--- 1\n--- 2", "document.*line 2, column 1"),
@@ -77,14 +84,6 @@ def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str) -> N
     """Bombs, numbers without end, names twice and what JSON cannot say: each in a moment, with line and column."""
     with pytest.raises(DocumentError, match=words):
         read_document(text)
-
-
-def test_json_nested_without_end_is_refused() -> None:
-    """At any depth, with the place where it went too far."""
-    with pytest.raises(DocumentError, match="nested too deeply"):
-        read_document('{"a":' * 100_000)
-    with pytest.raises(DocumentError, match="200 levels"):
-        read_document("[" * 900 + "]" * 900)
 
 
 def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +122,7 @@ READERS: tuple[tuple[Callable[[str], object], type[ValueError]], ...] = (
     (read_tables, TablesError),
     (read_scenarios, ScenarioError),
     (read_config, ConfigError),
+    (read_script, ScriptError),
 )
 
 

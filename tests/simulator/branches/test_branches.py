@@ -43,12 +43,7 @@ def _journal(moves: Sequence[Fact | int]) -> Journal:
 
 def _ways(journal: Journal) -> set[Path]:
     """Find, the slow way, each path that somebody walked, without what grew at its end by itself."""
-    paths: set[Path] = set()
-    for number in range(len(journal)):
-        path = [each for each, _ in journal.path(number)]
-        while path and isinstance(journal.fact(path[-1]), BY_ITSELF):
-            path.pop()
-        paths.add(tuple(path))
+    paths = {_walked(journal, number) for number in range(len(journal))}
     return {
         path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)
     }

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 from google.adk.tools.environment_simulation.environment_simulation_config import (
     EnvironmentSimulationConfig,
-    InjectedError,
-    InjectionConfig,
     MockStrategy,
-    ToolSimulationConfig,
 )
 from google.adk.tools.function_tool import FunctionTool
 from hypothesis import given
@@ -36,22 +33,16 @@ from tests.simulator.base.rows import for_each
 BUSY = InjectionRule(
     rule_id="busy", tool_name="find_order", effect=ErrorEffect(error_code=503, error_message="busy")
 )
-ADK = EnvironmentSimulationConfig(
-    tool_simulation_configs=[
-        ToolSimulationConfig(
-            tool_name="find_order",
-            injection_configs=[
-                InjectionConfig(
-                    injected_error=InjectedError(injected_http_error_code=503, error_message="busy")
-                )
-            ],
-        ),
-        ToolSimulationConfig(
-            tool_name="create_order", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC
-        ),
-    ],
-    environment_data='{"orders": [{"id": "A-1"}]}',
-    tracing="[]",
+BUSY_503 = {"injected_error": {"injected_http_error_code": 503, "error_message": "busy"}}
+ADK = EnvironmentSimulationConfig.model_validate(
+    {
+        "tool_simulation_configs": [
+            {"tool_name": "find_order", "injection_configs": [BUSY_503]},
+            {"tool_name": "create_order", "mock_strategy_type": MockStrategy.MOCK_STRATEGY_TOOL_SPEC},
+        ],
+        "environment_data": '{"orders": [{"id": "A-1"}]}',
+        "tracing": "[]",
+    }
 )
 FULL = SimulatedEnvironmentConfig(
     rules=(BUSY,),
@@ -88,11 +79,7 @@ def test_adks_configuration_says_who_answers() -> None:
 def test_adks_default_model_is_asked_for_mocks_only() -> None:
     """A configuration without mocks has no model; the name of ADK's default is still the one that we know."""
     assert EnvironmentSimulationConfig.model_fields["simulation_model"].default == "gemini-2.5-flash"
-    without = {
-        "tool_simulation_configs": [
-            {"tool_name": "t", "injection_configs": [{"injected_response": {"a": 1}}]}
-        ]
-    }
+    without = {"tool_simulation_configs": [{"tool_name": "t", "injection_configs": [BUSY_503]}]}
     assert read_environment_config(without).settings.simulation_model == ""
 
 
@@ -123,13 +110,6 @@ def test_a_set_of_rules_is_an_environment_with_those_rules() -> None:
     """What the page saves as a set can be used as it is."""
     text = write_rule_set(RuleSet(name="mine", rules=(BUSY,)))
     assert read_environment_config(text) == SimulatedEnvironmentConfig(rules=(BUSY,))
-
-
-def test_a_file_is_read(tmp_path: Path) -> None:
-    """A plugin is made from a path as well."""
-    path = tmp_path / "environment.yaml"
-    path.write_text(write_environment_config(FULL, "yaml"), encoding="utf-8")
-    assert create_plugin(path).environment.config == FULL
 
 
 @for_each(
@@ -241,11 +221,11 @@ def test_what_no_call_could_use_is_refused_at_once(given: object, told: str) -> 
         create_plugin(given)
 
 
-def test_a_path_may_be_given_as_text(tmp_path: Path) -> None:
-    """A text that is a file's path is read as one; a file that is not there is an error of the file."""
+def test_a_file_is_read_by_its_path_or_the_text_of_it(tmp_path: Path) -> None:
+    """A file that is not there is an error of the file."""
     file = tmp_path / "my env.yaml"
     file.write_text(write_environment_config(FULL, "yaml"), encoding="utf-8")
-    assert create_plugin(str(file)).environment.config == FULL
+    assert create_plugin(file).environment.config == create_plugin(str(file)).environment.config == FULL
     with pytest.raises(FileNotFoundError):
         create_plugin(str(tmp_path / "none.yaml"))
     with pytest.raises(EnvironmentConfigError, match="pass a Path"):

@@ -50,12 +50,10 @@ def python(tmp_path: Path) -> Path:
 
 def written(home: Path, *options: str) -> Path:
     """Write a case of the script with the command; return the set."""
-    (home / "script.yaml").write_text(SCRIPT)
-    out, given = (
-        home / "desk" / "cases.evalset.json",
-        ["--script", str(home / "script.yaml"), "--eval-id", "lost"],
-    )
-    assert main(["run", str(home / "desk"), *given, "--out", str(out), "--quiet", *options]) == 0
+    script, out = home / "script.yaml", home / "desk" / "cases.evalset.json"
+    script.write_text(SCRIPT)
+    given = ["--script", str(script), "--eval-id", "lost", "--out", str(out), "--quiet"]
+    assert main(["run", str(home / "desk"), *given, *options]) == 0
     return out
 
 

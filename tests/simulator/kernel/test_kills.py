@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,19 +20,11 @@ from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.runtime import SimulationError
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
-from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until, until_gone
+from tests.simulator.kernel.projects import PATIENCE, begun, until, until_gone
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
 KILLS = int(os.environ.get("GOLDEN_TRACE_KILLS", "200"))
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
-    """An agent in a kernel of its own."""
-    found = config_of(project(tmp_path))
-    yield found
-    found.kernels.end()
 
 
 def group_of(process: int) -> set[int]:

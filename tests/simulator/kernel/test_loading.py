@@ -187,9 +187,8 @@ def test_of_many_agents_few_processes_stay(
 
 def test_a_renamed_agent_goes_on_in_its_kernel(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
     """Under the name that the journal has for it."""
-    ended.append(
-        agents := catalogue_of(agents_dir=project(tmp_path, DESK.replace('name="desk"', 'name="old"'), "old"))
-    )
+    home = project(tmp_path, DESK.replace('name="desk"', 'name="old"'), "old")
+    ended.append(agents := catalogue_of(agents_dir=home))
     old = agents.config("old")
     assert isinstance(old, KernelAgentConfig)
     simulation = RemoteSimulation.open(old, seats=PERSON)

@@ -49,10 +49,3 @@ def test_agents_as_tools_and_below_workflows() -> None:
     assert directory_of(like) == directory_of(config.root_agent)
     assert agents_as_tools(like) == {"helper": "helper"}
     assert ToolShapes(like).known({}, ()).keys() == {"look_up"}
-
-
-def test_an_input_schema_is_told() -> None:
-    """As the agent's own class tells it."""
-    agent = LlmAgent(name="first", model="gemini-2.5-flash", input_schema=Ticket)
-    like = likeness_of(SimulatedAgentConfig("first", agent, "first.evalset.json"))
-    assert directory_of(like).input_schema == directory_of(agent).input_schema

@@ -49,10 +49,21 @@ def tool_request(simulation: RemoteSimulation | Simulation) -> ToolRequest:
     return request
 
 
+def look_for(simulation: RemoteSimulation | Simulation, order: str) -> None:
+    """Let the user ask for an order, and the agent look for it."""
+    assert simulation.query(f"Where is {order}?", wait=PATIENCE)
+    call_tool(simulation, order)
+
+
+def call_tool(simulation: RemoteSimulation | Simulation, order: str) -> None:
+    """Let the agent look for an order."""
+    looks = called(("find_order", {"order_id": order}))
+    assert simulation.answer(simulation.pending[0], looks, wait=PATIENCE)
+
+
 def play(simulation: RemoteSimulation | Simulation) -> None:
     """Play one turn in which an order is looked for."""
-    assert simulation.query("Where is A1?", wait=PATIENCE)
-    assert simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    look_for(simulation, "A1")
     request = tool_request(simulation)
     assert simulation.answer(request, request.draft, wait=PATIENCE)
     assert simulation.answer(simulation.pending[0], said("It is shipped."), wait=PATIENCE)
@@ -82,8 +93,7 @@ def test_the_same_turn_gives_the_same_facts_here_and_there(home: Path, remote: R
 
 def test_drafts_come_when_they_are_looked_at(remote: RemoteSimulation) -> None:
     """Each with its source in the agent's code; what nobody looks at is not made."""
-    remote.query("Where is A2?", wait=PATIENCE)
-    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A2"})), wait=PATIENCE)
+    look_for(remote, "A2")
     request = tool_request(remote)
     assert not request.is_made("draft")
     assert request.draft == {"status": "success", "order": {"id": "A2", "state": "packed"}}
@@ -94,20 +104,12 @@ def test_drafts_come_when_they_are_looked_at(remote: RemoteSimulation) -> None:
 
 def test_rules_the_world_and_the_settings_are_reached(remote: RemoteSimulation) -> None:
     """And a switch counts from the next call on."""
-    remote.set_rules(
-        [
-            InjectionRule(
-                rule_id="down",
-                tool_name="find_order",
-                effect=ErrorEffect(error_code=503, error_message="Down."),
-            )
-        ]
-    )
-    remote.query("Where is A1?", wait=PATIENCE)
-    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    down = ErrorEffect(error_code=503, error_message="Down.")
+    remote.set_rules([InjectionRule(rule_id="down", tool_name="find_order", effect=down)])
+    look_for(remote, "A1")
     assert isinstance(remote.pending[0], ModelRequest)
     remote.switch_rule("down", False)
-    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    call_tool(remote, "A1")
     request = tool_request(remote)
     assert remote.environment.try_rules(remote.session.rules, request)
     remote.environment.give_data('{"orders": [{"id": "A1", "state": "lost"}]}')
@@ -140,7 +142,7 @@ def test_a_refusal_says_what_it_says_here(home: Path, remote: RemoteSimulation) 
         assert told == refusals(here)
         assert len(set(told)) == 3
     remote.environment.change(invariants=("order.total >= 0",))
-    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    call_tool(remote, "A1")
     remote.environment.change(
         tools={"find_order": {"name": "find_order", "output_schema": {"type": "object"}}}
     )
@@ -165,8 +167,7 @@ def test_undo_redo_and_another_way(remote: RemoteSimulation) -> None:
 
 def test_a_session_goes_on_from_its_journal(remote: RemoteSimulation, config: KernelAgentConfig) -> None:
     """As after a restart of the studio; nothing is asked again."""
-    remote.query("Where is A1?", wait=PATIENCE)
-    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    look_for(remote, "A1")
     journal = Journal.from_json(remote.journal.to_json())
     remote.close()
     again = RemoteSimulation.resume(journal, config, wait=PATIENCE)
@@ -178,8 +179,7 @@ def test_a_session_goes_on_from_its_journal(remote: RemoteSimulation, config: Ke
 def test_a_real_tool_runs_where_it_was_chosen(home: Path, remote: RemoteSimulation) -> None:
     """In the kernel, once the studio has kept that it was started."""
     remote.set_player("tool", "real", wait=PATIENCE)
-    remote.query("Where is A2?", wait=PATIENCE)
-    remote.answer(remote.pending[0], called(("find_order", {"order_id": "A2"})), wait=PATIENCE)
+    look_for(remote, "A2")
     assert (home / "kernel_desk" / "ran.txt").read_text() == "A2"
     assert isinstance(remote.pending[0], ModelRequest)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -14,17 +13,9 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
-from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until, until_gone
+from tests.simulator.kernel.projects import PATIENCE, begun, until, until_gone
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
-    """An agent in a kernel of its own."""
-    found = config_of(project(tmp_path))
-    yield found
-    found.kernels.end()
 
 
 def of(config: KernelAgentConfig) -> kernel_processes.AgentProcess | None:

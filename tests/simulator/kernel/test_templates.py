@@ -40,16 +40,6 @@ Path(__file__).with_name("told.json").write_text(json.dumps({
 root_agent = LlmAgent(name="teller", model="none")
 """
 
-STUDIO = """
-import sys
-from pathlib import Path
-from simulator.kernel.kernel import Kernel
-import psutil
-kernel = Kernel(Path(sys.executable), Path.cwd())
-print(kernel.process_id, psutil.Process(kernel.process_id).ppid(), flush=True)
-sys.stdin.read()
-"""
-
 
 def told(folder: Path) -> dict[str, Any]:
     """Load an agent in a kernel, and return what it has seen of its process."""
@@ -195,22 +185,6 @@ def test_an_interpreter_without_adk_has_none(tmp_path: Path) -> None:
     finally:
         os.close(read)
         os.close(write)
-
-
-def test_a_template_ends_with_the_studio(tmp_path: Path) -> None:
-    """Also where that is killed."""
-    studio = subprocess.Popen(
-        [sys.executable, "-c", STUDIO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
-    )
-    assert studio.stdout is not None
-    assert studio.stdin is not None
-    kernel, parent = map(int, studio.stdout.readline().split())
-    studio.kill()
-    studio.wait()
-    studio.stdout.close()
-    studio.stdin.close()
-    until_gone(kernel)
-    until_gone(parent)
 
 
 def test_kernels_share_what_they_have_not_changed(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from simulator.kernel import agent_kernels, remote_simulation
 from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError
 from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_templates import CAN_FORK
 from simulator.kernel.messages import HeadMoved
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
@@ -25,14 +25,6 @@ from tests.harness.processes import wait_until
 from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until, until_gone
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
-    """An agent in a kernel of its own."""
-    found = config_of(project(tmp_path))
-    yield found
-    found.kernels.end()
 
 
 def let_go(folder: Path) -> None:
@@ -140,13 +132,6 @@ def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelA
     assert simulation.query("Hello", wait=PATIENCE)
 
 
-def test_no_process_stays_once_nobody_listens(config: KernelAgentConfig) -> None:
-    """A studio that ends closes the pipes, whatever way it ends."""
-    kernel = config.kernels.kernel()
-    kernel.end()
-    until_gone(kernel.process_id)
-
-
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -220,16 +205,6 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_pat
     assert commands[-3:] == ["google-adk>=2.11", "-r", str(needs)]
 
 
-def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
-    """The session is played by another one already, and goes on there."""
-    simulation = begun(config)
-    simulation.query("Hello", wait=PATIENCE)
-    before = simulation.view()
-    simulation.ended("the agent's process ended")
-    assert simulation.view() == before
-    assert before.pending
-
-
 def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> None:
     """Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own."""
     process = config.kernels.kernel().process_id
@@ -284,7 +259,7 @@ WAITS = SPINS.replace("while True: pass", "import time; time.sleep(3600)")
 def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
     tmp_path: Path, source: str, own_session: bool
 ) -> None:
-    """Neither its process, nor what it started, nor what watches over both; nor a child that leads a session of its own.
+    """Neither its process, nor the template of that, nor what it started, nor what watches over both; nor a child that leads a session of its own.
 
     One that computes does not notice the end, and one that waits ends by itself, perhaps before it is watched.
     """
@@ -295,13 +270,15 @@ def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
     assert studio.stdout is not None
     kernel = int(studio.stdout.readline())
     child = int((tmp_path / "child.txt").read_text())
+    template = psutil.Process(kernel).ppid()
+    assert not CAN_FORK or template != studio.pid
     group = [each.pid for each in psutil.process_iter() if os.getpgid(each.pid) == kernel]
     assert kernel in group
     assert (child in group) is not own_session
     studio.kill()
     studio.wait()
     studio.stdout.close()
-    for each in {*group, child}:
+    for each in {*group, child, template}:
         until_gone(each)
 
 
@@ -347,6 +324,7 @@ def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config
     assert before.pending
     ear.heard(HeadMoved(session=simulation._id, head=1))
     ear.ended("late")
+    simulation.ended("late")
     assert simulation.view() == before
 
 

@@ -16,6 +16,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import ToolAnswered
+from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.adk.codec import jsonable
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
@@ -111,9 +112,20 @@ def opened(
     agent: Any, *, tools: Any = None, agents: Any = None, rules: Iterable[InjectionRule] = (), **more: Any
 ) -> Simulation:
     """Open a session with an agent; `tools` and `agents` say who plays, by name or for all as one word."""
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
     seats = Seats(agents=_players(agents), tools=_players(tools))
-    return Simulation.open(config, rules=rules, seats=seats, seed=more.pop("seed", "seed"), **more)
+    seed = more.pop("seed", "seed")
+    return Simulation.open(stage_config(agent), rules=rules, seats=seats, seed=seed, **more)
+
+
+def resumed(journal: str | Journal, agent: Any, **more: Any) -> Simulation:
+    """Resume a session with an agent, from its journal or from the JSON of that."""
+    read = Journal.from_json(journal) if isinstance(journal, str) else journal
+    return Simulation.resume(read, stage_config(agent), **more)
+
+
+def stage_config(agent: Any) -> SimulatedAgentConfig:
+    """Configure an agent as all sessions here have it."""
+    return SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
 
 
 def _players(players: Any) -> Any:

@@ -15,7 +15,7 @@ from simulator.runtime import Simulation, SimulationError
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.session import Seats, SessionState
 from tests.simulator.runtime.desk import FIND, asked, find
-from tests.simulator.runtime.stage import PATIENCE, agent_of, entries, opened, say, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, entries, opened, resumed, say, tool_facts
 
 RULE = InjectionRule(rule_id="down", tool_name="find", effect=ErrorEffect(error_code=503, error_message="no"))
 KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
@@ -74,9 +74,9 @@ def test_what_was_closed_can_be_seen_closed_again_and_resumed() -> None:
     assert sim.wait(PATIENCE)
     assert sim.view().session.state is SessionState.ACTIVE
     assert (sim.pending, sim.can_undo(), sim.model_view()) == ((), True, None)
-    with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as resumed:
-        assert resumed.answer(resumed.pending[0], {"status": "open"}, wait=PATIENCE)
-        assert resumed.session.state is SessionState.COMPLETED
+    with resumed(sim.journal.to_json(), sim.config.agent) as again:
+        assert again.answer(again.pending[0], {"status": "open"}, wait=PATIENCE)
+        assert again.session.state is SessionState.COMPLETED
 
 
 # ---------------------------------------------------------------- what the agent says
@@ -111,26 +111,17 @@ def test_what_the_model_itself_proposed_may_be_empty() -> None:
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ("", "empty"),
         (" \n", "empty"),
         (None, "NoneType"),
         (5, "int"),
-        ({}, "one part"),
         ({"parts": []}, "one part"),
-        ({"parts": [{"text": ""}]}, "empty"),
         ({"parts": [{"text": "  "}, {"text": ""}]}, "empty"),
         ({"role": "model", "parts": [{"text": "hi"}]}, "role.*'model'"),
         ({"role": 5, "parts": [{"text": "hi"}]}, "role.* 5"),
         ({"parts": [{"text": "hi"}], "said_by": "me"}, "said_by"),
         ({"parts": [{"text": nested(3000)}]}, "200 levels"),
-        (
-            {"parts": [{"function_response": {"id": "no-such", "name": "find", "response": {}}}]},
-            "no-such",
-        ),
-        (
-            {"parts": [{"functionResponse": {"name": "find", "response": {}}}]},
-            "id None",
-        ),
+        ({"parts": [{"function_response": {"id": "no-such", "name": "find", "response": {}}}]}, "no-such"),
+        ({"parts": [{"functionResponse": {"name": "find", "response": {}}}]}, "id None"),
     ],
 )
 def test_a_query_that_says_nothing_or_speaks_for_another_is_refused(message: Any, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.agents import ParallelAgent
 from pydantic import BaseModel
 
 from simulator.runtime import SimulationError
@@ -121,12 +121,13 @@ class Verdict(BaseModel):
     approved: bool
 
 
-def test_a_final_answer_that_breaks_the_output_schema_is_refused() -> None:
+@pytest.mark.parametrize("tools", [[], [find]], ids=["alone", "with tools"])
+def test_a_final_answer_that_breaks_the_output_schema_is_refused(tools: list[Any]) -> None:
     """A person's final text is checked before ADK raises over it; the turn waits on."""
-    agent = LlmAgent(name="judge", model=agent_of().model, output_schema=Verdict)
+    agent = agent_of(tools=tools, output_schema=Verdict)
     with opened(agent, agents="person") as sim:
         request = asked(sim)
-        assert request.response_schema is not None
+        assert (request.response_schema is None) is bool(tools)
         for wrong in ("not json", '{"approved": "maybe?"}', "{}"):
             with pytest.raises(SimulationError, match="output schema"):
                 sim.answer(request, wrong)

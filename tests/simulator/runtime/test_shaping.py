@@ -9,7 +9,6 @@ import pytest
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.environment.injection.rule_effects import ResponseEffect
@@ -18,13 +17,12 @@ from simulator.environment.world.connections import ConnectionEdits, Connections
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import TablesError
 from simulator.environment.world.tool_settings import ToolSettings
-from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.answers import failed
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told
 from tests.simulator.runtime.desk import asked, response_of
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, resumed, tool_facts
 
 
 class Product(TypedDict):
@@ -69,14 +67,6 @@ def table(sim: Simulation) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- data and edits
-
-
-def test_data_becomes_the_world_and_the_draft() -> None:
-    """Tables are what is there; a call about a row is drafted from it."""
-    with opened(shop()) as sim:
-        sim.environment.give_data(DATA)
-        assert table(sim) == {"P-1": {"product_id": "P-1", "name": "Mug", "stock": 12}}
-        assert asked(sim).draft == {"product_id": "P-1", "name": "Mug", "stock": 12}
 
 
 @pytest.mark.parametrize("text", ['{"products": [{"id": 1}, 2]}', '{"products": [', '[{"id": 1}, {"id": 1}]'])
@@ -164,8 +154,7 @@ def test_the_world_is_the_same_after_a_resume_and_on_a_branch_as_it_was() -> Non
         for head, world in worlds.items():
             sim.move_head(head)
             assert table(sim) == world
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-    with Simulation.resume(Journal.from_json(text), config) as again:
+    with resumed(text, agent) as again:
         assert table(again) == last
 
 
@@ -272,9 +261,7 @@ def ship(order_id: str, express: bool = False) -> Product:  # type: ignore[empty
 
 def test_a_declared_tool_joins_with_the_next_turn_and_the_environment_answers() -> None:
     """The model is shown it, calls it, and a person answers; a resume brings it back; there is nothing real to run."""
-    turns = [[call("ship", order_id="A-1")]]
-    agent = shop(*turns)
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+    agent = shop([call("ship", order_id="A-1")])
     with opened(agent) as sim:
         sim.environment.declare(ship)
         request = asked(sim)
@@ -283,7 +270,7 @@ def test_a_declared_tool_joins_with_the_next_turn_and_the_environment_answers() 
         text = sim.journal.to_json()
         sim.run_real(request, wait=PATIENCE)
         assert "only declared" in entries(sim, "tool_error")[0].error_message
-    with Simulation.resume(Journal.from_json(text), config) as again:
+    with resumed(text, agent) as again:
         assert again.view().divergence is None
         assert again.answer(again.pending[0], {"product_id": "A-1", "name": "x", "stock": 1}, wait=PATIENCE)
         assert response_of(again)["name"] == "x"

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
 
-from evalset import GoldenTraceBuilder
 from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer, UserSeated
 from simulator.journal import Journal
@@ -134,7 +135,7 @@ def test_a_failed_turn_holds_the_scenario_until_a_person_lets_it_go_on() -> None
     ("line", "words"),
     [
         ([], "empty response (3 attempts)"),
-        ([{"text": "hm", "thought": True}], "thinking tokens (3 attempts)"),
+        ([types.Part(text="hm", thought=True)], "thinking tokens (3 attempts)"),
         (ValueError("not today"), "not today"),
     ],
 )
@@ -144,7 +145,7 @@ def test_a_message_that_cannot_be_made_asks_the_person(
     """Where ADK raises, the reason is told, after a bounded number of tries; another try may succeed."""
     # The waits between the tries are all that is long here.
     monkeypatch.setattr("simulator.runtime.user_player.PATIENCE", Timeouts(retry_delay=0))
-    model = speaker(*[_parts(line)] * 3, "at last")
+    model = speaker(*[line] * 3, "at last")
     with desk() as sim:
         seat(sim, model)
         assert sim.accept(wait=PATIENCE)
@@ -153,12 +154,6 @@ def test_a_message_that_cannot_be_made_asks_the_person(
         model.lines = ["at last"] * 9
         assert sim.go_on(wait=PATIENCE)
         assert held(sim) == "at last"
-
-
-def _parts(line: Any) -> Any:
-    from google.genai import types  # noqa: PLC0415 - for this one table
-
-    return [types.Part(**part) for part in line] if isinstance(line, list) else line
 
 
 def test_a_script_says_its_messages_and_a_recording_says_where_they_come_from() -> None:
@@ -207,8 +202,6 @@ def test_the_player_waits_for_a_person_where_the_agent_asks_the_user() -> None:
     def pay(amount: int) -> str:
         """Pay."""
         return "paid"
-
-    from google.adk.tools.function_tool import FunctionTool  # noqa: PLC0415 - for this one tool
 
     agent = agent_of(
         [call("pay", amount=5)], [say("done")], tools=[FunctionTool(pay, require_confirmation=True)]
@@ -275,16 +268,6 @@ def test_an_old_journal_still_reads() -> None:
     assert old.fold.user.player == "person"
     entry: Any = old.session().history[0]
     assert (entry.content, entry.provenance) == ("hello", None)
-
-
-def test_a_finished_scenario_is_frozen_into_a_static_golden() -> None:
-    """Its conversation is exported like any other: one invocation per message, in the words that were said."""
-    with desk() as sim:
-        seat(sim, speaker("I want a refund."), hold=False)
-        case = GoldenTraceBuilder(sim.session).build()
-    assert case.conversation_scenario is None
-    texts = [turn.user_content.parts[0].text for turn in case.conversation or () if turn.user_content.parts]
-    assert texts == ["Where is my order?", "I want a refund."]
 
 
 @pytest.mark.parametrize(

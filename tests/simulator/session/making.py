@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.facts import (
+    AgentRan,
     AgentSelected,
+    CodeAnswered,
     Fact,
     ModelAnswered,
     Provenance,
+    RaisedError,
     RequestDigests,
     Returned,
     SessionOpened,
@@ -75,6 +78,27 @@ def tool(call_id: str, *, turn: int = 0, key: str | None = None, outcome: Any = 
         digests=DIGESTS,
         provenance=WRITTEN,
     )
+
+
+def agent_ran(call_id: str, **more: Any) -> AgentRan:
+    """A call of an agent is let run."""
+    return AgentRan(
+        at=4.0,
+        turn=0,
+        key=f"agent/{call_id}",
+        agent="clerk",
+        call_id=call_id,
+        tool_name="helper",
+        arguments={},
+        digests=DIGESTS,
+        provenance=Provenance(source="real", **more),
+    )
+
+
+def code_ran(result: Any = None, error: RaisedError | None = None) -> CodeAnswered:
+    """A block of code is run, or fails."""
+    made = {"code": "1", "result": result, "error": error, "digests": DIGESTS, "provenance": WRITTEN}
+    return CodeAnswered(at=4.0, turn=0, key="code", agent="clerk", **made)
 
 
 def event(*parts: Any, author: str = "clerk", **more: Any) -> Any:

@@ -11,10 +11,7 @@ from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import EnvironmentDataGiven, ToolsDeclared
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.facts import (
-    AgentRan,
-    AgentSelected,
     CallStarted,
-    CodeAnswered,
     ConversationEnded,
     DraftDrawn,
     Fact,
@@ -30,13 +27,13 @@ from simulator.facts import (
     UserSeated,
 )
 from simulator.session import IllegalFactError, SessionFold, SessionState
-from simulator.session.model import NoLiveAgentError
+from simulator.session.model import NoLiveAgentError, Turn
 from tests.simulator.session.making import (
-    DIGESTS,
-    WRITTEN,
+    agent_ran,
     answered_turn,
     asked,
     call,
+    code_ran,
     ended,
     event,
     model,
@@ -55,25 +52,21 @@ def fold_of(*facts: Fact) -> SessionFold:
     return fold
 
 
+def last_turn(fold: SessionFold) -> Turn:
+    """Return the last turn."""
+    assert fold.last_turn is not None
+    return fold.last_turn
+
+
 def waits(call_id: str, name: str = "adk_request_confirmation", path: str = "") -> TurnEnded:
     """A turn ends with a call that waits for the user."""
     part = {"functionCall": {"id": call_id, "name": name, "args": {"of": call_id}}}
     return ended(event(part, longRunningToolIds=[call_id], nodeInfo={"path": path}))
 
 
-def agent_ran(call_id: str, **more: object) -> AgentRan:
-    """A call of an agent is let run."""
-    return AgentRan(
-        at=4.0,
-        turn=0,
-        key=f"agent/{call_id}",
-        agent="clerk",
-        call_id=call_id,
-        tool_name="helper",
-        arguments={},
-        digests=DIGESTS,
-        provenance=Provenance(source="real", **more),
-    )
+def call_begins(key: str) -> CallStarted:
+    """A real tool begins."""
+    return CallStarted(at=3, turn=0, key=key, name="n")
 
 
 def rule(rule_id: str) -> InjectionRule:
@@ -99,47 +92,39 @@ def test_the_names_of_the_choice_are_those_of_the_session() -> None:
     """The app is ADK's name, the agent a person's; the user and the id are those of the beginning."""
     fold = SessionFold()
     fold.take(0, SessionOpened(at=7.0, session_id="s", user_id="ada", seed="x"))
-    fold.take(1, AgentSelected(at=8.0, agent_name="Clerk", app_name="clerk", environment_data="words"))
+    fold.take(1, selected().model_copy(update={"environment_data": "words"}))
     assert fold.place_in_adk() == {"app_name": "clerk", "user_id": "ada", "session_id": "s"}
     assert (fold.agent_name, fold.state) == ("Clerk", SessionState.AWAITING_QUERY)
     assert (fold.environment.data, fold.environment.is_data_brought) == ("words", True)
     assert not fold_of().environment.is_data_brought
+    session = fold.session()
+    assert (session.session_id, session.user_id, session.start_timestamp) == ("s", "ada", 7.0)
+    assert (session.agent_name, session.app_name, session.current_state) == ("Clerk", "clerk", {"open": True})
 
 
 def test_a_turn_is_counted_while_it_runs_and_after() -> None:
     """The last turn has its number, its message and its time; it runs until it ends."""
     fold = fold_of(asked("hello"))
-    turn = fold.last_turn
-    assert turn is not None
+    turn = last_turn(fold)
     assert (turn.number, turn.purpose, turn.started_at, turn.ended) == (0, "query", 2.0, False)
     assert turn.message == asked("hello").message
     assert (fold.is_running, fold.turns_so_far, fold.session().is_running) == (True, 1, True)
     fold.take(9, ended(event({"text": "done"}), state={"a": 1}))
-    turn = fold.last_turn
-    assert turn is not None
+    turn = last_turn(fold)
     assert (turn.ended, turn.state, turn.final_event) == (True, {"a": 1}, 0)
     assert (fold.is_running, fold.turns_so_far) == (False, 1)
 
 
 def test_each_kind_of_answer_counts_in_its_turn() -> None:
     """A model's, a tool's, an agent's and code's answer are four; the next turn begins at none."""
-    code = CodeAnswered(
-        at=4.0, turn=0, key="code", agent="clerk", code="1", result={}, digests=DIGESTS, provenance=WRITTEN
-    )
-    fold = fold_of(asked(), model(call("c")), tool("c"), agent_ran("a"), code)
+    fold = fold_of(asked(), model(call("c")), tool("c"), agent_ran("a"), code_ran({}))
     assert fold.answers_in_turn == 4
+    fold.call_ids().add("it was a copy")
     assert fold.call_ids() == {"c", "a"}
     fold.take(9, ended())
     fold.take(10, asked(turn=1))
     assert fold.answers_in_turn == 0
     assert fold.call_ids() == {"c", "a"}
-
-
-def test_the_ids_that_are_handed_out_are_a_copy() -> None:
-    """Whoever changes them changes nothing of the session."""
-    fold = fold_of(asked(), model(call("c")))
-    fold.call_ids().add("other")
-    assert fold.call_ids() == {"c"}
 
 
 def test_calls_and_rules_are_counted_along_the_answers() -> None:
@@ -171,11 +156,12 @@ def test_what_waits_in_a_turn_is_gone_with_the_next_one() -> None:
         proposed,
         drafted,
         DraftDrawn(at=3, turn=0, key="t", draw=2),
-        CallStarted(at=3, turn=0, key="t", name="n"),
+        call_begins("t"),
     )
     assert (fold.proposal("m"), fold.proposal("t")) == (proposed, None)
     assert (fold.drafted("t"), fold.drafted("m")) == (drafted, None)
     assert (fold.draw("t"), fold.draw("m"), fold.may_have_run()) == (2, 0, frozenset({"t"}))
+    assert fold_of(asked(), call_begins("tool/c"), tool("c")).may_have_run() == frozenset()
     fold.take(9, ended())
     assert (fold.proposal("m"), fold.drafted("t"), fold.draw("t")) == (proposed, drafted, 2)
     fold.take(10, asked(turn=1))
@@ -236,7 +222,7 @@ def test_a_fork_goes_its_own_way() -> None:
 
 
 def test_a_call_that_waits_keeps_its_words() -> None:
-    """Its tool, arguments, agent and node are those of ADK's event; the turn says that it leaves something open."""
+    """Its tool, arguments, agent and node are those of ADK's event; the session is active until the user has answered."""
     fold = fold_of(asked(), waits("w", path="a/b"))
     (waiting,) = fold.session().open_calls
     assert (waiting.call_id, waiting.tool_name, waiting.arguments) == (
@@ -252,11 +238,13 @@ def test_a_call_that_waits_keeps_its_words() -> None:
     )
     assert fold.asks_the_user
     assert fold.state is SessionState.ACTIVE
-    turn = fold.last_turn
-    assert turn is not None
+    turn = last_turn(fold)
     assert turn.final_event is None
     fold.take(9, replied("w", 1))
     assert fold.session().open_calls == ()
+    reply = {"functionResponse": {"id": "w", "name": "adk_request_confirmation", "response": {}}}
+    fold.take(10, ended(event(reply, author="user"), event({"text": "done"}), turn=1))
+    assert (fold.state, fold.session().open_calls) == (SessionState.COMPLETED, ())
 
 
 def test_a_first_answer_of_a_long_call_asks_nobody() -> None:
@@ -280,8 +268,7 @@ def test_a_turn_that_was_cut_off_completes_nothing(how: dict[str, Any]) -> None:
     """Whatever it said, and though a call waits: the session awaits a query. What was said is kept."""
     asks = event({"functionCall": {"id": "w", "name": "ship", "args": {}}}, longRunningToolIds=["w"])
     fold = fold_of(asked(), ended(asks, event({"text": "half"}), **how))
-    turn = fold.last_turn
-    assert turn is not None
+    turn = last_turn(fold)
     assert (fold.state, turn.final_event) == (SessionState.AWAITING_QUERY, 1)
     assert (turn.stopped, turn.error) == (how.get("stopped", False), how.get("error"))
 
@@ -289,8 +276,7 @@ def test_a_turn_that_was_cut_off_completes_nothing(how: dict[str, Any]) -> None:
 def test_an_output_of_a_graph_completes_the_session() -> None:
     """A node's data is the final response where nobody says a word."""
     fold = fold_of(asked(), ended({"author": "graph", "output": {"sum": 3}}))
-    turn = fold.last_turn
-    assert turn is not None
+    turn = last_turn(fold)
     assert (fold.state, turn.final_event) == (SessionState.COMPLETED, None)
 
 
@@ -314,8 +300,7 @@ def test_a_reply_answers_what_is_open() -> None:
     with pytest.raises(IllegalFactError, match=r"id x$"):
         fold.check(replied("x", 1))
     fold.take(9, replied("w", 1))
-    assert fold.last_turn is not None
-    assert fold.last_turn.purpose == "reply"
+    assert last_turn(fold).purpose == "reply"
 
 
 def test_the_user_is_spoken_for_between_turns() -> None:

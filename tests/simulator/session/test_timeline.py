@@ -23,8 +23,6 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import (
-    AgentRan,
-    CodeAnswered,
     ConversationEnded,
     Fact,
     Failed,
@@ -41,9 +39,11 @@ from simulator.facts import (
 from tests.simulator.session.making import (
     DIGESTS,
     WRITTEN,
+    agent_ran,
     answered_turn,
     asked,
     call,
+    code_ran,
     ended,
     event,
     journal_of,
@@ -178,9 +178,11 @@ def test_an_answer_says_what_it_did_and_what_lies_beneath() -> None:
         update={"outcome": Raised(error=RaisedError(type="m:E", message="no")), "traceback": "here"}
     )
     error = shown(asked(), model(call("c")), raised)[-1]
-    assert (error.error_type, error.traceback, error.duration_ms) == ("E", "here", 7.0)
+    assert (error.type, error.error_type, error.error_message) == ("tool_error", "E", "no")
+    assert (error.traceback, error.duration_ms) == ("here", 7.0)
     failed = fact.model_copy(update={"outcome": Failed(error_code=4, error_message="no")})
-    assert shown(asked(), model(call("c")), failed)[-1].error_type == "4"
+    error = shown(asked(), model(call("c")), failed)[-1]
+    assert (error.type, error.error_type, error.error_message) == ("tool_error", "4", "no")
 
 
 def test_a_tool_that_no_model_asked_for_is_shown_as_called() -> None:
@@ -209,8 +211,7 @@ def test_code_is_shown_with_what_it_printed(
     result: Any, error: Any, output: str, message: str | None
 ) -> None:
     """Both streams, where they say something, or its error."""
-    fields = {"at": 4.0, "turn": 0, "key": "c", "agent": "clerk", "digests": DIGESTS, "provenance": WRITTEN}
-    ran = shown(asked(), CodeAnswered(**fields, code="1", result=result, error=error))[-1]
+    ran = shown(asked(), code_ran(result, error))[-1]
     assert (ran.type, ran.code, ran.output, ran.error, ran.agent) == (
         "code_run",
         "1",
@@ -222,18 +223,7 @@ def test_code_is_shown_with_what_it_printed(
 
 def test_an_agent_that_was_let_run_shows_nothing_of_its_own() -> None:
     """What it answers is an event of ADK, which stands behind its call."""
-    ran = AgentRan(
-        at=4.0,
-        turn=0,
-        key="a",
-        agent="clerk",
-        call_id="c",
-        tool_name="t",
-        arguments={},
-        digests=DIGESTS,
-        provenance=WRITTEN,
-    )
-    facts = (asked(), model(call("c", "t")), ran)
+    facts = (asked(), model(call("c", "helper")), agent_ran("c"))
     assert kinds(shown(*facts)) == ["user_query", "tool_call"]
     assert shown(*facts, live=[answers("c", {"result": 1})])[-1].result == {"result": 1}
 
@@ -243,6 +233,7 @@ def test_what_adk_answers_is_shown_once_and_in_its_place() -> None:
     facts = (asked(), model(call("a"), call("b"), {"text": "so"}), tool("a"))
     events = [answers("a", {"x": 1}), answers("b", {"x": 2}, timestamp=9.0), answers("z", {"x": 3})]
     history = shown(*facts, live=events)
+    assert kinds(shown(*facts, ended(*events))) == kinds(history)
     assert kinds(history) == [
         "user_query",
         "tool_call",
@@ -290,10 +281,6 @@ def test_the_final_text_is_not_said_twice() -> None:
     assert kinds(other) == ["user_query", "agent_message", "final_response"]
     inside = shown(asked(), model({"text": "done"}, key="0/>a/m"), ended(event({"text": "done"})))
     assert kinds(inside) == ["user_query", "agent_message", "final_response"]
-    assert kinds(shown(asked(), model({"text": "done"}), ended(event({"text": "done"})))) == [
-        "user_query",
-        "final_response",
-    ]
 
 
 def test_a_turn_that_leaves_a_call_open_has_no_final_response() -> None:
@@ -305,11 +292,10 @@ def test_a_turn_that_leaves_a_call_open_has_no_final_response() -> None:
         "tool_call",
         "agent_message",
     ]
-    for end in ({"stopped": True}, {"error": RaisedError(type="m:E", message="no")}):
-        assert shown(*facts, ended(waits, event({"text": "so"}), **end))[-1].type == "turn_failed"
-    stopped = shown(*facts, ended(stopped=True))[-1]
-    assert (stopped.stopped, stopped.error_type) == (True, "stopped")
-    assert not shown(*facts, ended(error=RaisedError(type="m:E", message="no")))[-1].stopped
+    error = RaisedError(type="m:E", message="no")
+    for end, kind in (({"stopped": True}, "stopped"), ({"error": error}, "E")):
+        failed = shown(*facts, ended(waits, event({"text": "so"}), **end))[-1]
+        assert (failed.type, failed.stopped, failed.error_type) == ("turn_failed", kind == "stopped", kind)
 
 
 def test_an_output_of_a_graph_is_the_final_response_of_its_last_node() -> None:
@@ -379,6 +365,7 @@ CALL = ObservedCall(tool_name="find", arguments={}, response={"a": 1}, place="r[
 )
 def test_a_change_is_told(fact: Fact, named: str) -> None:
     """With what it names, before the query that it precedes, or in the turn that runs, at its own time."""
+    assert shown(fact) == []
     note, query = shown(fact, asked())
     assert re.fullmatch(named, note.content)
     assert (note.type, note.turn, note.fact, query.type) == ("session_note", 0, 2, "user_query")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.harness.postgres import Postgres, postgres
-from tests.simulator.store.databases import Kept
+from tests.simulator.store.databases import Kept, NewUrl
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +17,12 @@ def server() -> Iterator[Postgres]:
     """Run one PostgreSQL server for all tests of this process."""
     with postgres() as running:
         yield running
+
+
+@pytest.fixture
+def new_file(tmp_path: Path) -> NewUrl:
+    """Return what gives the path of another file that is not there."""
+    return lambda: Path(tempfile.mkdtemp(dir=tmp_path)) / "sessions.db"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])

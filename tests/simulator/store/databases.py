@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from simulator.facts import Fact, SessionOpened
+from simulator.facts import Fact, SeatChanged, SessionOpened
 from simulator.journal import Journal
 from simulator.store import JournalStore, StoredJournal
 from simulator.store.errors import StoreError
@@ -18,12 +18,24 @@ from simulator.store.locations import database_url
 from simulator.store.process_locks import Holder
 from tests.simulator.session.making import selected
 
+NewUrl: TypeAlias = Callable[[], str | Path]
+"""Makes an empty database."""
 ME, KEY = "me@example.org", "demos/clerk"
 
 
 def new_journal(session_id: str = "session", *facts: Fact) -> Journal:
     """Return a journal whose agent is selected."""
     return Journal([SessionOpened(at=1.0, session_id=session_id, seed="seed"), selected(), *facts])
+
+
+def seat(target: str = "find") -> SeatChanged:
+    """Nobody answers a tool from now on; tests tell such facts apart by their tools."""
+    return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+
+
+def facts_of(journal: Journal, number: int | None = None) -> list[Fact]:
+    """Return the facts on the way to one, or to the head."""
+    return [fact for _, fact in (journal.path() if number is None else journal.path(number))]
 
 
 class Clock:

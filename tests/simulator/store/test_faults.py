@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from simulator.facts import Fact, SeatChanged
 from simulator.store import (
     BrokenJournalError,
     HeadMovedError,
@@ -22,11 +21,7 @@ from simulator.store import (
 from tests.harness.postgres import Postgres, postgres
 from tests.harness.processes import wait_until
 from tests.simulator.session.making import answered_turn, asked
-from tests.simulator.store.databases import ME, Kept, begun, raising
-
-
-def _seat(target: str) -> Fact:
-    return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+from tests.simulator.store.databases import ME, Kept, begun, facts_of, raising, seat
 
 
 def _troubles(journal: StoredJournal) -> list[str]:
@@ -44,9 +39,10 @@ def test_a_locked_database_is_named_and_waited_for(kept: Kept) -> None:
         assert "locked" in said
         assert store.name in said
         assert _troubles(journal) == [said]
-        journal.append(_seat("a"))
+        journal.append(seat("a"))
         assert "locked" in raising(lambda: store.rename("session", "x"))
         store.put_drafts("session", {"a": "text"})
+        store.put_unsaved(ME, "orders.evalset.json", "work")
         assert "locked" in raising(store.keep_drafts)
         assert "locked" in str(store.trouble)
     journal.keep()
@@ -54,6 +50,7 @@ def test_a_locked_database_is_named_and_waited_for(kept: Kept) -> None:
     assert (journal.trouble, store.trouble) == (None, None)
     assert kept.store().load("session").to_json() == journal.to_json()
     assert kept.store().drafts("session") == {"a": "text"}
+    assert kept.store().unsaved(ME, "orders.evalset.json") == ("work", b"", None, 1000.0)
 
 
 def test_what_could_not_be_stored_is_tried_again_by_itself(kept: Kept) -> None:
@@ -168,7 +165,7 @@ def test_a_broken_row_hides_no_other_row(kept: Kept, damage: str) -> None:
     store = kept.store()
     journal = begun(store, "session", *answered_turn())
     journal.move_head(2)
-    beside = journal.append(_seat("beside"))
+    beside = journal.append(seat("beside"))
     journal.move_head(6)
     journal.keep()
     kept.run(statement)
@@ -186,12 +183,12 @@ def test_a_broken_row_hides_no_other_row(kept: Kept, damage: str) -> None:
     assert whole.path() == journal.path(last)
     assert whole.fact(4) == journal.fact(beside)
     whole.move_head(3)
-    whole.append(_seat("after"))
+    whole.append(seat("after"))
     whole.keep()
     again = store.load("session", up_to_damage=True)
     assert again.path() == whole.path()
     assert not again.refresh()
-    whole.append(_seat("more"))
+    whole.append(seat("more"))
     whole.keep()
     assert again.refresh()
     assert again.path() == whole.path()
@@ -261,17 +258,17 @@ def test_a_commit_whose_end_is_not_known_is_not_done_twice(kept: Kept, other: st
     journal = begun(store, "session", asked())
     aside = kept.store().load("session")
     cut = _Cut(store)
-    journal.append(_seat("a"))
-    journal.append(_seat("b"))
+    journal.append(seat("a"))
+    journal.append(seat("b"))
     assert raising(journal.keep) == "line cut"
     if other == "goes on":
         theirs = kept.store().load("session")
-        theirs.append(_seat("theirs"))
+        theirs.append(seat("theirs"))
         theirs.keep()
     elif other == "is beside":
-        aside.append(_seat("beside"))
+        aside.append(seat("beside"))
         raising(aside.keep)
-    journal.append(_seat("c"))
+    journal.append(seat("c"))
     cut.active = False
     if other == "goes on":
         with pytest.raises(HeadMovedError):
@@ -279,8 +276,8 @@ def test_a_commit_whose_end_is_not_known_is_not_done_twice(kept: Kept, other: st
     else:
         journal.keep()
     stored = kept.store().load("session")
-    mine = [fact for _, fact in stored.path(len(stored) - 1)][3:]
-    assert mine == [_seat("a"), _seat("b"), _seat("c")]
+    mine = facts_of(stored, len(stored) - 1)[3:]
+    assert mine == [seat("a"), seat("b"), seat("c")]
     assert len(stored) == 6 + (other != "nobody")
     assert journal.superseded is (other == "goes on")
 
@@ -304,43 +301,48 @@ def own_server() -> Iterator[Postgres]:
         yield server
 
 
+@pytest.fixture
+def on_server(own_server: Postgres) -> Iterator[Kept]:
+    """Return an empty database of it."""
+    databases = Kept(own_server.new_database())
+    yield databases
+    databases.drop_all()
+
+
 @pytest.mark.long
-def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres) -> None:
+def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres, on_server: Kept) -> None:
     """While PostgreSQL is down there is a clear word; after it is up, all goes on, in stores that were open before."""
-    kept = Kept(own_server.new_database())
-    store = kept.store()
+    store = on_server.store()
     journal = begun(store, "session", asked())
-    journal.append(_seat("before"))
+    journal.append(seat("before"))
     journal.keep()
     own_server.stop()
-    journal.append(_seat("while"))
+    journal.append(seat("while"))
     said = raising(journal.keep)
     assert "not responding" in said
     assert _troubles(journal) == [said]
     assert "not responding" in raising(lambda: store.load("session"))
-    assert "not responding" in raising(kept.store)
+    assert "not responding" in raising(on_server.store)
     own_server.start()
-    journal.append(_seat("after"))
+    journal.append(seat("after"))
     journal.keep()
     assert _troubles(journal) == []
     assert store.load("session").to_json() == journal.to_json()
     own_server.stop()
     own_server.start()
     assert store.place("session") == journal.place
-    journal.append(_seat("again"))
+    journal.append(seat("again"))
     journal.keep()
-    assert kept.store().load("session").to_json() == journal.to_json()
-    kept.drop_all()
+    assert on_server.store().load("session").to_json() == journal.to_json()
 
 
 @pytest.mark.long
-def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> None:
+def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres, on_server: Kept) -> None:
     """Its silence ends the first call; nobody waits again until it answers, and then what waited is stored by itself."""
-    kept = Kept(own_server.new_database())
-    store = kept.store(patience=1.0)
+    store = on_server.store(patience=1.0)
     journal = begun(store, "session", asked())
     with own_server.frozen():
-        journal.append(_seat("while"))
+        journal.append(seat("while"))
         assert "is not responding" in raising(lambda: store.load("session"))
         line = store._database._line
         assert line is not None
@@ -349,29 +351,26 @@ def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> No
         for _ in range(50):
             assert "is not responding" in raising(lambda: store.records(ME))
         assert monotonic() - began < 25.0  # fifty that wait a second each take longer
-        journal.append(_seat("after"))
+        journal.append(seat("after"))
         assert journal.first_unstored == 3
         assert "not responding" in raising(lambda: journal.keep(2.0))
     wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
     assert store.load("session").to_json() == journal.to_json()
-    kept.drop_all()
 
 
 @pytest.mark.long
-def test_who_waited_in_vain_for_storing_is_the_last_to_wait(own_server: Postgres) -> None:
+def test_who_waited_in_vain_for_storing_is_the_last_to_wait(own_server: Postgres, on_server: Kept) -> None:
     """What is read after that is refused at once, though the connection that stores has not given up yet."""
-    kept = Kept(own_server.new_database())
-    store = kept.store(patience=20.0)
+    store = on_server.store(patience=20.0)
     journal = begun(store, "session", asked())
     with own_server.frozen():
-        journal.append(_seat("while"))
+        journal.append(seat("while"))
         raising(lambda: journal.keep(0.2))
         began = monotonic()
         assert "is not responding" in raising(lambda: store.records(ME))
         assert monotonic() - began < 20.0  # the connection's own patience
     wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
     wait_until(lambda: bool(_records(store)), what="the list")
-    kept.drop_all()
 
 
 def _records(store: JournalStore) -> list[SessionRecord]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from simulator.facts import Fact, SeatChanged
+from simulator.facts import SeatChanged
 from simulator.store import (
     LEASE_SECONDS,
     HeadMovedError,
@@ -20,22 +18,15 @@ from simulator.store import (
     UnknownSessionError,
 )
 from simulator.store.process_locks import Holder
-from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
-from tests.simulator.store.databases import Kept, begun
-
-
-def _seat(target: str) -> Fact:
-    return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+from tests.harness.processes import wait_until
+from tests.simulator.store.databases import Kept, begun, facts_of, seat
+from tests.simulator.store.playing import PlayingProcess
 
 
 def _claimed(store: JournalStore) -> StoredJournal:
     journal = store.load("session")
     journal.claim()
     return journal
-
-
-def _facts(journal: StoredJournal) -> list[Fact]:
-    return [fact for _, fact in journal.path()]
 
 
 def _far(kept: Kept, tmp_path: Path) -> JournalStore:
@@ -113,33 +104,29 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
     begun(kept.store())
     far, mine = _far(kept, tmp_path), kept.store()
     theirs = _claimed(far)
-    theirs.append(_seat("before"))
+    theirs.append(seat("before"))
     theirs.keep()
     journal = mine.load("session")
     journal.claim(by_force=True)
     assert not journal.refresh()
-    theirs.append(_seat("after"))
+    theirs.append(seat("after"))
     with pytest.raises(HeadMovedError):
         theirs.keep()
     assert theirs.superseded
-    journal.append(_seat("mine"))
+    journal.append(seat("mine"))
     journal.keep()
     stored = mine.load("session")
-    assert _facts(stored) == _facts(journal)
-    assert {
-        fact.target for number in stored.tips() if isinstance(fact := stored.fact(number), SeatChanged)
-    } == {
-        "after",
-        "mine",
-    }
+    assert facts_of(stored) == facts_of(journal)
+    tips = [stored.fact(number) for number in stored.tips()]
+    assert sorted(fact.target for fact in tips if isinstance(fact, SeatChanged)) == ["after", "mine"]
     # Who has read it anew is still not the one who plays.
     theirs.refresh()
-    theirs.append(_seat("again"))
+    theirs.append(seat("again"))
     with pytest.raises(HeadMovedError):
         theirs.keep()
     theirs.claim(by_force=True)
     theirs.refresh()
-    theirs.append(_seat("mine now"))
+    theirs.append(seat("mine now"))
     theirs.keep()
 
 
@@ -148,7 +135,7 @@ def test_what_waits_when_a_session_is_let_go_of_is_stored(kept: Kept) -> None:
     begun(kept.store())
     journal = _claimed(kept.store(patience=0.1))
     with kept.locked():
-        journal.append(_seat("late"))
+        journal.append(seat("late"))
         kept.clock.now += LEASE_SECONDS
     journal.release()
     journal.keep()
@@ -166,64 +153,20 @@ def test_a_purged_session_leaves_no_lease(kept: Kept) -> None:
     journal.release()
 
 
-PLAY = """
-import sys, time
-sys.path.insert(0, {root!r})
-from simulator.store import JournalStore
-from simulator.facts import SeatChanged
-store = JournalStore.open({url!r})
-journal = store.load("session")
-journal.claim()
-print("playing", flush=True)
-while sys.stdin.readline():
-    store.leases.renew()
-    journal.append(SeatChanged(at=1.0, seat="tool", target="theirs", player="refuse"))
-    try:
-        journal.keep()
-        print("kept", flush=True)
-    except ValueError as error:
-        print(type(error).__name__, flush=True)
-"""
-
-
-def _process(kept: Kept) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", PLAY.format(root=str(REPOSITORY), url=str(kept.url))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=quiet_environment(),
-    )
-    assert _line(process) == "playing"
-    return process
-
-
-def _line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout
-    return process.stdout.readline().strip()
-
-
-def _go(process: subprocess.Popen[str]) -> str:
-    assert process.stdin
-    process.stdin.write("\n")
-    process.stdin.flush()
-    return _line(process)
-
-
 def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     """Its session is free although its lease has not run out; all that it was told is kept is there."""
     begun(kept.store())
     store = kept.store()
-    process = _process(kept)
-    assert _go(process) == "kept"
-    with pytest.raises(SessionHeldError, match=f"process {process.pid}"):
+    playing = PlayingProcess(kept, "theirs", claims=True)
+    assert playing.step() == "kept"
+    with pytest.raises(SessionHeldError, match=f"process {playing.process.pid}"):
         _claimed(store)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    os.kill(playing.process.pid, signal.SIGKILL)
+    playing.process.communicate()
     wait_until(lambda: store.leases.standings(["session"])["session"].is_free, what="the lease")
     journal = _claimed(store)
     assert len(journal) == 3
-    journal.append(_seat("mine"))
+    journal.append(seat("mine"))
     journal.keep()
     assert len(kept.store().load("session").path()) == 4
 
@@ -231,17 +174,17 @@ def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
 def test_a_process_that_was_taken_over_is_told(kept: Kept) -> None:
     """It goes on appending: that is a branch, and the head is where the new one left it."""
     begun(kept.store())
-    process = _process(kept)
-    assert _go(process) == "kept"
+    playing = PlayingProcess(kept, "theirs", claims=True)
+    assert playing.step() == "kept"
     journal = kept.store().load("session")
     journal.claim(by_force=True)
-    journal.append(_seat("mine"))
-    assert _go(process) == "HeadMovedError"
+    journal.append(seat("mine"))
+    assert playing.step() == "moved"
     journal.keep()
     stored = kept.store().load("session")
-    assert _facts(stored) == _facts(journal)
+    assert facts_of(stored) == facts_of(journal)
     assert len(stored) == 5
-    process.communicate()
+    playing.process.communicate()
 
 
 def test_a_holder_shows_nothing_where_no_file_can_be_made(tmp_path: Path) -> None:

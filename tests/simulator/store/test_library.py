@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulator.journal import Journal, JournalError
-from simulator.store import HeadMovedError, JournalStore, SessionRecord, StoreError, UnknownSessionError
+from simulator.store import JournalStore, SessionRecord, StoredJournal, StoreError, UnknownSessionError
 from tests.simulator.session.making import answered_turn, asked, call, model
 from tests.simulator.store.databases import KEY, ME, Kept, begun, new_journal
 
@@ -48,13 +48,17 @@ def test_a_record_says_what_a_session_is(kept: Kept) -> None:
     assert store.record("session").status == "completed"
 
 
-def test_the_first_query_of_a_given_journal_is_known(kept: Kept) -> None:
-    """A journal that has turns already is listed with its first query, cut where it is long; later ones do not change it."""
+def test_the_first_query_is_known(kept: Kept) -> None:
+    """Also of a journal that has turns already: cut where it is long, without what no database takes; later ones do not change it."""
     store = kept.store()
     journal = begun(store, "session", asked("first " * 200), *answered_turn()[1:])
     journal.append(asked("second", turn=1))
     journal.keep()
     assert store.record("session").query == ("first " * 200)[:500]
+    other = begun(store, "other")
+    other.append(asked("fir\0st " * 200))
+    other.keep()
+    assert store.record("other").query == ("fir\0st " * 200)[:500].replace("\0", "")
 
 
 def test_the_newest_session_comes_first(kept: Kept) -> None:
@@ -162,27 +166,30 @@ def test_a_purged_session_is_gone(kept: Kept) -> None:
     store.close()
 
 
-def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
-    """It has the same facts under an id of its own; what happens to one does not touch the other."""
-    store = kept.store()
+def described(store: JournalStore) -> StoredJournal:
+    """Keep a session with all that people say about it, whose head is not its last fact."""
     journal = begun(store, "session", *answered_turn())
     journal.move_head(4)
     journal.keep()
     store.rename("session", "Late")
-    store.tag("session", ["x"])
+    store.tag("session", ["x", "y"])
+    store.note("session", "a note")
     store.put_drafts("session", {"a": "text"})
     store.keep_drafts()
+    return journal
+
+
+def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
+    """It has the same facts under an id of its own; what happens to one does not touch the other."""
+    store = kept.store()
+    journal = described(store)
     store.share("session")
     store.delete("session")
     kept.clock.now = 3000.0
     record = store.duplicate("session")
     assert record == store.record(record.session_id)
-    assert (record.owner, record.name, record.tags, record.created_at) == (
-        ME,
-        "Late (copy)",
-        ("x",),
-        3000.0,
-    )
+    assert (record.owner, record.name, record.created_at) == (ME, "Late (copy)", 3000.0)
+    assert (record.tags, record.notes) == (("x", "y"), "a note")
     assert (record.shared_token, record.deleted_at, record.head, record.length) == (None, None, 4, 7)
     twin = store.load(record.session_id)
     assert twin.session().session_id == record.session_id != "session"
@@ -197,13 +204,7 @@ def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
 def test_a_copy_for_somebody_else_holds_nothing_private(kept: Kept) -> None:
     """The facts are the same; what the owner typed and did not send, their tags and their notes stay theirs."""
     store = kept.store()
-    journal = begun(store, "session", *answered_turn())
-    store.rename("session", "Late")
-    store.tag("session", ["x"])
-    store.note("session", "a note")
-    store.put_drafts("session", {"a": "text"})
-    store.keep_drafts()
-    journal.keep()
+    journal = described(store)
     record = store.duplicate("session", owner="you")
     assert (record.owner, record.name, record.tags, record.notes) == ("you", "Late (copy)", (), "")
     assert store.drafts(record.session_id) == {}
@@ -259,13 +260,7 @@ def test_drafts_are_there_again(kept: Kept) -> None:
 def test_a_file_holds_a_whole_session(kept: Kept) -> None:
     """What is exported is imported: facts, branches, head, words about it and drafts; owner and token are not in it."""
     store = kept.store()
-    journal = begun(store, "session", *answered_turn())
-    journal.move_head(4)
-    journal.keep()
-    store.rename("session", "Late")
-    store.tag("session", ["x", "y"])
-    store.note("session", "a note")
-    store.put_drafts("session", {"a": "text"})
+    journal = described(store)
     token = store.share("session")
     before, text = store.record("session"), store.export("session")
     assert token not in text
@@ -314,5 +309,3 @@ def test_a_plain_journal_needs_no_store() -> None:
     assert [journal.parent(number) for number in range(2)] == [-1, 0]
     with pytest.raises(JournalError, match="has no fact 2"):
         journal.parent(2)
-    assert issubclass(HeadMovedError, StoreError)
-    assert isinstance(JournalStore, type)

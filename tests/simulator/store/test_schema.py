@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from sqlalchemy import Connection, inspect, text
 
 from simulator.store import JournalStore, StoreError, default_path
 from simulator.store.database import Database
-from simulator.store.schema_versions import STEPS, migrate
-from tests.simulator.store.databases import Kept, begun, raising
+from simulator.store.schema_versions import STEPS, Step, migrate
+from tests.simulator.store.databases import ME, Kept, begun, raising
 
 OLDER = (
     "CREATE TABLE studio_schema (version INTEGER NOT NULL)",
@@ -44,26 +45,16 @@ def _laid_out(kept: Kept) -> Kept:
     return kept
 
 
-def test_an_older_database_is_brought_up(kept: Kept) -> None:
-    """Each step that it lacks is taken once, in order, and what it held is there."""
+@pytest.mark.parametrize("known_before", [(_rename, _add_notes), (_rename,)])
+def test_an_older_database_is_brought_up(kept: Kept, known_before: Sequence[Step]) -> None:
+    """Each step that it lacks is taken once, in order, and what it held is there; the next version takes the rest."""
     engine = _laid_out(kept).engine()
-    for _ in range(2):
-        with engine.begin() as connection:
-            migrate(connection, (_rename, _add_notes))
-    engine.dispose()
-    assert kept.run("SELECT session_id, name, notes FROM studio_sessions") == [("s", "Late", "")]
-    assert kept.run("SELECT version FROM studio_schema") == [(3,)]
-
-
-def test_a_database_of_a_version_in_between_takes_the_rest(kept: Kept) -> None:
-    """A step that was taken before is not taken again."""
-    _laid_out(kept)
-    engine = kept.engine()
-    for steps in ((_rename,), (_rename, _add_notes)):
+    for steps in (known_before, (_rename, _add_notes)):
         with engine.begin() as connection:
             migrate(connection, steps)
     engine.dispose()
     assert kept.run("SELECT session_id, name, notes FROM studio_sessions") == [("s", "Late", "")]
+    assert kept.run("SELECT version FROM studio_schema") == [(3,)]
 
 
 def test_a_step_that_fails_leaves_all_as_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +172,7 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_database_of_version_one_is_brought_up_and_that_is_said(
     kept: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The leases come, the sessions stay, and the log says what was done; nothing is said of one that is up to date."""
+    """The tables come, the sessions stay, and the log says what was done; nothing is said of one that is up to date."""
     store = kept.store()
     journal = begun(store)
     store.close()
@@ -195,6 +186,9 @@ def test_a_database_of_version_one_is_brought_up_and_that_is_said(
     assert again.name in said
     assert again.load("session").to_json() == journal.to_json()
     again.leases.claim("session")
+    again.put_unsaved(ME, "orders.evalset.json", "work")
+    again.keep_drafts()
+    assert kept.run("SELECT version FROM studio_schema") == [(len(STEPS) + 1,)]
     caplog.clear()
     kept.store()
     assert caplog.records == []

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,22 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from simulator.facts import Fact
 from simulator.journal import Journal
-from simulator.session import IllegalFactError
 from simulator.store import HeadMovedError, StoredJournal
 from tests.harness.postgres import Postgres
-from tests.simulator.store.databases import Kept, begun, new_journal
-from tests.simulator.test_journal import any_fact
+from tests.simulator.store.databases import Kept, NewUrl, begun, new_journal
+from tests.simulator.test_journal import any_fact, append_legal
 
 facts = st.lists(any_fact, min_size=1, max_size=4)
-
-
-def _append(journal: Journal, news: list[Fact]) -> None:
-    """Append what can follow."""
-    for fact in news:
-        try:
-            journal.append(fact)
-        except IllegalFactError:
-            continue
 
 
 class KeptJournal(RuleBasedStateMachine):
@@ -39,7 +26,7 @@ class KeptJournal(RuleBasedStateMachine):
     a kill may leave any part, but only that, and in its order.
     """
 
-    new_url: Callable[[], Any]
+    new_url: NewUrl
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,8 +44,8 @@ class KeptJournal(RuleBasedStateMachine):
     def append(self, news: list[Fact]) -> None:
         """Append some facts without a wait."""
         for fact in news:
-            _append(self.journal, [fact])
-            _append(self.model, [fact])
+            append_legal(self.journal, [fact])
+            append_legal(self.model, [fact])
             self._seen()
 
     @rule(data=st.data())
@@ -100,22 +87,22 @@ class KeptJournal(RuleBasedStateMachine):
         other = self.kept.store()
         journal = other.load("session")
         place = self.model.head
-        _append(journal, theirs)
+        append_legal(journal, theirs)
         journal.keep()
-        _append(self.model, theirs)
+        append_legal(self.model, theirs)
         moved = journal.head != place
         before = len(self.journal)
-        _append(self.journal, mine)
+        append_legal(self.journal, mine)
         acted = len(self.journal) > before
         if moved and acted:
             head = self.model.head
             self.model.move_head(place)
-            _append(self.model, mine)
+            append_legal(self.model, mine)
             self.model.move_head(head)
             with pytest.raises(HeadMovedError):
                 self.journal.keep()
         else:
-            _append(self.model, mine if not moved else [])
+            append_legal(self.model, mine if not moved else [])
             self.journal.keep()
         self.kept.kill(other)
         assert self.journal.refresh() is moved
@@ -141,25 +128,28 @@ class KeptJournal(RuleBasedStateMachine):
         self.kept.drop_all()
 
 
-def _run(new_url: Callable[[], Any], examples: int, steps: int = 12) -> None:
-    class Machine(KeptJournal):
-        pass
+def run_machine(machine: type[RuleBasedStateMachine], new_url: NewUrl, *, examples: int, steps: int) -> int:
+    """Run a machine, each example with a database of its own; return how many databases that took."""
+    urls: list[str | Path] = []
 
-    Machine.new_url = staticmethod(new_url)
-    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=steps))
+    def counted() -> str | Path:
+        urls.append(new_url())
+        return urls[-1]
+
+    run_state_machine_as_test(
+        type(machine.__name__, (machine,), {"new_url": staticmethod(counted)}),
+        settings=settings(max_examples=examples, stateful_step_count=steps),
+    )
+    return len(urls)
 
 
 @pytest.mark.parametrize(("examples", "steps"), [(4, 8), pytest.param(60, 12, marks=pytest.mark.long)])
-def test_a_file_holds_what_a_model_says(examples: int, steps: int) -> None:
+def test_a_file_holds_what_a_model_says(new_file: NewUrl, examples: int, steps: int) -> None:
     """In SQLite, whatever happens in whatever order; each step asserts."""
-    with tempfile.TemporaryDirectory() as folder:
-        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", examples, steps)
-        assert len(list(Path(folder).iterdir())) >= 1
+    assert run_machine(KeptJournal, new_file, examples=examples, steps=steps)
 
 
 @pytest.mark.long
 def test_postgresql_holds_what_a_model_says(server: Postgres) -> None:
     """In PostgreSQL too."""
-    url = server.new_database()
-    _run(server.new_database, 20)
-    assert url
+    assert run_machine(KeptJournal, server.new_database, examples=20, steps=12)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from simulator import ErrorEffect, InjectionRule, Seats, Simulation, SimulationError
 from simulator.branches.branch_tree import branches
@@ -25,9 +17,10 @@ from simulator.seats.answers import ToolAnswer, called, failed, returned, said
 from simulator.seats.requests import ToolRequest
 from simulator.store import HeadMovedError
 from tests.harness.postgres import Postgres
-from tests.simulator.store.databases import KEY, ME, Kept
+from tests.simulator.store.databases import KEY, ME, Kept, NewUrl
 from tests.simulator.store.plain_session import BROKEN, PLANS, TOOLS, PlainSession, State
 from tests.simulator.store.planned_agent import planned_config
+from tests.simulator.store.test_stateful import run_machine
 
 pytestmark = pytest.mark.long
 PATIENCE = 60.0
@@ -54,7 +47,7 @@ _any_number = st.integers(0, 10_000)
 class PlayedSession(RuleBasedStateMachine):
     """One session in a store, and beside it a plain model that is told the same; `heads` are the model's since the last `keep`."""
 
-    new_url: Callable[[], Any]
+    new_url: NewUrl
 
     def __init__(self) -> None:
         super().__init__()
@@ -366,23 +359,11 @@ def _plain(history: Iterable[Any]) -> list[tuple[str, ...]]:
     ]
 
 
-def _run(new_url: Callable[[], Any], examples: int, steps: int) -> None:
-    class Machine(PlayedSession):
-        pass
-
-    Machine.new_url = staticmethod(new_url)
-    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=steps))
-
-
-def test_a_session_in_a_file_is_what_a_model_says() -> None:
+def test_a_session_in_a_file_is_what_a_model_says(new_file: NewUrl) -> None:
     """In SQLite, whatever is done in whatever order; each step asserts."""
-    with tempfile.TemporaryDirectory() as folder:
-        _run(lambda: Path(tempfile.mkdtemp(dir=folder)) / "sessions.db", 40, 25)
-        assert len(list(Path(folder).iterdir())) >= 1
+    assert run_machine(PlayedSession, new_file, examples=40, steps=25)
 
 
 def test_a_session_in_postgresql_is_what_a_model_says(server: Postgres) -> None:
     """In PostgreSQL too."""
-    url = server.new_database()
-    _run(server.new_database, 8, 15)
-    assert url
+    assert run_machine(PlayedSession, server.new_database, examples=8, steps=15)

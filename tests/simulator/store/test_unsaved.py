@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
-
-from simulator.store.schema_versions import STEPS, migrate
-from tests.simulator.store.databases import ME, Kept, begun, raising
+from tests.simulator.store.databases import ME, Kept
 
 PATH = "/agents/d\udce9sk/orders.evalset.json"
 """Of a file whose name is no text."""
@@ -35,35 +32,3 @@ def test_work_is_kept_with_what_it_was_made_on(kept: Kept) -> None:
     assert found is not None
     assert found[:3] == ("third", b"another base", b"")
     assert store.unsaved("nobody", PATH) is None
-
-
-def test_work_that_cannot_be_stored_waits(kept: Kept) -> None:
-    """It is there meanwhile, is told of, and is stored when the lock is gone."""
-    store = kept.store(patience=0.2)
-    begun(store)
-    with kept.locked():
-        store.put_unsaved(ME, PATH, "waits")
-        assert "locked" in raising(lambda: store.keep_drafts(5.0))
-        assert "locked" in str(store.trouble)
-        found = store.unsaved(ME, PATH) if kept.is_sqlite else None
-        assert found is None or found.body == "waits"
-    store.keep_drafts()
-    assert store.trouble is None
-
-
-def test_a_database_from_before_gets_the_table(kept: Kept) -> None:
-    """What it held is there, and work can be kept in it."""
-    begun(kept.store())
-    kept.drop_all()
-    engine = kept.engine()
-    with engine.begin() as connection:
-        connection.execute(text("DROP TABLE studio_unsaved"))
-        connection.execute(text("UPDATE studio_schema SET version = 2"))
-    with engine.begin() as connection:
-        assert migrate(connection) == 2
-    engine.dispose()
-    store = kept.store()
-    store.put_unsaved(ME, PATH, "work")
-    store.keep_drafts()
-    assert store.record("session").length == 2
-    assert kept.run("SELECT version FROM studio_schema") == [(len(STEPS) + 1,)]

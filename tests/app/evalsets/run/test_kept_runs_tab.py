@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from app.evalsets.run.kept_run_rows import MOST_CASES, MOST_RUNS, plotted
-from app.live.agent_catalogue import catalogue
 from evalset.kept_runs.kept_run import KeptAgent, KeptCase, KeptDivergence, KeptRun
 from evalset.kept_runs.run_files import keep_run, runs_folder
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE
-from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
 TAB = "run.kept_runs_tab"
 WRONG = KeptDivergence(
     turn=1, step=2, what="call", verdict="agent_changed", sentence=HOSTILE, golden="add()", actual="nothing"
 )
-
-
-@pytest.fixture
-def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A set with one case in the folder of its agent."""
-    folder = write_tiny_agent(tmp_path / "agents")
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
-    catalogue().refresh()
-    return write_tiny_eval_set(folder / "sums.evalset.json")
 
 
 def run_of(minute: int, digest: str = "5e7", **passed: bool) -> KeptRun:
@@ -55,13 +41,9 @@ def run_of(minute: int, digest: str = "5e7", **passed: bool) -> KeptRun:
     )
 
 
-def test_an_empty_tab_says_how_runs_get_there(eval_set: Path) -> None:
-    """By the button, and by the command."""
-    assert "`golden-trace verify --save`" in SetTab(TAB, eval_set).words
-
-
 def test_one_run_is_not_compared_with_itself(eval_set: Path) -> None:
-    """The table has it alone, and there is nothing to choose."""
+    """An empty tab says how runs get there; of one alone the table has a line, and there is nothing to choose."""
+    assert "`golden-trace verify --save`" in SetTab(TAB, eval_set).words
     keep_run(eval_set, run_of(1, adds=True))
     tab = SetTab(TAB, eval_set)
     assert [len(each.value) for each in tab.app.dataframe] == [1]
@@ -123,8 +105,7 @@ def test_what_adk_has_kept_is_there_too(eval_set: Path) -> None:
     assert len(tab.app.dataframe) == 1
     later = tab.app.selectbox(key=tab.key("runs_after"))
     later.set_value(str(history / "r1.evalset_result.json"))
-    tab.app.selectbox(key=tab.key("runs_before")).set_value(str(history / "r0.evalset_result.json"))
-    tab.run()
+    tab.fill("runs_before", str(history / "r0.evalset_result.json")).run()
     assert list(tab.app.dataframe[1].value["change"]) == ["▼ worse"]
     assert list(tab.app.dataframe[2].value["verdict"]) == ["✗ failed"]
     assert list(SetTab(TAB, eval_set, "browser-1").app.dataframe[0].value["engine"]) == ["verify"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simulator.environment.conventions.docstring_fields import (
     choices_in,
     default_in,
@@ -40,53 +42,35 @@ def test_each_field_has_the_lines_of_its_own_section() -> None:
 
 
 @for_each(
-    ("text", "choices"),
+    ("read", "text", "found"),
     [
-        ("status: one of 'open', 'closed'", ("open", "closed")),
-        ("Either 'low' or 'high'.", ("low", "high")),
-        ('Must be one of: "a", "b", or "c".', ("a", "b", "c")),
-        ("The allowed values are `x` and `y`.", ("x", "y")),
-        ("'json' | 'text'", ("json", "text")),
-        ("Options: ['s', 'm', 'l']", ("s", "m", "l")),
-        ("One of 'open'.", ()),
-        ("Not one of 'x', 'y'.", ()),
-        ("Either the user's name or the dog's name.", ()),
-        ("The city, for instance 'Rome' or 'Oslo'.", ()),
-        ("One of low, middle, high.", ()),
+        (choices_in, "status: one of 'open', 'closed'", ("open", "closed")),
+        (choices_in, "Either 'low' or 'high'.", ("low", "high")),
+        (choices_in, 'Must be one of: "a", "b", or "c".', ("a", "b", "c")),
+        (choices_in, "The allowed values are `x` and `y`.", ("x", "y")),
+        (choices_in, "'json' | 'text'", ("json", "text")),
+        (choices_in, "Options: ['s', 'm', 'l']", ("s", "m", "l")),
+        (choices_in, "One of 'open'.", ()),
+        (choices_in, "Not one of 'x', 'y'.", ()),
+        (choices_in, "Either the user's name or the dog's name.", ()),
+        (choices_in, "The city, for instance 'Rome' or 'Oslo'.", ()),
+        (choices_in, "One of low, middle, high.", ()),
+        (examples_in, 'The id, for instance "A-1001".', ("A-1001",)),
+        (examples_in, "The day (e.g. 2026-01-02).", ("2026-01-02",)),
+        (examples_in, "Cities such as 'Paris', 'Rome'.", ("Paris", "Rome")),
+        (examples_in, "For example the last one.", ()),
+        (examples_in, "Something like that.", ()),
+        (default_in, "How many, defaults to 5.", 5),
+        (default_in, 'The unit. Default: "km".', "km"),
+        (default_in, "Default is true", True),
+        (default_in, "The default one.", None),
     ],
 )
-def test_choices_are_literals_behind_a_fixed_word(text: str, choices: tuple[str, ...]) -> None:
-    """At least two in quotes; examples are no choices, and words without quotes are English."""
-    assert choices_in(text) == choices
-
-
-@for_each(
-    ("text", "examples"),
-    [
-        ('The id, for instance "A-1001".', ("A-1001",)),
-        ("The day (e.g. 2026-01-02).", ("2026-01-02",)),
-        ("Cities such as 'Paris', 'Rome'.", ("Paris", "Rome")),
-        ("For example the last one.", ()),
-        ("Something like that.", ()),
-    ],
-)
-def test_examples_are_literals_or_have_a_digit(text: str, examples: tuple[str, ...]) -> None:
-    """What has neither quotes nor a digit is English."""
-    assert examples_in(text) == examples
-
-
-@for_each(
-    ("text", "default"),
-    [
-        ("How many, defaults to 5.", 5),
-        ('The unit. Default: "km".', "km"),
-        ("Default is true", True),
-        ("The default one.", None),
-    ],
-)
-def test_a_default_is_a_literal(text: str, default: object) -> None:
-    """Numbers, truth values and quoted texts."""
-    assert default_in(text) == default
+def test_what_is_read_behind_a_fixed_word_is_a_literal(
+    read: Callable[[str], object], text: str, found: object
+) -> None:
+    """Choices are at least two in quotes, examples have quotes or a digit; what has neither is English."""
+    assert read(text) == found
 
 
 @for_each(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.drafts.candidates import Candidate, candidates
-from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswer
+from simulator.environment.drafts.draft_generator import DraftCall
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.numerals import fitted
@@ -19,6 +19,7 @@ from simulator.environment.schema.pattern_texts import matching
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.schema.schema_merge import NEVER, merged
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drafts.test_generator import answered
 
 ERROR: JsonObject = {
     "type": "object",
@@ -85,11 +86,7 @@ def test_each_answer_is_what_its_label_says() -> None:
 
 def test_an_error_takes_the_shape_of_an_earlier_one() -> None:
     """A tool without a schema fails as it failed before."""
-    before = EarlierAnswer(
-        tool_name="list_tickets",
-        arguments={"customer_id": "C-1"},
-        response={"status": "error", "message": "Unknown customer."},
-    )
+    before = answered("list_tickets", {"status": "error", "message": "Unknown customer."}, customer_id="C-1")
     assert offered(earlier=(before,))["error"].value == {
         "status": "error",
         "message": "No customer C-7 was found.",

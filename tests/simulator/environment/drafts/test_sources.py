@@ -17,6 +17,7 @@ from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drafts.test_generator import answered
 
 SHOP: dict[str, Any] = {
     "products": [
@@ -31,28 +32,24 @@ SHOP: dict[str, Any] = {
         "O-3": {"customer_id": "C-1", "status": "delivered", "total": 12.5},
     },
 }  # fmt: skip
-TOOLS = (
-    "search_products", "find_product", "list_orders", "get_customer", "create_order", "cancel_order", "find_order", "count_products",
-)  # fmt: skip
+TEXT: JsonObject = {"type": "string"}
+TOOLS: dict[str, JsonObject] = {
+    "search_products": {},
+    "find_product": {"product_id": TEXT},
+    "list_orders": {},
+    "get_customer": {"customer_id": TEXT},
+    "create_order": {},
+    "cancel_order": {"order_id": TEXT},
+    "find_order": {"order_id": TEXT},
+    "count_products": {},
+}
 
 
 def shop() -> World:
     """Return a world with the shop's tables."""
-    names = {
-        "find_product": "product_id",
-        "get_customer": "customer_id",
-        "cancel_order": "order_id",
-        "find_order": "order_id",
-    }
     shapes = [
-        ToolShape(
-            name=name,
-            parameters={
-                "type": "object",
-                "properties": {names[name]: {"type": "string"}} if name in names else {},
-            },
-        )
-        for name in TOOLS
+        ToolShape(name=name, parameters={"type": "object", "properties": fields})
+        for name, fields in TOOLS.items()
     ]
     return World(found_offline(shapes), read_tables(json.dumps(SHOP)))
 
@@ -208,10 +205,7 @@ def test_a_question_that_was_recorded_twice_is_answered_twice() -> None:
     for _ in range(4):
         call = DraftCall(tool_name="get_job", arguments={"ticket_id": "J-1", "lang": "en"}, earlier=earlier)
         said.append(drafted(call, Sources(recorded=polls)).value)
-        earlier = (
-            *earlier,
-            EarlierAnswer(tool_name=call.tool_name, arguments=call.arguments, response=said[-1]),
-        )
+        earlier = (*earlier, answered("get_job", said[-1], **call.arguments))
     assert [one["state"] for one in said] == ["pending", "running", "done", "done"]
 
 

@@ -29,32 +29,26 @@ NAMES = ["ana", "bo"]
 RATES = {"a": 2, "k": 5}
 TABLE = {"x": 1, "y": [1, 2], "z": {"deep": [0]}}
 
-
 def helper(a, b=2):
     if a > b:
         return a - b
     return a + b
 
-
 def gather(*args, **more):
     return [*args, *more.values()]
-
 
 def keep(value, into=[]):
     into.append(value)
     return into
-
 
 def bump(by=1):
     global COUNT
     COUNT += by
     return COUNT
 
-
 def change(values):
     values.append(99)
     return values
-
 
 def maker(step):
     total = step
@@ -66,17 +60,14 @@ def maker(step):
 
     return inner
 
-
 def fails(value):
     if value % 2:
         raise ValueError(f"odd: {value}")
     return value
 
-
 def numbers(n):
     for one in range(n):
         yield one * one
-
 
 def same(function):
     @functools.wraps(function)
@@ -84,7 +75,6 @@ def same(function):
         return function(*args, **kwargs)
 
     return inner
-
 
 def noted(function):
     @functools.wraps(function)
@@ -96,7 +86,6 @@ def noted(function):
 
     return inner
 
-
 def twice(times):
     def outer(function):
         @functools.wraps(function)
@@ -106,7 +95,6 @@ def twice(times):
         return inner
 
     return outer
-
 
 class Box:
     size = 1
@@ -128,17 +116,15 @@ class Box:
     def of(cls, value):
         return cls(value)
 
-
 @dataclass
 class Point:
     x: int
     y: int = 1
     tags: list = field(default_factory=list)
 
-
 class Color(StrEnum):
     RED = "red"
-    BLUE = "blue"
+    BLUE = enum.auto()
 
     def label(self):
         return self.value.title()
@@ -149,38 +135,31 @@ class Color(StrEnum):
 
     @classmethod
     def first(cls):
-        return cls.RED
-
+        return cls("red")
 
 class Level(IntEnum):
     LOW = 1
     HIGH = enum.auto()
 
-
 class State(str, Enum):
     OPEN = "open"
     DONE = "done"
-
 
 class Size(Enum):
     S = 1
     M = 2
     L = 2
 
-
 PRICES = {Color.RED: 3, Color.BLUE: 5}
 STATES = {State.OPEN: [1], "done": [2]}
-
 
 class Pair(NamedTuple):
     left: int
     right: int = 2
 
-
 @dataclass(frozen=True)
 class Spot:
     x: int
-
 
 @dataclass
 class Sum:
@@ -190,18 +169,15 @@ class Sum:
     def __post_init__(self):
         self.total = self.a * 2
 
-
 class Line(BaseModel):
     color: Color = Color.RED
     amount: float = Field(gt=0)
     tags: list[str] = []
     count: int | None = None
 
-
 class Order(BaseModel):
     name: str
     lines: list[Line] = []
-
 
 class Base:
     kind = "base"
@@ -215,7 +191,6 @@ class Base:
     @staticmethod
     def plus(a, b):
         return a + b
-
 
 class Derived(Base):
     kind = "derived"
@@ -231,9 +206,7 @@ class Derived(Base):
     def name(self):
         return super().name() + "!"
 
-
 WORD = re.compile(r"[a-z]+", re.IGNORECASE)
-
 
 def stepping(values):
     global COUNT
@@ -245,12 +218,10 @@ def stepping(values):
             return
         yield one + COUNT
 
-
 def ever(start):
     while True:
         yield start
         start += 1
-
 
 def mixed(values):
     first = True
@@ -258,7 +229,6 @@ def mixed(values):
     if first:
         got = yield -1
         yield 0 if got is None else got
-
 
 step = maker(10)
 half = lambda value: value // 2

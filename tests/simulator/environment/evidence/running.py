@@ -1,4 +1,4 @@
-"""Runs random programs in CPython, and compares what they do with what was read from them."""
+"""Reads functions, runs programs in CPython, and compares what they do with what was read from them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import json
 import random
 import re
 import sys
+import textwrap
 import types
 import warnings
 from collections.abc import Iterable
@@ -19,7 +20,8 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from simulator.environment.evidence.sketch import FunctionSource, Hole, Module, Outcome, Sketch
+from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Hole, Module, Outcome, Sketch
+from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.environment.evidence.programs import Program, copied_arguments
 
 MOST_LINES = 20_000
@@ -110,17 +112,31 @@ def _counting() -> Any:
     return trace
 
 
-def code_of(program: Program) -> FunctionSource:
-    """Return where the tool of a program is written."""
+def function_of(text: str, name: str = "tool", **more: Any) -> FunctionSource:
+    """Return where a function of a module is written."""
+    text = textwrap.dedent(text)
     with warnings.catch_warnings(action="ignore"):
-        tree = ast.parse(program.text)
+        tree = ast.parse(text)
     found = [
         one
         for one in ast.walk(tree)
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name == program.name
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name == name
     ]
     line = min([found[-1].lineno, *(one.lineno for one in found[-1].decorator_list)])
-    return FunctionSource(Module("program.py", program.text, "program"), program.name, line)
+    return FunctionSource(Module("shop/tools.py", text, "shop.tools"), name, line, **more)
+
+
+def reading(source: str, name: str, /, state: Any = None, **arguments: Any) -> CodeReading:
+    """Read a call of a function."""
+    return read_returns(function_of(source, name), arguments, state=state)
+
+
+def certain(source: str, name: str, /, **arguments: Any) -> Any:
+    """Return what a call gives for certain."""
+    (first, *others) = reading(source, name, **arguments).outcomes
+    assert first.certain
+    assert not any(one.possible for one in others)
+    return first.value
 
 
 def ends_so(outcome: Outcome, ended: Ended) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.environment.evidence.programs import Program, Writer, copied_arguments
-from tests.simulator.environment.evidence.running import Ended, code_of, ends_of, ends_so, is_known, ran
+from tests.simulator.environment.evidence.running import Ended, ends_of, ends_so, function_of, is_known, ran
 
 FEW, PROGRAMS = 30, int(os.environ.get("EVIDENCE_PROGRAMS", "400"))
 SEED = os.environ.get("EVIDENCE_SEED", "one")
@@ -31,7 +31,7 @@ class Judged(NamedTuple):
 def judged(program: Program, ends: list[Ended]) -> Judged:
     """Compare the reading of a program with how it ended each time."""
     arguments = copied_arguments(program)
-    reading = read_returns(code_of(program), arguments)
+    reading = read_returns(function_of(program.text, program.name), arguments)
     certain = [one for one in reading.outcomes if one.certain]
     wrong = "" if arguments == program.arguments else "the arguments are changed"
     if len(certain) > 1:

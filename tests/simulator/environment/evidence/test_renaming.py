@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.environment.evidence.sketch import FunctionSource, Hole, Module, Outcome, Sketch
+from simulator.environment.evidence.sketch import Hole, Outcome, Sketch
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.evidence.running import function_of
 
 TOOLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
     "get_order_status": (
@@ -26,20 +27,6 @@ def get_order_status(order_id: str) -> dict:
     return {"order_id": order_id, **order}
 ''',
         {"order_id": "A1"},
-    ),
-    "check_prime": (
-        '''
-async def check_prime(numbers: list[int]) -> str:
-    """Check which numbers are prime."""
-    primes = set()
-    for number in numbers:
-        if number <= 1:
-            continue
-        if all(number % divisor for divisor in range(2, int(number**0.5) + 1)):
-            primes.add(number)
-    return "no primes" if not primes else f"{', '.join(str(prime) for prime in sorted(primes))} are prime"
-''',
-        {"numbers": [2, 4, 7, 9, 11]},
     ),
     "roll_die": (
         '''
@@ -113,13 +100,9 @@ def renamed(text: str) -> str:
 def test_names_decide_nothing(name: str) -> None:
     """A tool whose every word is nonsense has the same outcomes, in nonsense."""
     text, arguments = TOOLS[name]
-    line = next(number for number, one in enumerate(text.splitlines(), 1) if f"def {name}(" in one)
-    plain = read_returns(FunctionSource(Module("tools.py", text, "tools"), name, line), arguments, state={})
-    other = renamed(text)
+    plain = read_returns(function_of(text, name), arguments, state={})
     given: dict[str, JsonValue] = json.loads(renamed(json.dumps(arguments)))
-    odd = read_returns(
-        FunctionSource(Module("tools.py", other, "tools"), nonsense(name), line), given, state={}
-    )
+    odd = read_returns(function_of(renamed(text), nonsense(name)), given, state={})
     assert plain.outcomes
     assert plain.complete == odd.complete
     # Errors stand last, and what an error looks like is told by its words: so the order is left aside.

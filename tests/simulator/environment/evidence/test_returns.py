@@ -6,16 +6,10 @@ import textwrap
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.evidence.sketch import (
-    CodeReading,
-    EarlierCall,
-    FunctionSource,
-    Hole,
-    Module,
-    Outcome,
-)
+from simulator.environment.evidence.sketch import EarlierCall, Hole, Module, Outcome
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.evidence.running import certain, function_of, reading
 
 ORDERS = """
     ORDERS = {"A1": {"status": "shipped", "total": 12.5}, "A2": {"status": "open", "total": 3}}
@@ -25,38 +19,7 @@ ORDERS = """
         if order is None:
             return {"status": "error", "error_message": f"Order {order_id} not found"}
         return {"status": "success", "order": order}
-
-    def cancel_order(order_id: str) -> dict:
-        if order_id not in ORDERS:
-            raise KeyError(order_id)
-        if ORDERS[order_id]["status"] == "shipped":
-            return {"status": "error", "error_message": "too late"}
-        ORDERS[order_id]["status"] = "cancelled"
-        return {"status": "success", "cancelled": order_id}
 """
-
-
-def code_of(source: str, name: str, **more: Any) -> FunctionSource:
-    """Return a function of a source."""
-    text = textwrap.dedent(source)
-    lines = text.splitlines()
-    line = next(place for place, one in enumerate(lines, 1) if f"def {name}(" in one)
-    while line > 1 and lines[line - 2].strip().startswith("@"):
-        line -= 1
-    return FunctionSource(Module("shop/tools.py", text, "shop.tools"), name, line, **more)
-
-
-def reading(source: str, call: str, /, state: Any = None, **arguments: Any) -> CodeReading:
-    """Read a call of a function."""
-    return read_returns(code_of(source, call), arguments, state=state)
-
-
-def certain(source: str, call: str, /, **arguments: Any) -> Any:
-    """Return what a call gives for certain."""
-    (first, *others) = reading(source, call, **arguments).outcomes
-    assert first.certain
-    assert not any(one.possible for one in others)
-    return first.value
 
 
 def test_an_entry_of_a_constant_is_found_and_a_missing_one_is_the_tools_own_error() -> None:
@@ -81,37 +44,12 @@ def test_ways_that_leave_the_constants_differently_leave_them_open() -> None:
                 ORDERS[order_id]["status"] = "lost"
             return {"done": True}
     """)
-    find, touch = code_of(source, "find_order"), code_of(source, "touch")
-    earlier = [EarlierCall(touch, {"order_id": "A2"}, {"done": True})]
+    find = function_of(source, "find_order")
+    earlier = [EarlierCall(function_of(source, "touch"), {"order_id": "A2"}, {"done": True})]
     states: list[JsonObject | None] = [None, {}]
     for state in states:
-        assert not any(
-            one.certain
-            for one in read_returns(find, {"order_id": "A2"}, state=state, earlier=earlier).outcomes
-        )
-
-
-def test_constants_stand_as_the_calls_of_the_session_left_them() -> None:
-    """A cancelled order is cancelled; a cancellation that was answered with an error changed nothing; an answer that fits no way leaves it open."""
-    find, cancel = code_of(ORDERS, "find_order"), code_of(ORDERS, "cancel_order")
-
-    def status(*earlier: EarlierCall) -> Any:
-        value: Any = read_returns(find, {"order_id": "A2"}, earlier=earlier).outcomes[0].value
-        return value["order"]["status"]
-
-    done = EarlierCall(cancel, {"order_id": "A2"}, {"status": "success", "cancelled": "A2"})
-    refused = EarlierCall(cancel, {"order_id": "A2"}, {"status": "error", "error_message": "no"})
-    assert status() == "open"
-    assert status(done) == "cancelled"
-    assert status(refused) == "open"
-    assert status(refused, done) == "cancelled"
-    assert (
-        status(
-            done, EarlierCall(cancel, {"order_id": "A1"}, {"status": "error", "error_message": "too late"})
-        )
-        == "cancelled"
-    )
-    assert status() == "open"
+        read = read_returns(find, {"order_id": "A2"}, state=state, earlier=earlier)
+        assert not any(one.certain for one in read.outcomes)
 
 
 def test_chance_leaves_a_hole_with_its_range() -> None:
@@ -128,22 +66,6 @@ def test_chance_leaves_a_hole_with_its_range() -> None:
     """
     first = reading(source, "roll_die", state={}, sides=6).outcomes[0]
     assert first.value == Hole("integer", "random.randint(1, sides)", low=1, high=6)
-
-
-def test_loops_that_the_arguments_decide_are_followed() -> None:
-    """An asynchronous tool that only computes is read to its end."""
-    source = """
-        async def check_prime(nums: list[int]) -> str:
-            primes = []
-            for number in nums:
-                for i in range(2, int(number**0.5) + 1):
-                    if number % i == 0:
-                        break
-                else:
-                    primes.append(number)
-            return "None." if not primes else f"{', '.join(str(one) for one in primes)} are prime numbers."
-    """
-    assert certain(source, "check_prime", nums=[7, 8, 11]) == "7, 11 are prime numbers."
 
 
 def test_what_a_service_answers_is_a_hole_of_the_shape_that_the_code_makes_of_it() -> None:
@@ -194,105 +116,34 @@ def test_what_unread_code_decides_is_never_called_certain(body: str) -> None:
     assert not any(one.certain for one in reading(source, "tool").outcomes)
 
 
-def test_classes_of_the_program_are_filled() -> None:
-    """Models and dataclasses are the dicts that they become."""
+def test_what_a_closure_holds_is_what_it_is_given_to_hold() -> None:
+    """Without that it is not known."""
     source = """
-        from dataclasses import dataclass, field, asdict
-        from pydantic import BaseModel
-
-        class Line(BaseModel):
-            sku: str
-            count: int = 1
-
-        @dataclass
-        class Order:
-            key: str
-            lines: list = field(default_factory=list)
-
-        def order(key: str):
-            made = Order(key)
-            made.lines.append(Line(sku="a").model_dump())
-            return asdict(made)
-    """
-    assert certain(source, "order", key="k") == {"key": "k", "lines": [{"sku": "a", "count": 1}]}
-
-
-def test_decorators_helpers_and_closures_are_followed() -> None:
-    """A wrapper changes what its function returns; what a closure holds is what it is given to hold."""
-    source = """
-        import functools
-
-        def doubled(function):
-            @functools.wraps(function)
-            def wrapper(*args, **kwargs):
-                return {"result": function(*args, **kwargs) * 2}
-            return wrapper
-
-        def _add(a, b):
-            return a + b
-
-        @doubled
-        def add(a: int, b: int) -> int:
-            return _add(a, b)
-
         def make(factor):
             def scale(value: float) -> float:
                 return value * factor
             return scale
     """
-    assert certain(source, "add", a=3, b=4) == {"result": 14}
-    held = read_returns(code_of(source, "scale", held={"factor": 3}), {"value": 2})
-    assert held.outcomes[0] == Outcome(6, certain=True, line=19)
-    assert isinstance(read_returns(code_of(source, "scale"), {"value": 2}).outcomes[0].value, Hole)
+    held = read_returns(function_of(source, "scale", held={"factor": 3}), {"value": 2})
+    assert held.outcomes[0] == Outcome(6, certain=True, line=4)
+    assert isinstance(reading(source, "scale", value=2).outcomes[0].value, Hole)
 
 
 def test_helpers_of_other_modules_of_the_project_are_read() -> None:
     """By their texts, and a module that is not given is not known."""
-    text = "from .data import PRICES, price\n\ndef quote(sku: str):\n    return {'price': price(sku), 'known': len(PRICES)}\n"
+    text = """
+        from .data import PRICES, price
+
+        def quote(sku: str):
+            return {"price": price(sku), "known": len(PRICES)}
+    """
     data = Module(
         "shop/data.py", "PRICES = {'a': 2}\n\ndef price(sku):\n    return PRICES[sku]\n", "shop.data"
     )
-    code = FunctionSource(
-        Module("shop/tools.py", text, "shop.tools"), "quote", 3, project={"shop.data": data}
-    )
+    code = function_of(text, "quote", project={"shop.data": data})
     assert read_returns(code, {"sku": "a"}).outcomes[0].value == {"price": 2, "known": 1}
-    alone = FunctionSource(Module("shop/tools.py", text, "shop.tools"), "quote", 3)
-    value: Any = read_returns(alone, {"sku": "a"}).outcomes[0].value
+    value: Any = reading(text, "quote", sku="a").outcomes[0].value
     assert isinstance(value["price"], Hole)
-
-
-@for_each(
-    ("text", "line", "problem"),
-    [
-        ("def tool(:\n", 1, "cannot be read"),
-        ("def other():\n    pass\n", 1, "no function"),
-        ("#" * 2_000_000, 1, "too long"),
-    ],
-)
-def test_what_cannot_be_read_says_why(text: str, line: int, problem: str) -> None:
-    """And gives no outcome."""
-    found = read_returns(FunctionSource(Module("t.py", text, "t"), "tool", line), {})
-    assert found.outcomes == ()
-    assert problem in found.problem
-
-
-def test_what_a_run_has_bound_before_it_needs_a_copy_is_bound_once() -> None:
-    """The constants of a module are shared between runs until one changes them; a name that is bound anew counts as well."""
-    source = """
-        COUNT = 0
-        ITEMS = [1]
-
-        def bump():
-            global COUNT
-            COUNT += 1
-            return COUNT
-
-        def tool():
-            ITEMS.append(bump())
-            return {"items": ITEMS, "count": COUNT}
-    """
-    for _ in range(2):
-        assert certain(source, "tool") == {"items": [1, 1], "count": 1}
 
 
 def test_no_function_of_python_sees_what_is_not_known() -> None:
@@ -308,70 +159,11 @@ def test_no_function_of_python_sees_what_is_not_known() -> None:
     assert not first.certain
 
 
-@for_each(
-    "body",
-    [
-        "return tool()",
-        "while True:\n        pass",
-        "return 10 ** 10 ** 10",
-        "return 'a' * 10**12",
-        "return list(range(10**12))",
-    ],
-)
-def test_what_does_too_much_is_left_with_a_reason(body: str) -> None:
-    """Endless recursion and loops, and values without measure."""
-    found = reading(f"def tool():\n    {body}\n", "tool")
-    assert found.outcomes == ()
-    assert "too complex" in found.problem
-
-
 def test_a_question_to_numbers_leaves_a_truth_value_open() -> None:
     """Not a number, as most functions of `math` give."""
     source = "import math, random\n\n\ndef tool():\n    return math.isclose(random.random(), 0.5)\n"
     value: Any = reading(source, "tool").outcomes[0].value
     assert value.kind == "boolean"
-
-
-def test_enumerations_are_compared_and_written_as_python_does() -> None:
-    """Members of texts equal their texts; those of a plain enumeration equal themselves alone."""
-    source = """
-        from enum import Enum, StrEnum
-
-        class Status(StrEnum):
-            OPEN = "open"
-            DONE = "done"
-
-        class Color(Enum):
-            RED = 1
-
-        def tool(status: str):
-            return {
-                "is": Status.OPEN == status, "in": status in [one.value for one in Status], "said": f"{Status.DONE}!", "raw": Status.DONE,
-                "red": Color.RED.value, "same": Color.RED is Color["RED"] or Color.RED == Color.RED, "not": Color.RED == 1,
-            }
-    """
-    value: Any = reading(source, "tool", status="open").outcomes[0].value
-    assert {name: one for name, one in value.items() if name not in {"same", "not"}} == {
-        "is": True, "in": True, "said": "done!", "raw": "done", "red": 1,
-    }  # fmt: skip
-
-
-def test_lists_of_models_are_made_of_the_arguments() -> None:
-    """As ADK makes them before it calls the tool."""
-    source = """
-        from pydantic import BaseModel
-
-        class Line(BaseModel):
-            sku: str
-            count: int = 1
-
-        def order(lines: list[Line]):
-            return {"total": sum(line.count for line in lines), "first": lines[0].sku}
-    """
-    assert certain(source, "order", lines=[{"sku": "a"}, {"sku": "b", "count": 4}]) == {
-        "total": 5,
-        "first": "a",
-    }
 
 
 def test_a_model_is_made_of_an_argument_and_an_alias_stands_for_its_type() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Module
+from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
-from simulator.runtime.adk.tool_code import code_of
 from tests.simulator.base.rows import for_each
-from tests.simulator.environment.evidence.running import stands_for
+from tests.simulator.environment.evidence.running import function_of, reading, stands_for
 
 MODULE = """
 import contextlib, dataclasses, enum, functools, typing
@@ -172,26 +171,14 @@ def written(where: str, mark: Path) -> str:
     return (MODULE + BODIES[where]).replace("MARK", repr(str(mark)))
 
 
-def reading_of(text: str, name: str = "tool", **arguments: int) -> CodeReading:
-    """Read the tool of a module."""
-    return read_returns(FunctionSource(Module("traps.py", text, "traps"), name, _line(text, name)), arguments)
-
-
-def _line(text: str, name: str) -> int:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            return min([node.lineno, *(one.lineno for one in node.decorator_list)])
-    return 1
-
-
 @pytest.mark.parametrize("where", BODIES)
 def test_reading_runs_nothing(where: str, tmp_path: Path) -> None:
     """Whatever stands in a module, reading a tool of it leaves no mark, and says something."""
     mark = tmp_path / "mark"
     text = written(where, mark)
     for _ in range(2):
-        reading = reading_of(text, x=1)
-        assert reading.outcomes or reading.problem
+        found = reading(text, "tool", x=1)
+        assert found.outcomes or found.problem
     assert not mark.exists()
 
 
@@ -204,18 +191,28 @@ def test_the_traps_would_leave_marks(tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "no Python": "def tool(x:\n",
-    "nothing": "",
-    "another function": "def other(x):\n    return 1\n",
-    "zeros": "def tool(x):\n    return 1\0\n",
-    "a lambda alone": "tool = lambda x: 1\n",
+    "no Python": ("def tool(x:\n", "cannot be read"),
+    "another function": ("def other(x):\n    return 1\ndef tool(x):\n    return 1\n", "no function"),
+    "a lambda alone": ("tool = lambda x: 1\n", "no function"),
+    "zeros": ("def tool(x):\n    return 1\0\n", "cannot be read"),
+    "deeper brackets": (f"def tool(x):\n    return {'(' * 5000}1{')' * 5000}\n", "cannot be read"),
+    "a long sum": (f"def tool(x):\n    return {'x + ' * 3000}1\n", "cannot be read"),
+    "a longer sum": (f"def tool(x):\n    return {'x + ' * 60000}1\n", "cannot be read"),
+    "a large module": ("#" * 2_000_000, "too long"),
+}  # fmt: skip
+ODD = {
     "deep brackets": f"def tool(x):\n    return {'[' * 150}1{']' * 150}\n",
-    "deeper brackets": f"def tool(x):\n    return {'(' * 5000}1{')' * 5000}\n",
-    "a long sum": f"def tool(x):\n    return {'x + ' * 3000}1\n",
-    "a longer sum": f"def tool(x):\n    return {'x + ' * 60000}1\n",
     "deep blocks": "def tool(x):\n" + "".join(f"{' ' * level}if x:\n" for level in range(1, 95)) + " " * 96 + "return 1\n",
+    "a list in itself": "def tool(x):\n    y = []\n    y.append(y)\n    return y\n",
+    "an object in itself": "def tool(x):\n    y = {}\n    y['y'] = y\n    return y\n",
+    "a slow pattern": "import re\ndef tool(x):\n    return bool(re.match('(a+)+$', 'a' * 40 + 'b'))\n",
+    "many ways": "import random\ndef tool(x):\n" + "    if random.random() < 0.5:\n        x += 1\n" * 60 + "    return x\n",
+    "long digits": "def tool(x):\n    return str(10 ** 5000) + str(int('9' * 4000))\n",
+}  # fmt: skip
+ENDLESS = {
     "calls itself": "def tool(x):\n    return tool(x + 1)\n",
     "calls one another": "def a(x):\n    return tool(x)\ndef tool(x):\n    return [a(x)]\n",
+    "an empty loop": "def tool(x):\n    while True:\n        pass\n",
     "an endless loop": "def tool(x):\n    while True:\n        x += 1\n    return x\n",
     "a long loop": "def tool(x):\n    total = 0\n    for one in range(10 ** 9):\n        total += one\n    return total\n",
     "a large number": "def tool(x):\n    return 10 ** 10 ** 10\n",
@@ -225,32 +222,34 @@ UNREADABLE = {
     "a large range": "def tool(x):\n    return list(range(10 ** 12))\n",
     "a wide format": "def tool(x):\n    return f'{x:>1000000000000}' + '%1000000000000d' % x\n",
     "a text that doubles": "def tool(x):\n    y = 'a'\n    for _ in range(200):\n        y += y\n    return y\n",
-    "a list in itself": "def tool(x):\n    y = []\n    y.append(y)\n    return y\n",
-    "an object in itself": "def tool(x):\n    y = {}\n    y['y'] = y\n    return y\n",
-    "a slow pattern": "import re\ndef tool(x):\n    return bool(re.match('(a+)+$', 'a' * 40 + 'b'))\n",
-    "many ways": "import random\ndef tool(x):\n" + "    if random.random() < 0.5:\n        x += 1\n" * 60 + "    return x\n",
     "many combinations": "def tool(x):\n    return [(a, b, c, d) for a in range(99) for b in range(99) for c in range(99) for d in range(99)]\n",
     "large factorials": "import math\ndef tool(x):\n    return [math.factorial(10 ** 7), math.comb(10 ** 7, 10 ** 6), pow(7, 10 ** 8)]\n",
-    "long digits": "def tool(x):\n    return str(10 ** 5000) + str(int('9' * 4000))\n",
     "huge products": "import itertools\ndef tool(x):\n    return list(itertools.product(range(99), repeat=9))\n",
     "a list that grows as it is read": "def tool(x):\n    y = [1]\n    for one in y:\n        y.append(one)\n    return y\n",
 }  # fmt: skip
 
 
 @for_each("what", UNREADABLE)
-def test_what_cannot_be_read_breaks_nothing(what: str) -> None:
-    """A reading always comes back: with outcomes, or with the reason for none. Without bounds it would never end."""
-    reading = read_returns(FunctionSource(Module("tools.py", UNREADABLE[what], "tools"), "tool", 1), {"x": 1})
-    assert reading.outcomes or reading.problem
+def test_what_cannot_be_read_says_why(what: str) -> None:
+    """And gives no outcome."""
+    text, problem = UNREADABLE[what]
+    found = read_returns(FunctionSource(Module("tools.py", text, "tools"), "tool", 1), {"x": 1})
+    assert found.outcomes == ()
+    assert problem in found.problem
 
 
-def test_large_modules_are_not_read() -> None:
-    """10 MB of source are not even parsed: the reason says so."""
-    text = "VALUES = [\n" + "    1234567890,\n" * 700_000 + "]\n\ndef tool(x):\n    return x\n"
-    reading = read_returns(
-        FunctionSource(Module("tools.py", text, "tools"), "tool", text.count("\n") - 1), {"x": 1}
-    )
-    assert reading.problem
+@for_each("what", ODD)
+def test_what_is_odd_is_read(what: str) -> None:
+    """However deep, long or ambiguous it is: without bounds a reading would never come back."""
+    assert reading(ODD[what], "tool", x=1).outcomes
+
+
+@for_each("what", ENDLESS)
+def test_what_does_too_much_is_left_with_a_reason(what: str) -> None:
+    """Endless recursion and loops, and values without measure."""
+    found = reading(ENDLESS[what], "tool", x=1)
+    assert found.outcomes == ()
+    assert "too complex" in found.problem
 
 
 def test_a_project_that_cannot_be_read_leaves_the_rest() -> None:
@@ -258,42 +257,35 @@ def test_a_project_that_cannot_be_read_leaves_the_rest() -> None:
     text = "from broken import a\nfrom other import b\n\ndef tool(x):\n    return {'x': x, 'b': b}\n"
     project = {
         "broken": Module("broken.py", "def a(:\n", "broken"),
-        "other": Module("other.py", "from tools import tool\nb = 2\n", "other"),
+        "other": Module("other.py", "from shop.tools import tool\nb = 2\n", "other"),
     }
-    reading = read_returns(
-        FunctionSource(Module("tools.py", text, "tools"), "tool", 4, project=project), {"x": 1}
-    )
-    assert [one.value for one in reading.outcomes if one.possible] in ([{"x": 1, "b": 2}], [])
-    assert reading.outcomes or reading.problem
+    found = read_returns(function_of(text, project=project), {"x": 1})
+    assert [one.value for one in found.outcomes if one.possible] in ([{"x": 1, "b": 2}], [])
+    assert found.outcomes or found.problem
 
 
 def test_odd_arguments_break_nothing() -> None:
     """A model may give too few arguments, too many, and of other types."""
     text = "def tool(x: int, *, y: str = 'a') -> dict:\n    return {'x': x + 1, 'y': y.upper()}\n"
-    code = FunctionSource(Module("tools.py", text, "tools"), "tool", 1)
-    for arguments in ({}, {"x": "1"}, {"x": None, "y": 3}, {"z": 1}, {"x": [1], "y": {"a": [None]}}):
-        reading = read_returns(code, arguments)  # type: ignore[arg-type]  # a dict of anything
-        assert reading.outcomes or reading.problem
     deep: list[object] = []
     for _ in range(150):
         deep = [deep]
-    reading = read_returns(code, {"x": deep})  # type: ignore[dict-item]  # lists in lists
-    assert reading.outcomes or reading.problem
-
-
-def test_functions_without_source_have_no_code() -> None:
-    """Functions of C, of `exec` and of a console have no code, and the reason is said."""
-    names: dict[str, object] = {}
-    exec("def tool(x):\n    return x", names)  # noqa: S102 - a function without a file
-    for tool in (len, dict.get, names["tool"], int, object()):
-        found = code_of(tool)
-        assert found.code is None
-        assert found.reason
+    given: list[Any] = [
+        {},
+        {"x": "1"},
+        {"x": None, "y": 3},
+        {"z": 1},
+        {"x": [1], "y": {"a": [None]}},
+        {"x": deep},
+    ]
+    for arguments in given:
+        found = read_returns(function_of(text), arguments)
+        assert found.outcomes or found.problem
 
 
 def test_each_read_gives_the_same() -> None:
     """What one reading finds does not change the next: the module stands as its source leaves it."""
     text = "SEEN = []\nCOUNT = 0\n\ndef tool(x):\n    global COUNT\n    COUNT += 1\n    SEEN.append(x)\n    return {'seen': SEEN, 'count': COUNT}\n"
-    readings = [reading_of(text, x=number) for number in (1, 1, 2, 1)]
+    readings = [reading(text, "tool", x=number) for number in (1, 1, 2, 1)]
     assert readings[0] == readings[1] == readings[3]
     assert stands_for(readings[2].outcomes[0].value, {"seen": [2], "count": 1})

@@ -10,12 +10,11 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.evidence import tool_returns
-from simulator.environment.evidence.sketch import EarlierCall, FunctionSource, Hole, Module, Outcome
+from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome
 from simulator.environment.evidence.tool_returns import read_returns
+from tests.simulator.environment.evidence.running import function_of
 
-DESK = Module(
-    "desk.py",
-    """
+DESK = """
 ORDERS = {"A-1": {"status": "open"}, "A-2": {"status": "open"}}
 SENT = []
 
@@ -47,28 +46,19 @@ def guess(order_id: str, tool_context) -> dict:
 def mark(order_id: str) -> dict:
     SENT.append(order_id)
     return {"sent": len(SENT)}
-""",
-    "desk",
-)
-
-
-def code(tool: str) -> FunctionSource:
-    """Return where a tool of the desk is written."""
-    lines = DESK.text.split("\n")
-    return FunctionSource(
-        DESK, tool, next(number for number, line in enumerate(lines, 1) if f"def {tool}(" in line)
-    )
+"""
+TOOLS = {name: function_of(DESK, name) for name in ("find", "cancel", "refund", "guess", "mark")}
 
 
 def was(tool: str, order_id: str, response: JsonValue) -> EarlierCall:
     """Return a call that was answered."""
-    return EarlierCall(code(tool), {"order_id": order_id}, response)
+    return EarlierCall(TOOLS[tool], {"order_id": order_id}, response)
 
 
 def first(tool: str, order_id: str, *earlier: EarlierCall, state: JsonObject | None = None) -> Outcome:
     """Return what the code gives first."""
     read = read_returns(
-        code(tool), {"order_id": order_id}, state={} if state is None else state, earlier=earlier
+        TOOLS[tool], {"order_id": order_id}, state={} if state is None else state, earlier=earlier
     )
     return read.outcomes[0]
 
@@ -111,34 +101,30 @@ def test_an_error_leaves_the_state_as_it_was() -> None:
 
 def test_where_several_ways_fit_an_answer_what_they_leave_differently_is_not_known() -> None:
     """Neither is taken for granted."""
-    found = first("find", "A-1", was("guess", "A-1", {"done": True}))
-    assert not found.certain
+    assert not first("find", "A-1", was("guess", "A-1", {"done": True})).certain
 
 
 def test_what_the_state_holds_already_is_not_counted_twice() -> None:
     """Whether it holds what the calls wrote is not told: nothing is known of it."""
     answered = was("refund", "A-1", {"refund_id": "R-2", "sent": 1})
-    found = first(
-        "refund", "A-2", answered, state={"refunds": ["A-1"], "orders": {"A-2": {"status": "cancelled"}}}
-    )
+    state: JsonObject = {"refunds": ["A-1"], "orders": {"A-2": {"status": "cancelled"}}}
+    found = first("refund", "A-2", answered, state=state)
     assert isinstance(found.value, dict)
     assert isinstance(found.value["refund_id"], Hole)
-    kept = first(
-        "find", "A-2", answered, state={"refunds": ["A-1"], "orders": {"A-2": {"status": "cancelled"}}}
-    )
+    kept = first("find", "A-2", answered, state=state)
     assert kept == Outcome({"status": "cancelled"}, certain=True, line=10)
 
 
 def test_without_a_state_nothing_of_it_is_known() -> None:
     """As where the session is not told."""
-    read = read_returns(code("find"), {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
+    read = read_returns(TOOLS["find"], {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
     assert not read.outcomes[0].certain
 
 
 def test_a_draft_without_a_state_leaves_no_trace_either() -> None:
     """What earlier calls left is kept for the next draft, and the draft itself is no call."""
     for _ in range(2):
-        read = read_returns(code("mark"), {"order_id": "A-3"}, earlier=[was("mark", "A-3", {"sent": 1})])
+        read = read_returns(TOOLS["mark"], {"order_id": "A-3"}, earlier=[was("mark", "A-3", {"sent": 1})])
         assert read.outcomes[0].value == {"sent": 2}
 
 

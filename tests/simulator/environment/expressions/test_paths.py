@@ -12,22 +12,14 @@ from pydantic import JsonValue
 from simulator.base.place_names import field_place, item_place
 from simulator.environment.expressions.json_paths import PathError, parse
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drawn_json import json_values
 
 ORDER: JsonValue = {
     "order": {"id": "o-1", "items": [{"sku": "A", "n": 1}, {"sku": "B", "n": 2}], "first name": "Ada"},
     "tags": ["x", "y", "z"],
 }
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.text(max_size=4) | st.sampled_from(["$", "$a", "*", "a.b", "[0]"]), inner, max_size=3
-        )
-    ),
-    max_leaves=12,
-)
+JSON = json_values(names=st.text(max_size=4) | st.sampled_from(["$", "$a", "*", "a.b", "[0]"]), max_leaves=12)
 
 
 def places(value: JsonValue, place: str = "") -> list[tuple[str, JsonValue]]:

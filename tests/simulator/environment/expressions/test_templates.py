@@ -9,18 +9,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from simulator.environment.expressions.faker_values import fake_names
 from simulator.environment.expressions.templates import TemplateError, check_template, filled, variables_of
 from tests.simulator.base.rows import for_each
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=10,
-)
+from tests.simulator.environment.drawn_json import json_values
 
 
 def variables(seed: str = "s") -> dict[str, object]:
@@ -66,7 +60,7 @@ def test_texts_are_filled_in(template: JsonValue, expected: JsonValue) -> None:
     assert template == before
 
 
-@given(value=JSON)
+@given(value=json_values())
 def test_what_holds_no_template_stays_as_it_is(value: JsonValue) -> None:
     """A value without `{{` is given back equal."""
     if "{{" not in json.dumps(value):

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from google.adk.tools.environment_simulation.environment_simulation_config import (
     EnvironmentSimulationConfig,
-    InjectedError,
-    InjectionConfig,
     MockStrategy,
-    ToolSimulationConfig,
 )
 
 from simulator.environment.injection.adk_injection_config import (
@@ -31,31 +28,18 @@ def one_tool(*injections: object, tool_name: str = "pay") -> dict[str, object]:
 
 
 def test_every_field_of_an_injection_becomes_a_rule() -> None:
-    """Tool by tool and in order, with ids that name the place."""
-    config = EnvironmentSimulationConfig(
-        tool_simulation_configs=[
-            ToolSimulationConfig(
-                tool_name="find",
-                injection_configs=[
-                    InjectionConfig(
-                        injected_error=InjectedError(injected_http_error_code=503, error_message="down"),
-                        injection_probability=0.25,
-                        match_args={"order_id": "A-1", "deep": {"n": [1]}},
-                        injected_latency_seconds=1.5,
-                        random_seed=7,
-                    ),
-                    InjectionConfig(injected_response={"status": "ok"}),
-                ],
-            ),
-            ToolSimulationConfig(
-                tool_name="pay", injection_configs=[InjectionConfig(injected_response={"paid": True})]
-            ),
-        ]
-    )
-    first, second, third = rules_from_config(config)
+    """In order, with ids that name the place."""
+    every_field = {
+        "injected_error": {"injected_http_error_code": 503, "error_message": "down"},
+        "injection_probability": 0.25,
+        "match_args": {"order_id": "A-1", "deep": {"n": [1]}},
+        "injected_latency_seconds": 1.5,
+        "random_seed": 7,
+    }
+    first, second = rules_from_config(one_tool(every_field, {"injected_response": {"status": "ok"}}))
     assert first == InjectionRule(
-        rule_id="find[0]",
-        tool_name="find",
+        rule_id="pay[0]",
+        tool_name="pay",
         effect=DOWN,
         probability=0.25,
         match_args={"order_id": "A-1", "deep": {"n": [1]}},
@@ -63,11 +47,10 @@ def test_every_field_of_an_injection_becomes_a_rule() -> None:
         random_seed=7,
     )
     assert (second.rule_id, second.effect, second.random_seed) == (
-        "find[1]",
+        "pay[1]",
         ResponseEffect(value={"status": "ok"}),
         None,
     )
-    assert (third.rule_id, third.tool_name) == ("pay[0]", "pay")
 
 
 def test_the_object_and_its_json_make_the_same_rules() -> None:
@@ -97,6 +80,14 @@ def test_an_empty_response_is_read() -> None:
         ({"match_args": {"a": float("nan")}}, "tool 'pay', injection 1: match_args: .*JSON"),
         ({"match_args": {"a": {1, 2}}}, "tool 'pay', injection 1: match_args"),
         ({"random_seed": "x"}, "tool 'pay', injection 1: random_seed: .* got 'x'$"),
+        ({"injection_probability": True}, "tool 'pay', injection 1: injection_probability: "),
+        ({"injection_probability": "0.5"}, "tool 'pay', injection 1: injection_probability: "),
+        ({"injected_latency_seconds": True}, "tool 'pay', injection 1: injected_latency_seconds: "),
+        ({"random_seed": True}, "tool 'pay', injection 1: random_seed: "),
+        (
+            {"injected_error": {"injected_http_error_code": True, "error_message": "no"}},
+            "tool 'pay', injection 1: injected_error.*: ",
+        ),
         ({"injected_response": None}, "injection 1: neither"),
         (
             {"injected_error": {"injected_http_error_code": 1, "error_message": "x"}},
@@ -106,7 +97,7 @@ def test_an_empty_response_is_read() -> None:
     ],
 )
 def test_a_bad_value_is_named_with_its_tool_and_place(injection: dict[str, object], complaint: str) -> None:
-    """The text says which tool, which injection, which field, and what it was given."""
+    """The text says which tool, which injection, which field, and what it was given; `true` and texts are no numbers."""
     good = {"injected_response": {"a": 1}}
     with pytest.raises(EnvironmentConfigError, match=complaint.replace("?$", r"\?$")):
         rules_from_config(one_tool(good, {**good, **injection}))
@@ -114,12 +105,8 @@ def test_a_bad_value_is_named_with_its_tool_and_place(injection: dict[str, objec
 
 def test_bad_values_in_adks_own_object_are_found_too() -> None:
     """ADK takes these without a word; every one of them is named."""
-    injection = InjectionConfig(
-        injected_response={"a": 1}, injection_probability=float("nan"), injected_latency_seconds=-3
-    )
-    config = EnvironmentSimulationConfig(
-        tool_simulation_configs=[ToolSimulationConfig(tool_name="pay", injection_configs=[injection])]
-    )
+    bad = {"injection_probability": float("nan"), "injected_latency_seconds": -3}
+    config = EnvironmentSimulationConfig.model_validate(one_tool({"injected_response": {"a": 1}, **bad}))
     with pytest.raises(EnvironmentConfigError) as caught:
         rules_from_config(config)
     assert re.findall(r"injection 0: (\w+)", str(caught.value)) == [
@@ -278,20 +265,18 @@ def test_a_configuration_without_tools_is_a_loss() -> None:
 
 def test_settings_beside_the_injections_are_kept() -> None:
     """Mock strategies, the model and the environment's data of a base survive; its injections are replaced."""
-    base = EnvironmentSimulationConfig(
-        tool_simulation_configs=[
-            ToolSimulationConfig(tool_name="search", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC),
-            ToolSimulationConfig(
-                tool_name="pay",
-                mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC,
-                injection_configs=[InjectionConfig(injected_response={"old": True})],
-            ),
-            ToolSimulationConfig(
-                tool_name="gone", injection_configs=[InjectionConfig(injected_response={"old": True})]
-            ),
-        ],
-        environment_data='{"orders": []}',
-        simulation_model="some-model",
+    old = {"injection_configs": [{"injected_response": {"old": True}}]}
+    mocked = {"mock_strategy_type": MockStrategy.MOCK_STRATEGY_TOOL_SPEC}
+    base = EnvironmentSimulationConfig.model_validate(
+        {
+            "tool_simulation_configs": [
+                {"tool_name": "search", **mocked},
+                {"tool_name": "pay", **mocked, **old},
+                {"tool_name": "gone", **old},
+            ],
+            "environment_data": '{"orders": []}',
+            "simulation_model": "some-model",
+        }
     )
     written, losses = config_from_rules([rule("pay[0]")], base)
     read = EnvironmentSimulationConfig.model_validate(written)
@@ -317,21 +302,3 @@ def test_the_written_configuration_shares_nothing_with_the_rules() -> None:
     tool: Any = written["tool_simulation_configs"]
     tool[0]["injection_configs"][0]["match_args"]["a"].append(2)
     assert kept.match_args == {"a": [1]}
-
-
-@for_each(
-    ("field", "value"),
-    [
-        ("injection_probability", True),
-        ("injection_probability", "0.5"),
-        ("injected_latency_seconds", True),
-        ("random_seed", True),
-        ("injected_error", {"injected_http_error_code": True, "error_message": "no"}),
-    ],
-)
-def test_a_truth_value_or_a_text_is_no_number(field: str, value: object) -> None:
-    """ADK takes `true` for 1; here the error names the tool, the injection and the field."""
-    injection = {"injected_error": {"injected_http_error_code": 500, "error_message": "no"}, field: value}
-    document = {"tool_simulation_configs": [{"tool_name": "find", "injection_configs": [injection]}]}
-    with pytest.raises(EnvironmentConfigError, match=rf"tool 'find', injection 0: {field}.*: "):
-        rules_from_config(document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from simulator.environment.injection.distortions import (
     hostile_text,
     hostile_texts,
 )
+from simulator.environment.injection.fault_library import Fault
 from simulator.environment.yaml_libraries import LibraryError, read_library
 from tests.simulator.base.rows import for_each
 
@@ -68,24 +70,24 @@ def test_a_text_is_named_drawn_or_given() -> None:
 
 
 ONE = "- {name: a, category: c, title: t, text: x, good: g}\n"
+FAULT = "- {name: a, title: t, category: c, description: d, rule: {effect: {kind: delay}}}\n"
 
 
 @for_each(
-    ("text", "reason"),
+    ("kind", "text", "reason"),
     [
-        (ONE + ONE, "called 'a'"),
-        ("- {name: a, category: c, title: t, good: g}", "text"),
-        (
-            "- {name: a, category: c, title: t, text: '{{ town }}', good: g}",
-            "{{ town }} ",
-        ),
-        ("- {name: a, category: c, title: t, text: x, good: g, more: 1}", "more"),
-        ("[", "of hostile texts"),
-        ("a: 1", "of hostile texts"),
+        (HostileText, ONE + ONE, "called 'a'"),
+        (HostileText, "- {name: a, category: c, title: t, good: g}", "text"),
+        (HostileText, ONE.replace("text: x", "text: '{{ town }}'"), "{{ town }} "),
+        (HostileText, ONE.replace("good: g", "good: g, more: 1"), "more"),
+        (HostileText, "[", "of things"),
+        (HostileText, "a: 1", "of things"),
+        (Fault, FAULT.replace("delay", "delai"), "delai"),
+        (Fault, FAULT.replace("delay", "raise, message: '{{ 1 + }}', templated: true"), "ends too early"),
     ],
 )
-def test_a_damaged_library_is_refused(text: str, reason: str) -> None:
+def test_a_damaged_library_is_refused(kind: Any, text: str, reason: str) -> None:
     """The error says what is wrong with the file."""
     with pytest.raises(LibraryError) as caught:
-        read_library(HostileText, "hostile texts", text)
+        read_library(kind, "things", text)
     assert reason in str(caught.value)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from simulator.environment.injection.conditions import Condition
 from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_call import CallContext, Tally
-from simulator.environment.injection.rules import Miss, evaluate, nearest_first
+from simulator.environment.injection.rules import Miss, evaluate
 from tests.simulator.base.rows import for_each
 
 ARGUMENTS: dict[str, Any] = {
@@ -26,7 +26,6 @@ ARGUMENTS: dict[str, Any] = {
 }
 WORLD: dict[str, Any] = {
     "orders": {"A-1": {"status": "open", "lines": [{"n": 4}]}, "A-2": {"status": "paid"}},
-    "categories": {"7": {"name": "toys"}},
 }
 
 
@@ -96,28 +95,15 @@ HOLDING = [
     argument("none", "present"),
     argument("order.nothing", "absent"),
     argument("order.items[2]", "absent"),
-    number("nth", 4, "tool"),
-    number("first", 4, "tool"),
-    number("every", 2, "tool"),
-    number("every", 5, "session"),
-    number("after", 9, "session"),
-    number("nth", 1, "rule"),
-    number("first", 1, "rule"),
-    number("every", 1, "rule"),
     world("equals", id_from="order.id", field="status", value="open"),
-    world("equals", entity="orders", entity_id="A-2", field="status", value="paid"),
-    world("equals", entity="category", entity_id="7", field="name", value="toys"),
     world("equals", id_from="ids", field="status", value="open"),
     world("between", id_from="ids[*]", field="lines[*].n", low=4),
     world("present", entity_id="A-1"),
     world("absent", entity_id="A-9"),
     world("absent", entity_id="A-1", field="nothing"),
     world("absent", entity="nothing", entity_id="A-1"),
-    {"kind": "agent", "agent": "helper_*"},
-    {"kind": "agent", "branch": "root.*", "agent": "helper_2"},
     {"kind": "expression", "text": "args.n > 2 and state.user.tier == 'gold'"},
     {"kind": "expression", "text": "world.orders[args.order.id].status == 'open' and calls | length == 1"},
-    {"kind": "expression", "text": "agent == 'helper_2'"},
 ]
 
 
@@ -144,21 +130,6 @@ FAILING = [
     (argument("flag", "between", low=0), "args.flag was true, wanted a number of at least 0"),
     (argument("order.nothing", "present"), "args.order.nothing is absent"),
     (argument("none", "absent"), "args.none was null, wanted none"),
-    (number("nth", 5, "tool"), "call 4 of find, wanted call 5"),
-    (number("first", 3, "tool"), "call 4 of find, "),
-    (number("first", 1, "session"), "call 10 of the session"),
-    (number("every", 3, "tool"), "every 3rd call"),
-    (number("every", 11, "tool"), "every 11th call"),
-    (number("after", 10, "session"), "after call 10"),
-    (number("nth", 2, "rule"), "call 1, wanted call 2"),
-    (world("equals", id_from="order.id", field="status", value="paid"), 'world.order["A-1"].status was "open", wanted "paid"'),
-    (world("present", entity_id="A-9"), 'world.order has no "A-9"'),
-    (world("present", id_from="ids[7]"), "args.ids[7] is absent"),
-    (world("present", id_from="none"), "world.order has no such"),
-    (world("present", entity_id="A-1", field="x.y"), 'world.order["A-1"] has no x.y'),
-    ({"kind": "agent", "agent": "writer"}, "agent was 'helper_2', wanted 'writer'"),
-    ({"kind": "agent", "agent": "helper*", "branch": "other.*"}, "branch was 'root.helper_2', wanted 'other.*'"),
-    ({"kind": "expression", "text": "args.n > 3"}, "args.n > 3 was false (args.n was 3)"),
 ]  # fmt: skip
 
 
@@ -168,43 +139,6 @@ def test_a_condition_that_does_not_hold_says_why(when: dict[str, object], reason
     found = miss(when)
     assert found is not None
     assert reason in found.reason
-
-
-@for_each(
-    ("when", "reason"),
-    [
-        (argument("city", "equals", value="Oslo"), 'args.city was "Oslo", wanted anything but "Oslo"'),
-        (argument("order.items[*].n", "equals", value=5), "args.order.items[1].n was 5, wanted anything but 5"),
-        (argument("nothing", "absent"), "args.nothing is absent, "),
-        (number("first", 9, "tool"), "the first 9"),
-        ({"kind": "agent", "agent": "help*"}, "any but 'help*'"),
-        ({"kind": "expression", "text": "args.n == 3"}, "wanted false (args.n was 3)"),
-        ({"kind": "not", "condition": argument("city", "equals", value="Rome")}, 'args.city was "Oslo", wanted "Rome"'),
-        ({"kind": "any_of", "conditions": [argument("x", "present"), argument("n", "present")]}, "args.n was 3, wanted anything but"),
-    ],
-)  # fmt: skip
-def test_what_must_not_be_so_says_why_too(when: dict[str, object], reason: str) -> None:
-    """Two negations are none, and none of several may hold."""
-    found = miss({"kind": "not", "condition": when})
-    assert found is not None
-    assert reason in found.reason
-
-
-def test_of_several_ways_the_nearest_is_told() -> None:
-    """And a rule of which more holds is nearer."""
-    rome, size = argument("city", "equals", value="oslo "), argument("n", "equals", value="x")
-    either = miss({"kind": "any_of", "conditions": [size, rome, argument("x", "present")]})
-    assert either is not None
-    assert re.fullmatch('args.city was "Oslo", wanted "oslo "; .* 3 .*', either.reason)
-    holds = argument("flag", "present")
-    one, two = (
-        miss({"kind": "all_of", "conditions": [size, rome]}),
-        miss({"kind": "all_of", "conditions": [holds, rome]}),
-    )
-    assert one is not None
-    assert two is not None
-    assert two.nearness > one.nearness
-    assert [each.rule_id for each in nearest_first([Miss("a", "", 0.1), Miss("b", "", 0.5), Miss("c", "", 0.1)])] == ["b", "a", "c"]  # fmt: skip
 
 
 SLOW = argument("text", "matches", pattern="^(a|aa)+$")
@@ -227,15 +161,6 @@ def test_a_catastrophic_pattern_is_a_miss_that_says_so() -> None:
     many = evaluate([rule(SLOW, f"r{number}") for number in range(100)], slow_call(), lambda _: 0.0)
     assert many.modifiers == ()
     assert "not tried" in many.misses[-1].reason
-
-
-def test_an_expression_without_a_value_is_a_miss_that_says_so() -> None:
-    """Negated too."""
-    when = {"kind": "expression", "text": "args.nothing > 3"}
-    for each in (when, {"kind": "not", "condition": when}):
-        verdict = evaluate([rule(each)], call(), lambda _: 0.0)
-        assert verdict.modifiers == ()
-        assert "nothing" in verdict.misses[0].reason
 
 
 @for_each(
@@ -282,12 +207,14 @@ def test_what_no_condition_asks_for_is_not_fetched() -> None:
 
     watched = call(world=noting("world", WORLD), state=noting("state", {}), calls=noting("calls", []))
     asks = world("present", entity_id="A-9")
-    evaluate([rule(argument("n", "present"))], watched, lambda _: 0.0)
-    evaluate(
-        [rule({"kind": "all_of", "conditions": [argument("x", "present"), asks]})], watched, lambda _: 0.0
-    )
+    for when in (
+        argument("n", "present"),
+        {"kind": "expression", "text": "args.n == 3 and agent"},
+        {"kind": "all_of", "conditions": [argument("x", "present"), asks]},
+    ):
+        evaluate([rule(when)], watched, lambda _: 0.0)
     assert fetched == []
-    text = {"kind": "expression", "text": "world and calls | length == 1"}
+    text = {"kind": "expression", "text": "world and state == {} and calls | length == 1"}
     verdict = evaluate([rule(asks, "a"), rule(asks, "b"), rule(text, "c")], watched, lambda _: 0.0)
     assert len(verdict.misses) == 3
-    assert fetched == ["world", "calls"]
+    assert sorted(fetched) == ["calls", "state", "world"]

@@ -113,7 +113,6 @@ _SCALARS: list[Any] = [
     False,
     -1,
     2,
-    3,
     10**20,
     -1.0,
     2.0,
@@ -126,18 +125,9 @@ _SCALARS: list[Any] = [
     "\u00e9",
 ]
 _NESTED: list[Any] = [
-    [],
-    {},
-    [2],
-    [2.0],
-    [True],
-    [None, "A-1"],
-    [[2], {"a": 2}],
-    {"a": None},
-    {"a": 2, "b": [2.0, True]},
-    {"b": [2, True], "a": 2.0},
-    {"a": {"a": False}},
-]
+    [], {}, [2], [2.0], [True], [None, "A-1"], [[2], {"a": 2}], {"a": None}, {"a": 2, "b": [2.0, True]},
+    {"b": [2, True], "a": 2.0}, {"a": {"a": False}},
+]  # fmt: skip
 _values = st.sampled_from(_SCALARS + _NESTED)
 _arguments = st.dictionaries(st.sampled_from(NAMES), _values, max_size=2)
 _chances: st.SearchStrategy[tuple[float, int | None]] = st.tuples(
@@ -209,23 +199,3 @@ def test_a_configuration_survives_its_way_through_our_rules(
     again = EnvironmentSimulationConfig.model_validate(written)
     assert by_adk(again, calls) == by_adk(config, calls)
     assert [loss for loss in losses if "boolean" not in loss] == []
-
-
-def test_the_comparison_sees_a_seeded_stream() -> None:
-    """Fifty calls at even chances differ between seeds, so equal answers are no accident."""
-    calls: list[Call] = [("search", {})] * 50
-
-    def config(seed: int) -> EnvironmentSimulationConfig:
-        error = InjectedError(injected_http_error_code=503, error_message="down")
-        injection = InjectionConfig(
-            injection_probability=0.5, random_seed=seed, injected_error=error, injected_latency_seconds=2.5
-        )
-        return EnvironmentSimulationConfig(
-            tool_simulation_configs=[ToolSimulationConfig(tool_name="search", injection_configs=[injection])]
-        )
-
-    seven, eight = by_adk(config(7), calls), by_adk(config(8), calls)
-    assert seven != eight
-    assert {answer.latency for answer in seven} == {0.0, 2.5}
-    assert by_us(rules_from_config(config(7)), calls) == seven
-    assert by_us(rules_from_config(config(8)), calls) == eight

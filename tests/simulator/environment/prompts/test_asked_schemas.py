@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from simulator.environment.prompts.provider_schemas import answer_schema, for_gemini, for_strict, or_error
 from simulator.environment.schema.schema_checks import check
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drawn_json import json_values
 
 ORDER: dict[str, Any] = {
     "title": "Order of a shop",
@@ -183,13 +184,8 @@ _PATTERNS = {
     "patternProperties": {"^x": {}},
     "additionalProperties": False,
 }
-_VALUES = st.recursive(
-    st.sampled_from([None, True, 0, 1, 2.5, "a", "ab", "2024-01-31"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["a", "b", "xy", "z"]), inner, max_size=3)
-    ),
-    max_leaves=6,
+_VALUES = json_values(
+    st.sampled_from([None, True, 0, 1, 2.5, "a", "ab", "2024-01-31"]), st.sampled_from(["a", "b", "xy", "z"])
 )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simulator.environment.prompts.json_extraction import MOST_CHARACTERS, read_answer
 from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drawn_json import json_values
 
 ORDER = answer_schema(
     {
@@ -106,13 +107,6 @@ def test_a_schema_that_is_not_known_takes_any_json() -> None:
     assert "2 JSON objects" in read_answer('{"a": 1} {"a": 2}', AnswerSchema()).problems[0]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-
-
 @given(st.text(max_size=200) | st.text(alphabet='{}[]"\\,:`\n json1', max_size=120))
 def test_no_text_makes_the_reader_raise(text: str) -> None:
     """Whatever a model says is an answer or a problem."""
@@ -120,7 +114,7 @@ def test_no_text_makes_the_reader_raise(text: str) -> None:
     assert bool(read.problems) == (read.value is None)
 
 
-@given(st.dictionaries(st.text(max_size=5), JSON, max_size=4), st.booleans())
+@given(st.dictionaries(st.text(max_size=5), json_values(), max_size=4), st.booleans())
 def test_each_object_is_read_as_it_was_written(value: dict[str, Any], fenced: bool) -> None:
     """An object comes back equal, in a fence too."""
     text = json.dumps(value)

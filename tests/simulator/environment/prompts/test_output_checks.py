@@ -46,10 +46,10 @@ def test_a_status_alone_excuses_no_botched_answer(value: dict[str, Any]) -> None
         {},
         {"type": "nonsense"},
         {"$ref": "#/$defs/nowhere"},
-        {"pattern": "(", "required": ["b"]},
-        {"required": True},
         {"properties": {"a": "string"}},
+        {"required": True},
         {"minimum": float("nan"), "required": ["b"]},
+        {"pattern": "(", "required": ["b"]},
     ],
 )
 def test_what_says_nothing_or_is_broken_cannot_be_broken(schema: dict[str, Any] | None) -> None:

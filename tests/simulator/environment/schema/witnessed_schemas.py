@@ -11,16 +11,8 @@ NAMES = (
     "currency", "remaining", "error_message", "tracking", "email", "unit_price", "quantity", "meta", "x", "città",
 )  # fmt: skip
 TEXTS = (
-    "",
-    "a",
-    "Lamp",
-    "ORD-4821",
-    "2026-03-02",
-    "naïve 你好",
-    "a longer text with several words in it",
-    "\n\t",
-    "true",
-)
+    "", "a", "Lamp", "ORD-4821", "2026-03-02", "naïve 你好", "a longer text with several words in it", "\n\t", "true",
+)  # fmt: skip
 PATTERNS = (
     ("ABC-1234", r"^[A-Z]{3}-\d{4}$"), ("+4712345678", r"^\+?[1-9]\d{6,14}$"), ("#a0b1c2", r"^#[0-9a-f]{6}$"),
     ("ada@example.com", r"^[\w.+-]+@[\w-]+\.[a-z]{2,}$"), ("2026-03-02", r"^\d{4}-\d{2}-\d{2}$"), ("foo", "^(foo|bar|b[aeiou]z)$"),

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_roles import Use
 from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
     Produced,
+    Source,
     ToolField,
     ToolRole,
     ToolShape,
@@ -18,6 +20,7 @@ from simulator.environment.world.connections import (
     merged,
 )
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drawn_json import json_values
 
 TEXT: JsonObject = {"type": "string"}
 
@@ -88,72 +91,62 @@ def test_a_tool_makes_the_things_whose_new_ids_it_answers() -> None:
 
 
 def test_every_tool_that_was_looked_at_has_a_role_and_every_find_says_why() -> None:
-    """A person sees in words where a connection comes from."""
+    """A person sees in words where a connection comes from; all of it can be stored, and sent to a page."""
     found = found_offline(DESK)
     assert [role.tool_name for role in found.roles] == [shape.name for shape in DESK]
     assert all(one.why for one in (*found.uses, *found.produces, *found.roles))
     assert "'cancel'" in next(one.why for one in found.uses if one.tool_name == "cancel_order")
+    assert Connections.model_validate_json(found.model_dump_json()) == found
 
 
-def test_booking_a_flight_makes_a_booking_and_reads_the_flight() -> None:
+NESTED: JsonObject = {"type": "object", "properties": {"id": TEXT}}
+CAPITALS: JsonObject = {
+    "type": "OBJECT",
+    "properties": {"orderIds": {"type": "ARRAY", "items": {"type": "STRING"}}},
+}
+NO_IDS: JsonObject = {
+    "mode_id": {"enum": ["a", "b"]},
+    "day_id": {"type": "string", "format": "date"},
+    "weight_id": {"type": "number"},
+    "flag_id": {"type": "boolean"},
+}
+
+
+@for_each(
+    ("shape", "used"),
+    [
+        (tool("book_flight", {"flight_id": TEXT}), {("flight_id", "flight", "reads")}),
+        (
+            tool("create_user", {"user_id": TEXT, "team_id": TEXT}),
+            {("user_id", "user", "creates"), ("team_id", "team", "reads")},
+        ),
+        (ToolShape(name="cancelOrders", parameters=CAPITALS), {("orderIds[*]", "order", "changes")}),
+        (
+            tool("get_user", {"id": TEXT, "customer": NESTED}),
+            {("id", "user", "reads"), ("customer.id", "customer", "reads")},
+        ),
+        (
+            tool("ship_order", {"order": TEXT, "carrier": TEXT}, description="Ships.\n\nArgs:\n    order: The id."),
+            {("order", "order", "changes")},
+        ),
+        (
+            tool("pay_order", {"order": {**TEXT, "description": "Identifier of the order"}}),
+            {("order", "order", "changes")},
+        ),
+        (tool("get_order", NO_IDS), set()),
+    ],
+)  # fmt: skip
+def test_a_parameter_is_an_id_of_what_its_name_its_place_or_a_description_says(
+    shape: ToolShape, used: set[tuple[str, str, str]]
+) -> None:
+    """One that the caller chooses creates, a bare one is of what the tool is about, and what is measured is none."""
+    assert {each[1:] for each in uses(found_offline([shape]))} == used
+
+
+def test_booking_a_flight_makes_a_booking() -> None:
     """What a verb takes as its object is not always what comes out of it."""
     found = found_offline([tool("book_flight", {"flight_id": TEXT})])
-    assert uses(found) == {("book_flight", "flight_id", "flight", "reads")}
     assert made(found) == {("book_flight", "booking_id", "booking")}
-
-
-def test_a_thing_whose_id_the_caller_chooses_is_created_by_that_parameter() -> None:
-    """`create_user(user_id=...)` makes the user of that id; no other field needs to name it."""
-    found = found_offline([tool("create_user", {"user_id": TEXT, "team_id": TEXT})])
-    assert uses(found) == {
-        ("create_user", "user_id", "user", "creates"),
-        ("create_user", "team_id", "team", "reads"),
-    }
-
-
-def test_names_in_camel_case_and_schemas_in_capitals_are_read() -> None:
-    """google-genai's spelling of a schema, and a JavaScript programmer's of names, change nothing."""
-    shape = ToolShape(
-        name="cancelOrders",
-        parameters={
-            "type": "OBJECT",
-            "properties": {"orderIds": {"type": "ARRAY", "items": {"type": "STRING"}}},
-        },
-    )
-    assert uses(found_offline([shape])) == {("cancelOrders", "orderIds[*]", "order", "changes")}
-
-
-def test_a_bare_id_is_of_what_the_tool_is_about() -> None:
-    """`get_user(id)` reads a user; inside of a customer, an id is the customer's."""
-    nested: JsonObject = {"type": "object", "properties": {"id": TEXT}}
-    found = found_offline([tool("get_user", {"id": TEXT, "customer": nested})])
-    assert uses(found) == {
-        ("get_user", "id", "user", "reads"),
-        ("get_user", "customer.id", "customer", "reads"),
-    }
-
-
-def test_a_description_says_that_a_parameter_is_an_id() -> None:
-    """A parameter called `order` is an id where its description or the docstring says so, and only then."""
-    told = tool(
-        "ship_order", {"order": TEXT, "carrier": TEXT}, description="Ships it.\n\nArgs:\n    order: The id."
-    )
-    described = tool("pay_order", {"order": {"type": "string", "description": "Identifier of the order"}})
-    assert uses(found_offline([told, described])) == {
-        ("ship_order", "order", "order", "changes"),
-        ("pay_order", "order", "order", "changes"),
-    }
-
-
-def test_a_choice_a_date_or_a_number_with_fractions_is_no_id() -> None:
-    """What can only have a few values, or is measured, names nothing."""
-    parameters: JsonObject = {
-        "mode_id": {"enum": ["a", "b"]},
-        "day_id": {"type": "string", "format": "date"},
-        "weight_id": {"type": "number"},
-        "flag_id": {"type": "boolean"},
-    }
-    assert found_offline([tool("get_order", parameters)]).uses == ()
 
 
 @for_each("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": None}}, {"$ref": "#/x"}])
@@ -164,38 +157,14 @@ def test_a_schema_that_says_nothing_or_is_broken_is_no_error(schema: JsonObject)
     assert found.roles[0].use == "reads"
 
 
-SCHEMAS = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-1, 3)
-    | st.sampled_from(["string", "object", "array", "#/$defs/a", "id"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "properties",
-                    "items",
-                    "anyOf",
-                    "allOf",
-                    "$ref",
-                    "$defs",
-                    "a",
-                    "order_id",
-                    "id",
-                    "description",
-                    "enum",
-                    "format",
-                    "required",
-                ]
-            ),
-            inner,
-            max_size=5,
-        )
-    ),
+SCHEMAS = json_values(
+    st.none() | st.booleans() | st.integers(-1, 3) | st.sampled_from(["string", "object", "array", "#/$defs/a", "id"]),
+    st.sampled_from([
+        "type", "properties", "items", "anyOf", "allOf", "$ref", "$defs", "a", "order_id", "id", "description", "enum",
+        "format", "required",
+    ]),
     max_leaves=25,
-)
+)  # fmt: skip
 
 
 @given(
@@ -207,28 +176,23 @@ def test_any_schema_and_any_name_can_be_looked_at(schema: JsonObject, name: str)
     shape = ToolShape(name=name or "x", description=name, parameters=schema, response_schema=schema)
     found = found_offline([shape])
     assert len(found.roles) == 1
-    assert Connections.model_validate(found.model_dump()) == found
+    assert Connections.model_validate_json(found.model_dump_json()) == found
+
+
+def said(tool_name: str, kind: str, use: Use, source: Source) -> ParameterUse:
+    """Say what a tool does with the thing that its `order_id` names."""
+    return ParameterUse(tool_name=tool_name, parameter="order_id", kind=kind, use=use, source=source)
 
 
 def test_a_person_stands_over_a_model_and_a_model_over_names() -> None:
     """Each speaks for a place alone; places that it does not mention stay as they were."""
     model = Connections(
         uses=(
-            ParameterUse(
-                tool_name="cancel_order", parameter="order_id", kind="order", use="deletes", source="model"
-            ),
-            ParameterUse(
-                tool_name="find_order", parameter="order_id", kind="Purchases", use="reads", source="model"
-            ),
+            said("cancel_order", "order", "deletes", "model"),
+            said("find_order", "Purchases", "reads", "model"),
         )
     )
-    person = ConnectionEdits(
-        uses=(
-            ParameterUse(
-                tool_name="find_order", parameter="order_id", kind="parcel", use="reads", source="person"
-            ),
-        )
-    )
+    person = ConnectionEdits(uses=(said("find_order", "parcel", "reads", "person"),))
     found = {(one.tool_name, one.parameter): one for one in merged(found_offline(DESK), model, person).uses}
     assert found["find_order", "order_id"].kind == "parcel"
     assert found["cancel_order", "order_id"].use == "deletes"
@@ -238,13 +202,7 @@ def test_a_person_stands_over_a_model_and_a_model_over_names() -> None:
 
 def test_a_role_follows_what_is_said_of_its_parameters() -> None:
     """Who makes `find_order` change orders need not also say that it no longer only reads."""
-    person = ConnectionEdits(
-        uses=(
-            ParameterUse(
-                tool_name="find_order", parameter="order_id", kind="order", use="changes", source="person"
-            ),
-        )
-    )
+    person = ConnectionEdits(uses=(said("find_order", "order", "changes", "person"),))
     roles = {role.tool_name: role.use for role in merged(found_offline(DESK), None, person).roles}
     assert roles["find_order"] == "changes"
     assert roles["cancel_order"] == "changes"
@@ -271,9 +229,3 @@ def test_a_connection_can_be_taken_away_and_a_role_be_set() -> None:
     assert [(role.use, role.kind) for role in found.roles if role.tool_name == "list_orders"] == [
         ("deletes", "order")
     ]
-
-
-def test_connections_are_json_in_and_out() -> None:
-    """They can be stored, and sent to a page."""
-    found = found_offline(DESK)
-    assert Connections.model_validate_json(found.model_dump_json()) == found

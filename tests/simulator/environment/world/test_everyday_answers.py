@@ -60,13 +60,17 @@ EVERYDAY: dict[str, list[Asked]] = {
         ask("get_ride", {"ride_id": "T-1", "driver_name": "Ann"}, ride_id="T-1"),
         ask("get_ride", {"ride_id": "T-1", "driver_name": "Bob"}, ride_id="T-1"),
     ],
-    "a page of a book in another language": [
-        ask("get_book", {"book_id": "B-1", "title": "The Trial"}, book_id="B-1", language="en"),
-        ask("get_book", {"book_id": "B-1", "title": "Der Prozess"}, book_id="B-1", language="de"),
+    "books in another language": [
+        ask("list_books", {"books": [{"book_id": "B-1", "title": "The Trial"}]}, language="en"),
+        ask("list_books", {"books": [{"book_id": "B-1", "title": "Der Prozess"}]}, language="de"),
     ],
     "a part of a thing that a number names": [
         ask("get_order", {"order_id": "A-1", "item": "tea"}, order_id="A-1", line=1),
         ask("get_order", {"order_id": "A-1", "item": "milk"}, order_id="A-1", line=2),
+    ],
+    "what a review says of a thing": [
+        ask("get_order", {"order_id": "A-1", "item": "tea"}, order_id="A-1"),
+        ask("get_review", {"order_id": "A-1", "item": "stars"}, order_id="A-1"),
     ],
     "a tool gave it another name": [
         ask("get_user", {"user_id": "U-1", "name": "Ann Lee"}, user_id="U-1"),
@@ -104,10 +108,15 @@ def test_an_everyday_answer_contradicts_nothing(case: str) -> None:
 
 def test_what_was_set_passes_too() -> None:
     """Also of the environment's data: what is worth another sum in another currency, what grew, what is prose."""
-    data = json.dumps(
-        {"customers": [{"customer_id": "C-1", "total_spent": 10, "bio": "long " * 60, "tier_price": 3}]}
-    )
-    answer = {"customer_id": "C-1", "total_spent": 90, "bio": "other " * 60, "tier_price": 3}
+    customer = {
+        "customer_id": "C-1",
+        "total_spent": 10,
+        "bio": "long " * 60,
+        "tier_price": 3,
+        "status": "new",
+    }
+    data = json.dumps({"customers": [customer]})
+    answer = {**customer, "total_spent": 90, "bio": "other " * 60, "status": "known"}
     assert told([ask("get_customer", answer, customer_id="C-1")], data=data) == []
     data = json.dumps({"products": [{"product_id": "P-1", "price": 10}]})
     dollars = ask("get_product", {"product_id": "P-1", "price": 12}, product_id="P-1", currency="USD")
@@ -122,7 +131,8 @@ def test_another_name_is_told_where_nothing_but_questions_were_asked() -> None:
     """The plain case beside the everyday ones; a number counts where it names the thing in the data."""
     ann = ask("get_user", {"user_id": "U-1", "name": "Ann Lee"}, user_id="U-1")
     bob = ask("list_users", {"users": [{"user_id": "U-1", "full_name": "Ann Lee", "name": "Bob Ray"}]})
-    (one,) = told([ann, bob])
+    (one,) = told([ann, bob], "update_user")
+    assert told([ann, bob]) == [one]
     assert re.match('name .*\'U-1\' .* "Bob Ray", .* "Ann Lee"', one)
     data = json.dumps({"users": [{"user_id": 1, "name": "Ann Lee"}]})
     (one,) = told([ask("get_user", {"user_id": 1, "name": "Bob Ray"}, user_id=1)], data=data)

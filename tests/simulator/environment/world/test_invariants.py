@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,86 +47,63 @@ def found(
     return contradictions(world, world.preview(call), [], call=call)
 
 
+IN_CUSTOMERS = "order.customer_id in customers"
+IN_PRODUCTS = "order.skus in products"
+TOTAL = "order.total == order.items | sum(attribute='price')"
+LIMIT = "order.total <= customer.limit"
+OF_P1: JsonObject = {"product_id": "P-1"}
+OF_A1: JsonObject = {"order_id": "A-1"}
+
+
 @for_each(
-    ("invariant", "good", "bad"),
+    ("invariant", "tool", "response", "holds"),
     [
-        ("stock >= 0", {"id": "P-1", "stock": 0}, {"id": "P-1", "stock": -1}),
-        ("product.stock >= 0", {"id": "P-1", "stock": 0}, {"id": "P-1", "stock": -1}),
-        ("product.stock in [1, 2]", {"id": "P-1", "stock": None}, {"id": "P-1", "stock": 3.5}),
-        ("products | length <= 2", {"id": "P-2"}, [{"id": "P-2"}, {"id": "P-3"}]),
-        ("'P-9' not in products", {"id": "P-8"}, {"id": "P-9"}),
+        # Each thing of the kind, each that has the field, and the collection as a whole are judged.
+        ("stock >= 0", "find_product", {**OF_P1, "stock": 0}, True),
+        ("stock >= 0", "find_product", {**OF_P1, "stock": -1}, False),
+        ("product.stock >= 0", "find_product", {**OF_P1, "stock": -1}, False),
+        ("product.stock in [1, 2]", "find_product", {**OF_P1, "stock": None}, True),
+        ("product.stock in [1, 2]", "find_product", {**OF_P1, "stock": 3.5}, False),
+        ("products | length <= 2", "search_products", {"id": "P-2"}, True),
+        ("products | length <= 2", "search_products", [{"id": "P-2"}, {"id": "P-3"}], False),
+        ("'P-9' not in products", "search_products", {"id": "P-8"}, True),
+        ("'P-9' not in products", "search_products", {"id": "P-9"}, False),
+        # Ids are compared as such, text or number; a null names nobody, and an absent field breaks nothing.
+        *((IN_CUSTOMERS, "create_order", {"order_id": "A-2", "customer_id": one}, True) for one in ("C-17", 7, "7", None)),
+        *((IN_CUSTOMERS, "create_order", {"order_id": "A-2", "customer_id": one}, False) for one in ("C-99", 8)),
+        (IN_CUSTOMERS, "create_order", {"order_id": "A-2"}, True),
+        ("order.total > 5", "create_order", {"order_id": "A-2"}, True),
+        # Every id of a list must be there; a product is there by its sku too.
+        (IN_PRODUCTS, "create_order", {"order_id": "A-2", "skus": ["mug", "P-1"]}, True),
+        (IN_PRODUCTS, "create_order", {"order_id": "A-2", "skus": ["mug", "cup"]}, False),
+        (TOTAL, "find_order", {**OF_A1, "status": "shipped"}, True),
+        ("order.status in ['open']", "find_order", {**OF_A1, "status": "lost"}, False),
+        # A thing is held against the one that it refers to.
+        (LIMIT, "update_order", {**OF_A1, "total": 100}, True),
+        (LIMIT, "update_order", {**OF_A1, "total": 101}, False),
     ],
-)
-def test_an_answer_that_breaks_an_invariant_is_told(invariant: str, good: JsonValue, bad: JsonValue) -> None:
-    """Each thing of the kind, each that has the field, and the collection as a whole are judged."""
-    assert found(world_of(), invariant, "search_products", good) == ()
-    told = found(world_of(), invariant, "search_products", bad)
-    assert [one.invariant for one in told] == [invariant]
+)  # fmt: skip
+def test_an_answer_that_breaks_an_invariant_is_told(
+    invariant: str, tool: str, response: JsonValue, holds: bool
+) -> None:
+    """Once, with the invariant."""
+    told = found(world_of(), invariant, tool, response)
+    assert [one.invariant for one in told] == ([] if holds else [invariant])
 
 
-@for_each(
-    ("customer", "holds"), [("C-17", True), (7, True), ("7", True), (None, True), ("C-99", False), (8, False)]
-)
-def test_in_a_collection_asks_for_ids(customer: JsonValue, holds: bool) -> None:
-    """Ids are compared as such, text or number; a null names nobody and breaks nothing."""
-    told = found(
-        world_of(),
-        "order.customer_id in customers",
-        "create_order",
-        {"order_id": "A-2"},
-        customer_id=customer,
-    )
-    assert (told == ()) == holds
-
-
-def test_an_absent_field_breaks_nothing() -> None:
-    """An answer that does not say it cannot be wrong about it."""
-    world = world_of()
-    assert found(world, "order.customer_id in customers", "create_order", {"order_id": "A-2"}) == ()
-    assert found(world, "order.total > 5", "create_order", {"order_id": "A-2"}) == ()
-
-
-def test_a_list_of_ids_and_another_key_are_in_a_collection() -> None:
-    """Every id of a list must be there; a product is there by its sku too."""
-    world = world_of()
-    told = {
-        skus: found(world, "order.skus in products", "create_order", {"order_id": "A-2", "skus": list(skus)})
-        for skus in (("mug", "P-1"), ("mug", "cup"))
-    }
-    assert [len(one) for one in told.values()] == [0, 1]
-
-
-def test_sums_and_choices_are_judged() -> None:
-    """The total of an order is that of its items, and its status one of a few."""
-    world = world_of()
-    total = "order.total == order.items | sum(attribute='price')"
-    assert found(world, total, "find_order", {"order_id": "A-1", "status": "shipped"}) == ()
-    (told,) = found(world, total, "update_order", {"order_id": "A-1", "total": 4}, order_id="A-1")
+def test_what_was_said_before_breaks_it_together_with_the_answer() -> None:
+    """The total of an order is that of its items; a change of a customer can break what its order must keep."""
+    (told,) = found(world_of(), TOTAL, "update_order", {"order_id": "A-1", "total": 4}, order_id="A-1")
     assert told.earlier == SEED
     assert "order.total is 4" in told.what
-    assert (
-        len(found(world, "order.status in ['open']", "find_order", {"order_id": "A-1", "status": "lost"}))
-        == 1
-    )
-
-
-def test_a_thing_is_held_against_the_one_that_it_refers_to() -> None:
-    """Two kinds in one line: each order, with its customer; a change of either can break it."""
-    rule = "order.total <= customer.limit"
-    assert found(world_of(), rule, "update_order", {"order_id": "A-1", "total": 100}, order_id="A-1") == ()
-    assert (
-        len(found(world_of(), rule, "update_order", {"order_id": "A-1", "total": 101}, order_id="A-1")) == 1
-    )
-    (told,) = found(world_of(), rule, "update_customer", None, customer_id="C-17", limit=2)
+    (told,) = found(world_of(), LIMIT, "update_customer", None, customer_id="C-17", limit=2)
     assert (told.kind, told.id) == ("order", "A-1")
 
 
 def test_the_earlier_turn_is_named() -> None:
     """A person sees which call of which turn, counted from 1, the answer stands against."""
     world = world_of()
-    world.take(
-        WorldCall("restock", {"product_id": "P-1"}, {"product_id": "P-1", "stock": 9}, fact=20, turn=2)
-    )
+    world.take(WorldCall("restock", OF_P1, {**OF_P1, "stock": 9}, fact=20, turn=2))
     (told,) = found(world, "stock >= 0", "sell", {"product_id": "P-1", "stock": -1}, product_id="P-1")
     assert told.earlier == Origin(fact=20, turn=2, source="restock")
     assert "restock in turn 3" in told.what  # people count turns from 1
@@ -133,11 +112,10 @@ def test_the_earlier_turn_is_named() -> None:
 def test_deleting_breaks_what_refers_to_it() -> None:
     """The order that loses its customer is told, and afterwards the deletion is what it stands against."""
     world = world_of()
-    rule = "order.customer_id in customers"
-    (told,) = found(world, rule, "delete_customer", None, customer_id="C-17")
+    (told,) = found(world, IN_CUSTOMERS, "delete_customer", None, customer_id="C-17")
     assert (told.kind, told.id) == ("order", "A-1")
     world.take(WorldCall("delete_customer", {"customer_id": "C-17"}, None, fact=30, turn=3))
-    (told,) = found(world, rule, "create_order", {"order_id": "A-2", "customer_id": "C-17"})
+    (told,) = found(world, IN_CUSTOMERS, "create_order", {"order_id": "A-2", "customer_id": "C-17"})
     assert told.earlier == Origin(fact=30, turn=3, source="delete_customer")
 
 
@@ -160,33 +138,25 @@ def test_what_was_broken_before_is_not_told_again() -> None:
         ("", "empty"),
         ("stock\n>= 3", "several lines"),
         ("order.__class__ == 1", "__class__"),
-    ],
-)
-def test_a_line_that_is_no_invariant_is_refused(text: str, told: str) -> None:
-    """The error names the line and says what is wrong; judging with it is refused too."""
-    with pytest.raises(InvariantError, match=told):
-        check_invariant(text)
-    with pytest.raises(InvariantError):
-        contradictions(world_of(), [EntityChange(op="delete", kind="order", id="A-1")], [text])
-
-
-@for_each(
-    ("text", "told"),
-    [
+        # Unknown functions, and all things taken for one: the error says how it is written.
         ("count(orders) < 1", r"'count'; write orders \| length"),
-        (
-            "avg(orders.total) < 5",
-            r"'avg'; write orders\.values\(\) \| sum\(attribute='total'\)",
-        ),
+        ("avg(orders.total) < 5", r"'avg'; write orders\.values\(\) \| sum\(attribute='total'\)"),
         ("check(order)", "len, sum"),
         ("orders.quantity >= 5", r"Write order\.quantity"),
         ("sum(orders.total) < 1", r"orders\.values\(\) \| sum\(attribute='total'\)"),
     ],
 )
-def test_what_could_never_be_judged_is_refused_with_what_to_write(text: str, told: str) -> None:
-    """Unknown functions, and all things taken for one: the error says how it is written."""
+def test_a_line_that_is_no_invariant_is_refused(text: str, told: str) -> None:
+    """The error names the line and says what is wrong, or what to write."""
     with pytest.raises(InvariantError, match=told):
         check_invariant(text)
+
+
+@for_each("text", ["stock >", "1 == 1", "", "stock\n>= 3", "order.__class__ == 1"])
+def test_judging_with_a_line_that_is_no_invariant_is_refused_too(text: str) -> None:
+    """Nothing is passed over."""
+    with pytest.raises(InvariantError):
+        contradictions(world_of(), [EntityChange(op="delete", kind="order", id="A-1")], [text])
 
 
 @for_each(
@@ -228,27 +198,12 @@ def test_how_invariants_stand_is_told_for_the_world_as_it_is() -> None:
 @for_each(
     ("tool", "response", "arguments", "told"),
     [
-        (
-            "find_order",
-            {"order_id": "A-1", "customer_id": "C-18"},
-            {"order_id": "A-1"},
-            "customer_id of order",
-        ),
-        (
-            "find_order",
-            {"order_id": "A-1", "created_at": "2026-02-02"},
-            {"order_id": "A-1"},
-            '"2026-02-02", but was "2026-01-01"',
-        ),
-        ("find_order", {"order_id": "A-1", "currency": "USD"}, {"order_id": "A-1"}, "currency"),
-        ("find_order", {"error": "Order not found"}, {"order_id": "A-1"}, "not found"),
+        ("find_order", {**OF_A1, "customer_id": "C-18"}, OF_A1, "customer_id of order"),
+        ("find_order", {**OF_A1, "created_at": "2026-02-02"}, OF_A1, '"2026-02-02", but was "2026-01-01"'),
+        ("find_order", {**OF_A1, "currency": "USD"}, OF_A1, "currency"),
+        ("find_order", {"error": "Order not found"}, OF_A1, "not found"),
         ("create_order", {"order_id": "A-1", "total": 8}, {}, "already existed"),
-        (
-            "find_order",
-            {"order_id": "A-1", "total": 5, "items": [{"price": 2, "quantity": 2}]},
-            {},
-            "4.00",
-        ),
+        ("find_order", {**OF_A1, "total": 5, "items": [{"price": 2, "quantity": 2}]}, {}, "4.00"),
     ],
 )
 def test_an_answer_against_what_was_said_is_told_without_any_rule(
@@ -263,18 +218,10 @@ def test_an_answer_against_what_was_said_is_told_without_any_rule(
 @for_each(
     ("tool", "response", "arguments"),
     [
-        (
-            "find_order",
-            {"order_id": "A-1", "status": "shipped", "tracking_number": "TRK-1"},
-            {"order_id": "A-1"},
-        ),
-        (
-            "update_order",
-            {"order_id": "A-1", "customer_id": "C-18"},
-            {"order_id": "A-1", "customer_id": "C-18"},
-        ),
-        ("find_order", {"order_id": "A-1", "total": 5, "tax": 1, "items": [{"price": 2, "quantity": 2}]}, {}),
-        ("find_order", {"order_id": "A-1", "total": 5, "items": [{"price": 2}]}, {}),
+        ("find_order", {**OF_A1, "status": "shipped", "tracking_number": "TRK-1"}, OF_A1),
+        ("update_order", {**OF_A1, "customer_id": "C-18"}, {**OF_A1, "customer_id": "C-18"}),
+        ("find_order", {**OF_A1, "total": 5, "tax": 1, "items": [{"price": 2, "quantity": 2}]}, {}),
+        ("find_order", {**OF_A1, "total": 5, "items": [{"price": 2}]}, {}),
         ("find_order", {"error": "not found"}, {"order_id": "A-9"}),
         ("create_order", {"order_id": "A-9"}, {"customer_id": "C-17"}),
     ],
@@ -294,7 +241,7 @@ def test_a_deleted_thing_that_lives_again_is_told() -> None:
     assert found(world, "", "create_order", {"order_id": "A-1"}) == ()
 
 
-TEA = """{"orders": [{"order_id": "A-1", "item": "tea", "total": 4.5, "carrier": "UPS", "status": "open", "count": 2}]}"""
+TEA = """{"orders": [{"order_id": "A-1", "item": "tea", "total": 4.5, "carrier": "UPS"}]}"""
 
 
 def shop(*tools: str, data: str = TEA) -> World:
@@ -321,9 +268,7 @@ def test_a_question_does_not_change_what_a_thing_is(name: str, value: JsonValue,
 def test_what_a_person_or_an_earlier_answer_said_of_a_thing_stays() -> None:
     """An edit and an answer count as the data do; the turn is named."""
     world = shop("get_order", data="")
-    world.take(
-        WorldCall("get_order", {"order_id": "A-1"}, {"order_id": "A-1", "item": "tea"}, fact=9, turn=2)
-    )
+    world.take(WorldCall("get_order", OF_A1, {**OF_A1, "item": "tea"}, fact=9, turn=2))
     (one,) = found(world, "", "get_order", {"order_id": "A-1", "item": "coffee"}, order_id="A-1")
     assert one.earlier == Origin(fact=9, turn=2, source="get_order")
     world.edit([EntityChange(op="put", kind="order", id="A-1", fields={"item": "milk"})], fact=12, turn=3)
@@ -332,57 +277,14 @@ def test_what_a_person_or_an_earlier_answer_said_of_a_thing_stays() -> None:
     assert one.earlier == Origin(fact=12, turn=3, source="person")
 
 
-@for_each(
-    ("response", "arguments"),
-    [
-        ({"status": "shipped", "count": 5}, {}),
-        ({"item": "Tea"}, {}),
-        ({"item": "green tea"}, {}),
-        ({"item": "Tee", "carrier": "Post"}, {"lang": "de"}),
-        ({"item": "sugar"}, {"item": "second"}),
-    ],
-)
-def test_a_question_may_be_answered_otherwise(response: JsonObject, arguments: JsonObject) -> None:
-    """What passes, what is only written in another way, and what was asked for in another way, is no contradiction."""
-    world = shop("get_order")
-    assert found(world, "", "get_order", {"order_id": "A-1", **response}, order_id="A-1", **arguments) == ()
-
-
-def test_what_a_tool_may_have_changed_is_no_contradiction() -> None:
-    """A tool that changes things of the kind takes back what was set of all; what a thing is, once it was called."""
-    world = shop("get_order", "update_order")
-    other: JsonObject = {"order_id": "A-1", "item": "coffee", "carrier": "DHL"}
-    (one,) = found(world, "", "get_order", other, order_id="A-1")
-    assert one.what.startswith("item of order")
-    world.take(WorldCall("update_order", {"order_id": "A-1"}, {"ok": True}, fact=8, turn=1))
-    assert found(world, "", "get_order", other, order_id="A-1") == ()
-
-
-def test_an_answer_about_something_else_is_no_contradiction() -> None:
-    """A question for a thing's reviews has names and titles of its own."""
-    world = shop("get_order", "get_review")
-    assert found(world, "", "get_review", {"order_id": "A-1", "item": "stars"}, order_id="A-1") == ()
-
-
-VALUES: st.SearchStrategy[JsonValue] = (
-    st.none()
-    | st.booleans()
-    | st.integers(-2, 2)
-    | st.sampled_from(["C-17", "x", ""])
-    | st.just([])
-    | st.just({})
-)
+VALUES: st.SearchStrategy[Any] = st.sampled_from([None, True, False, -2, 0, 1, 2, "C-17", "x", "", [], {}])
 
 
 @given(st.dictionaries(st.sampled_from(["order_id", "customer_id", "total", "items", "stock", "id"]), VALUES))
 def test_any_answer_can_be_judged(response: JsonObject) -> None:
     """No value crashes a judgement, and what is told can be stored."""
     world = world_of()
-    rules = [
-        "stock >= 0",
-        "order.customer_id in customers",
-        "order.total == order.items | sum(attribute='price')",
-    ]
+    rules = ["stock >= 0", IN_CUSTOMERS, TOTAL]
     for tool in ("find_order", "create_order", "update_product", "delete_order"):
         call = WorldCall(tool, {"order_id": "A-1"}, response)
         for one in contradictions(world, world.preview(call), rules, call=call):

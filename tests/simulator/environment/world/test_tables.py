@@ -13,6 +13,7 @@ from simulator.environment.world.entities import EntityChange, WorldCall
 from simulator.environment.world.seed_tables import Table, Tables, TablesError, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
+from tests.simulator.environment.drawn_json import NAMES, json_values
 
 
 def only_table(text: str) -> Table:
@@ -111,11 +112,9 @@ def test_a_text_that_is_no_json_of_tables_is_kept_in_words(text: str) -> None:
     assert read == Tables(description=text, problems=read.problems)
 
 
-@given(st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "orders", "order_id", "name", "", "x"]) | st.text(max_size=4), inner, max_size=4),
-    max_leaves=25,
-))  # fmt: skip
+@given(
+    json_values(names=st.sampled_from(["id", "orders", "order_id", "name", "", "x"]) | NAMES, max_leaves=25)
+)
 def test_any_json_is_read_or_refused(value: object) -> None:
     """No JSON crashes the reader, and each row of a table has its own id."""
     try:
@@ -150,17 +149,14 @@ def test_lists_of_words_are_notes_without_a_complaint() -> None:
     assert read_tables("A shop for lamps.").problems == ()
 
 
-@given(
-    st.lists(
-        st.dictionaries(
-            st.sampled_from(["name", "price", "tags", "currency"]),
-            st.one_of(st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2)),
-            max_size=3,
-        ),
-        max_size=5,
-    ),
-    st.text(max_size=3),
+ROW = st.dictionaries(
+    st.sampled_from(["name", "price", "tags", "currency"]),
+    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
+    max_size=3,
 )
+
+
+@given(st.lists(ROW, max_size=5), st.text(max_size=3))
 def test_a_world_changes_nothing_in_the_tables_that_it_is_made_of(rows: list[JsonObject], new: str) -> None:
     """The tables of a text are read once for all worlds: edits and answers in one of them are not seen in another."""
     text = json.dumps({"products": [{"id": f"P-{place}", **row} for place, row in enumerate(rows)]})

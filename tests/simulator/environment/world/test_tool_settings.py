@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
-from typing import Any
 
 import pytest
 from google.adk.agents.llm.task._finish_task_tool import FINISH_TASK_TOOL_NAME
@@ -53,7 +51,7 @@ class Reading(TypedDict):
     humidity: float
 
 
-def test_a_pydantic_class_is_an_output_schema() -> None:
+def test_an_output_schema_may_be_a_class() -> None:
     """A class, a type that pydantic knows, and a JSON schema itself serve alike; answers are held to it."""
     schema = schema_of(HvacResponse)
     assert check({"temperature": 70.5, "mode": "heat", "status": "success"}, schema) == ()
@@ -64,14 +62,24 @@ def test_a_pydantic_class_is_an_output_schema() -> None:
     assert check({"response": "fine"}, schema_of(DefaultToolResponse)) == ()
 
 
-@for_each("wrong", [3, "HvacResponse", {"type": "sting"}, {"properties": 3}])
+def test_settings_and_declarations_take_a_class_for_its_schema() -> None:
+    """Also in a mapping of them."""
+    schema = schema_of(HvacResponse)
+    by_class = {"name": "f", "output_schema": HvacResponse}
+    settings = EnvironmentSettings.model_validate({"tools": {"f": by_class}})
+    assert settings.tool("f").output_schema == schema
+    assert ToolSettings.model_validate({"name": "f", "output_schema": dict[str, int]}).output_schema
+    declared = DeclaredTool.model_validate({**by_class, "parameters": HvacResponse})
+    assert (declared.parameters, declared.output_schema) == (schema, schema)
+
+
+@for_each("wrong", [3, "HvacResponse", object(), {"type": "sting"}, {"properties": 3}])
 def test_what_is_no_schema_is_refused(wrong: object) -> None:
     """The error says what was given, or where the schema is broken."""
     with pytest.raises(ValueError, match=r"an output schema|is invalid at \$"):
         schema_of(wrong)
-    if isinstance(wrong, dict):
-        with pytest.raises(ValidationError, match="schema is invalid"):
-            ToolSettings(name="t", output_schema=wrong)
+    with pytest.raises(ValidationError):
+        ToolSettings.model_validate({"name": "t", "output_schema": wrong})
 
 
 def test_settings_are_json_in_and_out() -> None:
@@ -98,10 +106,6 @@ def test_settings_are_json_in_and_out() -> None:
         simulation_model_configuration={"temperature": 0.2, "nested": {"a": [1, None]}},
     )
     assert EnvironmentSettings.model_validate_json(settings.model_dump_json()) == settings
-    assert (
-        EnvironmentSettings.model_validate(json.loads(json.dumps(settings.model_dump(mode="json"))))
-        == settings
-    )
     assert EnvironmentSettings.model_validate_json("{}") == EnvironmentSettings()
 
 
@@ -170,31 +174,6 @@ def test_an_unsound_declaration_is_refused(fields: JsonObject, told: str) -> Non
         DeclaredTool.model_validate(fields)
 
 
-class Weather(BaseModel):
-    """What a forecast says."""
-
-    city: str
-    celsius: float
-
-
-def test_an_output_schema_may_be_a_class() -> None:
-    """A pydantic class, or another type, stands for its schema: in settings, in a mapping of them, in declarations."""
-    schema = schema_of(Weather)
-    by_class: Any = Weather
-    assert ToolSettings(name="forecast", output_schema=by_class).output_schema == schema
-    settings = EnvironmentSettings.model_validate(
-        {"tools": {"forecast": {"name": "forecast", "output_schema": Weather}}}
-    )
-    assert settings.tool("forecast").output_schema == schema
-    assert (
-        ToolSettings.model_validate({"name": "f", "output_schema": dict[str, int]}).output_schema is not None
-    )
-    declared = DeclaredTool.model_validate({"name": "f", "parameters": Weather, "output_schema": Weather})
-    assert (declared.parameters, declared.output_schema) == (schema, schema)
-    with pytest.raises(ValidationError, match="an output schema"):
-        ToolSettings.model_validate({"name": "f", "output_schema": object()})
-
-
 def test_the_names_of_adks_own_tools_are_known() -> None:
     """Each tool by which ADK steers its flow has a name that no declared tool may have."""
     names = {
@@ -204,6 +183,6 @@ def test_the_names_of_adks_own_tools_are_known() -> None:
         FINISH_TASK_TOOL_NAME,
         REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
         REQUEST_EUC_FUNCTION_CALL_NAME,
-        SetModelResponseTool(Weather).name,
+        SetModelResponseTool(HvacResponse).name,
     }
     assert names == STEERING

@@ -13,24 +13,15 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
+from tests.simulator.environment.drawn_json import PLAIN, json_values
 
 NAMES = st.sampled_from([
     "id", "order_id", "orderIds", "customer_id", "sku", "items", "orders", "order", "customer", "data",
     "result", "status", "total", "currency", "error", "success", "changes", "tracking_number", "parent_id",
     "quantity", "",
 ])  # fmt: skip
-SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers(0, 3)
-    | st.sampled_from(["A-1", "A-2", "open", ""])
-    | st.text(max_size=3)
-)
-JSON = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5),
-    max_leaves=20,
-)
+SCALARS = PLAIN | st.integers(0, 3) | st.sampled_from(["A-1", "A-2", "open", ""])
+JSON = json_values(SCALARS, NAMES, max_leaves=20)
 OBJECTS = st.dictionaries(NAMES, JSON, max_size=4)
 TOOLS = st.sampled_from([
     "find_order", "list_orders", "create_order", "cancel_order", "delete_order", "refund_order",

@@ -14,7 +14,7 @@ from simulator.session.user_fold import UserSeat
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.simulator.runtime.models.model_servers import PROVIDERS, gemini_at, on_loop
 from tests.simulator.runtime.speaking import SCENARIO, desk, said, seat, speaker, status, until
-from tests.simulator.runtime.stage import PATIENCE, Scripted
+from tests.simulator.runtime.stage import PATIENCE
 
 # google-genai's own client does so.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -155,11 +155,3 @@ def test_scenarios_and_configurations_are_kept_in_snake_case() -> None:
         "max_allowed_invocations": 3
     }
     assert set(personas()) == {"EXPERT", "NOVICE", "EVALUATOR"}
-
-
-def test_any_model_object_speaks() -> None:
-    """A model whose name ADK does not know is asked all the same."""
-    with desk() as sim:
-        seat(sim, Scripted(model="no such name", turns=[[]]), config={"max_allowed_invocations": 1})
-        assert sim.accept(wait=PATIENCE)
-        assert status(sim) == "turn_limit_reached"

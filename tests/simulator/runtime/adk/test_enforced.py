@@ -87,40 +87,31 @@ def test_what_can_be_asked_about_has_its_seat(way: Way, name: str, player: str, 
     assert marks(marker) == []
 
 
-def test_a_transfer_without_code_of_its_own_is_left_to_adk() -> None:
-    """A class that is made of ADK's transfer and changes only what the model is shown transfers as ADK does."""
+class Late:
+    """A callback that leaves a task behind, which runs a tool past its seat when it is told to."""
 
-    class Shown(TransferToAgentTool):
-        """Says something else of itself."""
+    def __init__(self, tool: BaseTool) -> None:
+        self.tool, self.go, self.tasks = tool, asyncio.Event(), list[asyncio.Task[Any]]()
 
-    desk = agent_of([say("desk here")], name="desk")
-    agent = agent_of(
-        [call("transfer_to_agent", agent_name="desk")], tools=[Shown(["desk"])], sub_agents=[desk]
-    )
-    with played(agent, "person") as sim:
-        assert not error_of(sim)
-        assert "desk here" in str(sim.session.history)
+    def begin(self, callback_context: Any) -> None:
+        """Leave the task behind."""
+        self.tasks.append(asyncio.get_running_loop().create_task(self._run(callback_context)))
+
+    async def _run(self, context: Any) -> Any:
+        await self.go.wait()
+        return await self.tool.run_async(args={"mark": "late"}, tool_context=context)
 
 
 def test_a_task_that_outlives_its_turn_runs_no_tool(marker: Path) -> None:
     """What comes too late to fail its turn is refused all the same, and said."""
-    tasks: list[asyncio.Task[None]] = []
-    go = asyncio.Event()
-
-    async def late(context: Any) -> None:
-        await go.wait()
-        await FunctionTool(hitting(marker)).run_async(args={"mark": "late"}, tool_context=context)
-
-    def begin(callback_context: Any) -> None:
-        tasks.append(asyncio.get_running_loop().create_task(late(callback_context)))
-
-    with played(before(begin), "person") as sim:
+    late = Late(FunctionTool(hitting(marker)))
+    with played(before(late.begin), "person") as sim:
         assert not error_of(sim)
-        sim._loop.call(go.set)
+        sim._loop.call(late.go.set)
 
         async def ended() -> BaseException | None:
-            await asyncio.wait(tasks)
-            return tasks[0].exception()
+            await asyncio.wait(late.tasks)
+            return late.tasks[0].exception()
 
         assert isinstance(sim._loop.run(ended()), UnchosenToolError)
         sim.wait(PATIENCE)
@@ -130,24 +121,15 @@ def test_a_task_that_outlives_its_turn_runs_no_tool(marker: Path) -> None:
 
 def test_a_turn_with_a_refused_tool_ends_while_a_person_is_asked(marker: Path) -> None:
     """Nobody is kept busy with a turn that has failed already."""
-    tasks: list[asyncio.Task[None]] = []
-    go = asyncio.Event()
-
-    async def late(context: Any) -> None:
-        await go.wait()
-        await used(FunctionTool(hitting(marker)), context)
-
-    def begin(callback_context: Any) -> None:
-        tasks.append(asyncio.get_running_loop().create_task(late(callback_context)))
-
-    agent = agent_of(before_agent_callback=begin)
+    late = Late(FunctionTool(hitting(marker)))
+    agent = agent_of(before_agent_callback=late.begin)
     with opened(agent, agents="person") as sim:
         assert sim.query("go", wait=PATIENCE)
         assert sim.pending
-        sim._loop.call(go.set)
+        sim._loop.call(late.go.set)
         turn = sim._engine._task
         assert turn is not None
-        sim._loop.run(asyncio.wait([*tasks, turn]))
+        sim._loop.run(asyncio.wait([*late.tasks, turn]))
         assert not sim.pending
         assert NAME in error_of(sim)
     assert marks(marker) == []
@@ -255,19 +237,19 @@ async def _by_adk_alone(agent: Any) -> None:
 
 
 def test_where_no_turn_is_active_tools_run_as_ever(marker: Path) -> None:
-    """Before a turn and between turns of an open session, and after it, whatever its turns ended with."""
-    hit = hitting(marker)
+    """A seated agent's do before a turn and between turns of its session, and after it, though the turn was refused one."""
+    agent = past_seats.canonical_again(hitting(marker))
 
     def alone() -> None:
-        asyncio.run(_by_adk_alone(agent_of([call(NAME, mark="alone")], tools=[hit])))
+        asyncio.run(_by_adk_alone(agent))
 
-    with opened(past_seats.callback(hit)) as sim:
+    with opened(agent) as sim:
         alone()
         assert sim.query("go", wait=PATIENCE)
         assert NAME in error_of(sim)
         alone()
     alone()
-    assert marks(marker) == ["alone"] * 3
+    assert marks(marker) == ["past"] * 3
 
 
 def test_while_a_turn_is_active_a_thread_that_nobody_knows_runs_no_tool(marker: Path) -> None:

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from google.adk.agents import BaseAgent, LlmAgent
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.agents.run_config import RunConfig
-from google.adk.apps import App
-from google.adk.code_executors import BaseCodeExecutor
-from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
-from google.adk.events.event import Event
+from google.adk.agents import BaseAgent
 from google.adk.models.llm_request import LlmRequest
-from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
-from pydantic import PrivateAttr, ValidationError
+from pydantic import ValidationError
 
-from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.requests import ToolRequest
 from simulator.session import Seats
-from tests.simulator.runtime import ways
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, play, say, tool_facts
+from tests.simulator.runtime import graph_ways, more_ways, ways
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    call,
+    entries,
+    opened,
+    play,
+    resumed,
+    say,
+    tool_facts,
+)
 from tests.simulator.runtime.traces import Traces
 from tests.simulator.runtime.ways import Making
 
 # The agents that steer others are deprecated in ADK, and in use all the same.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
-# ADK 2.13 takes no graph as the agent of an AgentTool.
-_NO_WAYS = {"graph_in_agent_tool_without_plugins"}
-
 Way = Callable[[Traces], Any]
 TOOL_NAMES = ("hit", "hit_later", "hits", "my_hit", "own")
 
@@ -48,7 +44,6 @@ def _is_way(function: object) -> bool:
     return (
         inspect.isfunction(function)
         and function.__module__ == ways.__name__
-        and function.__name__ not in _NO_WAYS
         and [*inspect.signature(function).parameters] == ["traces"]
     )
 
@@ -60,18 +55,6 @@ def added_by_callback(traces: Traces) -> BaseAgent:
         llm_request.append_tools([FunctionTool(traces.hit)])
 
     return agent_of([call("hit", mark="a")], before_model_callback=add)
-
-
-def added_by_plugin(traces: Traces) -> App:
-    """A tool that a plugin puts into the model's request."""
-
-    class Adding(BasePlugin):
-        async def before_model_callback(self, *, callback_context: Any, llm_request: LlmRequest) -> None:
-            llm_request.append_tools([FunctionTool(traces.hit)])
-
-    return App(
-        name="stage", root_agent=agent_of([call("hit", mark="a")], name="clerk"), plugins=[Adding("adding")]
-    )
 
 
 def swapped_in_tools_dict(traces: Traces) -> BaseAgent:
@@ -93,38 +76,17 @@ def agent_tool_made_by_toolset(traces: Traces) -> BaseAgent:
     return agent_of([call("helper", request="go")], tools=[Making(make)])
 
 
-class RunTime(BaseAgent):
-    """An agent that makes another one when it runs."""
-
-    _make: Callable[[], LlmAgent] = PrivateAttr()
-
-    def __init__(self, make: Callable[[], LlmAgent], **fields: Any) -> None:
-        super().__init__(**fields)
-        self._make = make
-
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        async for event in self._make().run_async(ctx):
-            yield event
-
-
 def made_at_run_time_without_plugins(traces: Traces) -> BaseAgent:
     """An agent that is made while a nested agent without plugins runs."""
-    helper = AgentTool(RunTime(lambda: _hitter(traces), name="helper"), include_plugins=False)
-    return agent_of([call("helper", request="go")], tools=[helper])
+    helper = AgentTool(graph_ways.made_at_run_time(traces), include_plugins=False)
+    return agent_of([call("maker", request="go")], tools=[helper])
 
 
 def nested_twice_without_plugins(traces: Traces) -> BaseAgent:
     """The same, one agent deeper, where the inner agent tool would take plugins along."""
-    middle = agent_of(
-        [call("helper", request="go")],
-        tools=[AgentTool(RunTime(lambda: _hitter(traces), name="helper"))],
-        name="middle",
-    )
+    helper = AgentTool(graph_ways.made_at_run_time(traces))
+    middle = agent_of([call("maker", request="go")], tools=[helper], name="middle")
     return agent_of([call("middle", request="go")], tools=[AgentTool(middle, include_plugins=False)])
-
-
-def _hitter(traces: Traces) -> LlmAgent:
-    return agent_of([call("hit", mark="a")], tools=[traces.hit], name="inner")
 
 
 def added_by_instruction(traces: Traces) -> BaseAgent:
@@ -145,7 +107,6 @@ WAYS: dict[str, Way] = {
         way.__name__: way
         for way in (
             added_by_callback,
-            added_by_plugin,
             swapped_in_tools_dict,
             agent_tool_made_by_toolset,
             made_at_run_time_without_plugins,
@@ -166,12 +127,6 @@ few_ways = pytest.mark.parametrize(
 """All ways too, but only the basic ones without `long`."""
 
 
-def resumed(sim: Simulation, agent: Any) -> Simulation:
-    """Resume a session from its journal's JSON, with an agent that was made anew."""
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-    return Simulation.resume(Journal.from_json(sim.journal.to_json()), config)
-
-
 # ---------------------------------------------------------------- every way to a tool
 
 
@@ -184,7 +139,7 @@ def test_a_tool_whose_player_is_real_runs_on_every_way_and_never_again_by_itself
         assert [fact.provenance.source for fact in tool_facts(sim)] == ["real"] * len(traces.ran)
         assert traces.ran, sim.view()
         ran, head = list(traces.ran), sim.journal.head
-        with resumed(sim, way(later)) as again:
+        with resumed(sim.journal.to_json(), way(later)) as again:
             assert again.session.history == sim.session.history
         while sim.can_undo():
             sim.undo()
@@ -205,11 +160,11 @@ def test_with_a_person_no_tool_runs_on_any_way_nor_on_the_way_back(way: Way) -> 
     traces = Traces()
     with opened(way(traces)) as sim:
         assert sim.query("go", wait=PATIENCE)
-        with resumed(sim, way(traces)) as again:
+        with resumed(sim.journal.to_json(), way(traces)) as again:
             play_on(again)
         play_on(sim)
         assert tool_facts(sim)
-        with resumed(sim, way(traces)):
+        with resumed(sim.journal.to_json(), way(traces)):
             pass
         while sim.can_undo():
             sim.undo()
@@ -275,17 +230,6 @@ def test_after_an_undo_another_call_at_the_same_place_runs_at_once() -> None:
 # ---------------------------------------------------------------- who plays
 
 
-def test_only_the_tool_that_is_real_by_name_runs() -> None:
-    """A player for one tool leaves the others to everybody's player."""
-    traces = Traces()
-    agent = agent_of(
-        [call("one", mark="1"), call("two", mark="2")], tools=[traces.named("one"), traces.named("two")]
-    )
-    with opened(agent, tools={"two": "real"}) as sim:
-        play(sim)
-    assert traces.ran == ["2"]
-
-
 @pytest.mark.parametrize("seat", ["tool", "agent"])
 def test_an_unknown_player_is_refused_and_changes_nothing(seat: Any) -> None:
     """Nobody sits down who is not known, neither at the opening nor later; the next call still asks a person."""
@@ -328,30 +272,12 @@ def test_a_tool_of_ones_own_with_the_name_of_a_steering_tool_does_not_run(name: 
 # ---------------------------------------------------------------- code executors
 
 
-class Executing(BaseCodeExecutor):
-    """A code executor that leaves a trace."""
-
-    _traces: Traces = PrivateAttr(default_factory=Traces)
-
-    def execute_code(
-        self, invocation_context: Any, code_execution_input: CodeExecutionInput
-    ) -> CodeExecutionResult:
-        """Leave a trace."""
-        self._traces.hit(code_execution_input.code)
-        return CodeExecutionResult(stdout="really printed")
-
-
-def coder() -> tuple[LlmAgent, Traces]:
-    """Return an agent that writes code, and the traces of what was executed."""
-    executor = Executing()
-    agent = agent_of([say("```python\nprint(1)\n```")], [say("It printed.")], code_executor=executor)
-    return agent, executor._traces
-
-
 @pytest.mark.parametrize(("player", "ran"), [("person", 0), ("refuse", 0), ("real", 1)])
 def test_code_runs_only_where_its_player_is_real(player: str, ran: int) -> None:
     """Code of the agent is executed for real by nobody but the real player, and never again on undo."""
-    agent, traces = coder()
+    traces = Traces()
+    writes = [say("```python\nprint(1)\n```")]
+    agent = agent_of(writes, [say("It printed.")], code_executor=more_ways.executor_of(traces))
     with opened(agent, tools=player) as sim:
         play(sim)
         assert len(entries(sim, "code_run")) == 1
@@ -361,25 +287,3 @@ def test_code_runs_only_where_its_player_is_real(player: str, ran: int) -> None:
 
 
 # ---------------------------------------------------------------- outside of a simulation
-
-
-def test_outside_a_simulation_a_seated_agent_works_as_before() -> None:
-    """The seats hold nothing back where no turn of a simulation is in progress."""
-    traces = Traces()
-    agent = agent_of([call("hit", mark="a")], tools=[traces.hit])
-    with opened(agent) as sim:
-        play(sim)
-    assert not traces.ran
-    asyncio.run(_run_by_adk(agent))
-    assert traces.ran == ["a"]
-
-
-async def _run_by_adk(agent: BaseAgent) -> None:
-    runner = InMemoryRunner(app=App(name="stage", root_agent=agent))
-    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
-    message = types.Content(role="user", parts=[types.Part(text="go")])
-    running = runner.run_async(
-        user_id="user", session_id="s", new_message=message, run_config=RunConfig(max_llm_calls=5)
-    )
-    async for _ in running:
-        pass

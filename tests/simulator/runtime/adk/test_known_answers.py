@@ -14,11 +14,11 @@ from google.adk.plugins.base_plugin import BasePlugin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import Journal, SimulatedAgentConfig, Simulation
+from simulator import Simulation
 from simulator.facts import ModelAnswered, TurnStarted
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.adk.lazy_list import Later, made
-from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, opened, say
+from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, opened, resumed, say
 
 WAYS: list[Callable[[list[int]], Any]] = [
     lambda held: [*held],
@@ -125,13 +125,8 @@ def test_nothing_is_asked_again_and_what_was_shown_is_still_seen() -> None:
 
 def test_another_view_of_the_conversation_is_found_at_its_first_step() -> None:
     """An agent that is shown less than it was diverges where that begins, though only the last step was looked at."""
-
-    def config(**more: Any) -> SimulatedAgentConfig:
-        turns = ([say("hello")], *([call("find", order_id=str(number))] for number in range(3)))
-        agent = agent_of(*turns, tools=[find], **more)
-        return SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-
-    with Simulation.open(config(), seed="seed") as sim:
+    turns = ([say("hello")], *([call("find", order_id=str(number))] for number in range(3)))
+    with opened(agent_of(*turns, tools=[find])) as sim:
         assert sim.query("hi", wait=PATIENCE)
         assert sim.query("find", wait=PATIENCE)
         _answered(sim, 2)
@@ -139,7 +134,8 @@ def test_another_view_of_the_conversation_is_found_at_its_first_step() -> None:
         path = sim.journal.path()
     began = max(number for number, fact in path if isinstance(fact, TurnStarted))
     models = [number for number, fact in path if isinstance(fact, ModelAnswered) and number > began]
-    with Simulation.resume(Journal.from_json(text), config(include_contents="none"), wait=PATIENCE) as sim:
+    less = agent_of(*turns, tools=[find], include_contents="none")
+    with resumed(text, less, wait=PATIENCE) as sim:
         found = sim.view().divergence
     assert len(models) == 3
     assert found is not None

@@ -12,10 +12,10 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import Journal, SimulatedAgentConfig, Simulation
+from simulator import Journal, Simulation
 from simulator.facts import TurnEnded, TurnStarted
 from simulator.runtime.adk.watched_memory import WatchedMemory
-from tests.simulator.runtime.stage import PATIENCE, agent_of, opened, say
+from tests.simulator.runtime.stage import PATIENCE, agent_of, opened, resumed, say
 
 WHERE = {"app_name": "app", "user_id": "user", "session_id": "own"}
 _PLACE: Any = {"app_name": "app", "user_id": "user"}
@@ -54,8 +54,7 @@ def test_what_was_deleted_stays_deleted(agent: Any) -> None:
         assert _ask(sim, "forget") == []
         text = sim.journal.to_json()
         assert _ask(sim, "remember") == []
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-    with Simulation.resume(Journal.from_json(text), config, wait=PATIENCE) as again:
+    with resumed(text, agent, wait=PATIENCE) as again:
         assert _ask(again, "look") == []
         assert _ask(again, "remember") == []
         deleted = [each.deleted for each in _noted(again.journal) if each.deleted]

@@ -205,23 +205,17 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+METHODS = {"bound method", "class method", "callable object"}
+"""The forms whose first parameter is no argument."""
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_of_a_tool_leads_to_where_it_is_written(shop: Folder, form: str) -> None:
-    """Whatever stands around a function, its own definition is found."""
+    """Whatever stands around a function, its own definition is found; methods are told from functions."""
     code = found(FORMS[form](shop.module()))
     assert (code.module.path, code.module.name) == ("shop/tools.py", "shop.tools")
     assert definition(code)
-
-
-def test_methods_are_told_from_functions(shop: Folder) -> None:
-    """The first parameter of a method is no argument."""
-    tools = shop.module()
-    receivers = {form: found(FORMS[form](tools)).receiver for form in FORMS}
-    assert {form for form, receiver in receivers.items() if receiver} == {
-        "bound method",
-        "class method",
-        "callable object",
-    }
+    assert code.receiver is (form in METHODS)
 
 
 def test_variables_and_arguments_given_in_advance_are_copied_if_they_are_plain(shop: Folder) -> None:
@@ -247,11 +241,9 @@ class Odd(dict[str, int]):
 @pytest.mark.parametrize(
     "value",
     [
-        Odd(a=1),
         {"a": Odd(a=1)},
         {1: "a"},
         (1, 2),
-        {1, 2},
         float("nan"),
         object(),
         "x" * 1_000_001,
@@ -277,13 +269,7 @@ def test_a_variable_that_is_not_assigned_yet_is_not_held(shop: Folder) -> None:
 def test_modules_of_the_project_are_found_by_what_is_imported(shop: Folder) -> None:
     """Relative, absolute and indirect imports are followed; what is outside is not."""
     project = found(shop.module().find).project
-    assert set(project) == {
-        "shop",
-        "shop.prices",
-        "shop.nothing_there",
-        "shop.stock",
-        "shop.deeper.below",
-    }
+    assert set(project) == {"shop", "shop.prices", "shop.nothing_there", "shop.stock", "shop.deeper.below"}
     assert project["shop.prices"].text == "PRICES = {'tea': 3}\n"
     assert {name: module.name for name, module in project.items()} == {name: name for name in project}
 
@@ -448,7 +434,6 @@ def without_code() -> dict[str, tuple[Any, str]]:
     agent = LlmAgent(name="helper", model="gemini-2.5-flash")
     return {
         "C": (len, "Python"),
-        "C method": ([].append, "Python"),
         "C descriptor": (str.lower, "Python"),
         "C callable": (json.JSONEncoder().encode.__get__, "Python"),
         "class": (dict, "class"),
@@ -459,7 +444,6 @@ def without_code() -> dict[str, tuple[Any, str]]:
         "agent": (AgentTool(agent), "AgentTool"),
         "built in": (google_search, "GoogleSearchTool"),
         "no callable": (3, "no function"),
-        "none": (None, "no function"),
     }
 
 
@@ -544,14 +528,12 @@ def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
     ("text", "reason"),
     [
         (b"# coding: no-such-thing\ndef find(order_id, *, deep=False):\n    return 1\n", "encoding"),
-        (b"# caf\xe9\ndef find(order_id, *, deep=False):\n    return 1\n", "encoding"),
         (b"\x00\xff\xfe", "encoding"),
         (b"#" * 10_000_001, "larger than 10 MB"),
         (b"", "has changed"),
-        (b"def find(order_id, *, deep", "has changed"),
         (b"'''" + b"\n" * 40, "has changed"),
     ],
-    ids=["no encoding", "wrong encoding", "binary", "large", "empty", "half", "open string"],
+    ids=["no encoding", "binary", "large", "empty", "open string"],
 )
 def test_a_file_that_cannot_be_read_any_more_gives_none(shop: Folder, text: bytes, reason: str) -> None:
     """A file may become anything after it was imported."""

@@ -13,8 +13,6 @@ from google.adk.tools.openapi_tool import OpenAPIToolset
 from mcp import StdioServerParameters
 
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
-from simulator.journal import Journal
-from simulator.runtime import Simulation
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.seats.requests import ModelRequest
 from simulator.session import SessionState
@@ -25,6 +23,7 @@ from tests.simulator.runtime.stage import (
     call,
     entries,
     opened,
+    resumed,
     say,
     tool_facts,
     tool_requests,
@@ -42,11 +41,11 @@ RULE = InjectionRule(rule_id="fixed", tool_name="find_order", effect=ResponseEff
 # ---------------------------------------------------------------- MCP
 
 
-def toolset_of(*command: str, prefix: str | None = None) -> McpToolset:
+def toolset_of(*command: str) -> McpToolset:
     """Make a tool set that starts this command as its server."""
     server = StdioServerParameters(command=command[0], args=list(command[1:]))
     connection = StdioConnectionParams(server_params=server, timeout=PATIENCE)
-    return McpToolset(connection_params=connection, tool_name_prefix=prefix)
+    return McpToolset(connection_params=connection)
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def test_an_mcp_tool_runs_on_its_server_only_where_its_player_is_real(desk: McpT
         assert "really open" in str(entries(sim, "tool_output")[-1].result)
         sources = [fact.provenance.source for fact in tool_facts(sim)]
         assert sources == ["written", "refused", "injected", "real"]
-        with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as again:
+        with resumed(sim.journal.to_json(), sim.config.agent) as again:
             assert again.session.history == sim.session.history
     assert traces.read_text().splitlines() == ["find_order A-1 False"]
 
@@ -116,19 +115,6 @@ def test_an_mcp_server_that_cannot_be_reached_is_a_clear_message(command: tuple[
         assert sim.session.state is SessionState.COMPLETED
 
 
-def test_a_call_to_a_tool_of_a_missing_server_ends_in_the_timeline() -> None:
-    """The model may still call the missing tool: ADK tells it that there is none, and the session goes on."""
-    with opened(agent_of(FIND, tools=[toolset_of("/no/such/program")])) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (missing,) = entries(sim, "tool_error")
-        assert missing.error_type == "error"  # ADK's own answer
-        assert "find_order" in missing.error_message
-        sim.set_player("agent", "person")
-        assert sim.query("again", wait=PATIENCE)
-        assert sim.answer(sim.pending[0], "I can still speak.", wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
-
-
 # ---------------------------------------------------------------- OpenAPI
 
 
@@ -137,11 +123,8 @@ def api_of(url: str, prefix: str | None = None) -> OpenAPIToolset:
     order = {"type": "object", "properties": {"order_id": {"type": "string"}, "status": {"type": "string"}}}
     parameter = {"name": "order_id", "in": "path", "required": True, "schema": {"type": "string"}}
     found = {"200": {"description": "The order", "content": {"application/json": {"schema": order}}}}
-    body = {
-        "content": {
-            "application/json": {"schema": {"type": "object", "properties": {"reason": {"type": "string"}}}}
-        }
-    }
+    reason = {"type": "object", "properties": {"reason": {"type": "string"}}}
+    body = {"content": {"application/json": {"schema": reason}}}
     spec: dict[str, Any] = {
         "openapi": "3.0.0",
         "info": {"title": "Desk", "version": "1"},
@@ -181,18 +164,6 @@ def test_openapi_tools_are_declared_to_a_person_in_the_agents_seat() -> None:
         assert not server.asked
 
 
-@pytest.mark.parametrize("player", ["person", "refuse"])
-def test_no_openapi_call_reaches_its_server_unless_it_is_real(player: str) -> None:
-    """Played by a person or refused, nothing is sent."""
-    agent_turn = [call("cancel_order", order_id="A-1", reason="late")]
-    with loopback() as server, opened(agent_of(agent_turn, tools=[api_of(server.url)]), tools=player) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        for request in tool_requests(sim):
-            assert sim.answer(request, {"status": "cancelled"}, wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
-        assert not server.asked
-
-
 def test_a_real_openapi_call_is_sent_once() -> None:
     """Real, the operation is sent to its server, and its answer is the tool's."""
     reply = Reply({"order_id": "A-1", "status": "open"})
@@ -202,33 +173,15 @@ def test_a_real_openapi_call_is_sent_once() -> None:
         assert [asked.path for asked in server.asked] == ["/orders/A-1"]
 
 
-def test_an_openapi_server_that_cannot_be_reached_ends_in_the_timeline() -> None:
-    """A real call to nobody is an error in the timeline; a person can answer the next one."""
-    with loopback() as server:
-        pass
-    with opened(agent_of(FIND, tools=[api_of(server.url)]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert "onnect" in str([*entries(sim, "tool_error"), *entries(sim, "tool_output")])
-        sim.set_player("tool", "person")
-        assert sim.query("again", wait=PATIENCE)
-        for request in tool_requests(sim):
-            assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
-
-
-@pytest.mark.parametrize("prefix", ["desk"])
-def test_a_prefixed_tool_set_is_played_by_its_prefixed_names(prefix: str) -> None:
-    """Players and requests go by the name that the model sees."""
+def test_a_prefixed_tool_set_is_played_by_its_prefixed_names() -> None:
+    """Players and requests go by the name that the model sees; played or refused, nothing is sent to the server."""
     turn = [call("desk_find_order", order_id="A-1"), call("desk_cancel_order", order_id="B-2")]
-    with (
-        loopback() as server,
-        opened(
-            agent_of(turn, tools=[api_of(server.url, prefix)]), tools={"desk_cancel_order": "refuse"}
-        ) as sim,
-    ):
-        assert sim.query("go", wait=PATIENCE)
-        (request,) = tool_requests(sim)
-        assert request.tool_name == "desk_find_order"
-        assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
+    with loopback() as server:
+        agent = agent_of(turn, tools=[api_of(server.url, "desk")])
+        with opened(agent, tools={"desk_cancel_order": "refuse"}) as sim:
+            assert sim.query("go", wait=PATIENCE)
+            (request,) = tool_requests(sim)
+            assert request.tool_name == "desk_find_order"
+            assert sim.answer(request, {"status": "played"}, wait=PATIENCE)
+            assert sim.session.state is SessionState.COMPLETED
         assert not server.asked

@@ -45,6 +45,15 @@ def rule(effect: Any, **more: Any) -> InjectionRule:
     return InjectionRule.model_validate(given)
 
 
+SECOND_DOWN = rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})
+LOST = rule({"kind": "lose", "way": "error", "message": "lost on the way"})
+
+
+def config_of(agent: Any, path: Path | str = "s.json") -> SimulatedAgentConfig:
+    """Configure an agent as the sessions here have it."""
+    return SimulatedAgentConfig("stage", agent, path, app_name="stage")
+
+
 def responses(sim: Simulation) -> list[Any]:
     """Return what the agent saw of its specialist."""
     events: Any = [event for turn in sim.session.turns for event in turn.events]
@@ -81,9 +90,8 @@ def check_reexecution(make: Any, sim: Simulation) -> None:
     for length in range(first + 1, len(whole)):
         if whole[length - 1].kind == "call_started":
             continue
-        config = sim.config.__class__(**{**vars(sim.config), "agent": make()})
         before = len(ASKED)
-        with Simulation.resume(Journal(whole[:length]), config, wait=PATIENCE) as again:
+        with Simulation.resume(Journal(whole[:length]), config_of(make()), wait=PATIENCE) as again:
             assert again.view().divergence is None, again.view().divergence
             recorded = [fact for fact in facts_of(again)[:length] if hasattr(fact, "key")]
             assert recorded == [fact for fact in whole[:length] if hasattr(fact, "key")]
@@ -94,23 +102,29 @@ def check_reexecution(make: Any, sim: Simulation) -> None:
                     continue
                 given = {"x": 42} if request.tool_name == "look_up" else "a person says 41"
                 assert again.answer(request, given, wait=PATIENCE)
-            ends = [fact for fact in facts_of(again) if fact.kind == "turn_ended"]
-            assert [content(end) for end in ends] == [
-                content(fact) for fact in whole if fact.kind == "turn_ended"
-            ]
+            assert contents(facts_of(again)) == contents(whole)
         assert len(ASKED) - before <= sum(fact.kind == "model_answered" for fact in whole[length:])
 
 
-def content(ended: Any) -> Any:
-    """Return a turn's events without their times."""
+def contents(facts: list[Any]) -> list[Any]:
+    """Return the events of the turns that have ended without their times, and each turn's error."""
+    ended = [fact for fact in facts if fact.kind == "turn_ended"]
     return [
-        (event["author"], event.get("content"), event.get("actions")) for event in ended.events
-    ], ended.error
+        ([(event["author"], event.get("content"), event.get("actions")) for event in fact.events], fact.error)
+        for fact in ended
+    ]
+
+
+def ran(sim: Simulation) -> list[tuple[str, str]]:
+    """Return which agent tools ran and which tools were answered, in order."""
+    return [
+        (fact.kind, fact.tool_name) for fact in facts_of(sim) if isinstance(fact, (AgentRan, ToolAnswered))
+    ]
 
 
 def test_without_a_rule_or_a_player_the_agent_runs_and_no_fact_says_so() -> None:
     """As ever: its own tool asks, and its answer is ADK's."""
-    with played(opened(desk(), rules=[rule(DOWN).model_copy(update={"tool_name": "*"})])) as sim:
+    with played(opened(desk(), rules=[rule(DOWN, tool_name="*")])) as sim:
         assert [fact.tool_name for fact in tool_facts(sim)] == ["look_up"]
         assert not any(isinstance(fact, AgentRan) for fact in facts_of(sim))
     with played(opened(desk())) as sim:
@@ -155,30 +169,18 @@ def test_an_exception_reaches_the_agents_error_callback() -> None:
 
 def test_a_rule_that_does_not_fire_lets_the_agent_run() -> None:
     """The first call runs the agent, the second is down: each is a fact, and each prefix re-executes."""
-    second = rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})
-
-    def make() -> Any:
-        return desk(2)
-
-    with played(opened(make(), rules=[second])) as sim:
+    with played(opened(desk(2), rules=[SECOND_DOWN])) as sim:
         assert responses(sim)[0] == {"result": "It is 42."}
         assert responses(sim)[1]["error_code"] == 503
-        kinds = [fact.kind for fact in facts_of(sim) if isinstance(fact, (AgentRan, ToolAnswered))]
-        assert kinds == ["agent_ran", "tool_answered", "tool_answered"]
-        check_reexecution(make, sim)
+        assert [kind for kind, _ in ran(sim)] == ["agent_ran", "tool_answered", "tool_answered"]
+        check_reexecution(lambda: desk(2), sim)
 
 
 def test_a_distortion_changes_what_the_agent_answered() -> None:
     """The nested agent runs with its own seats; what it says is kept beneath what the agent is told."""
-    wrong = rule({"kind": "lose", "way": "error", "message": "lost on the way"})
-    with played(opened(desk(), rules=[wrong])) as sim:
+    with played(opened(desk(), rules=[LOST])) as sim:
         assert responses(sim)[0]["error_message"] == "lost on the way"
-        kinds = [
-            (fact.kind, fact.tool_name)
-            for fact in facts_of(sim)
-            if isinstance(fact, (AgentRan, ToolAnswered))
-        ]
-        assert kinds == [
+        assert ran(sim) == [
             ("agent_ran", "specialist"),
             ("tool_answered", "look_up"),
             ("tool_answered", "specialist"),
@@ -238,18 +240,10 @@ def test_a_person_lets_the_agent_run_after_all(way: str) -> None:
 
 def test_a_rule_that_is_added_while_the_agent_runs_counts_from_its_next_call() -> None:
     """The running one goes on, also after a resume."""
-
-    def make() -> Any:
-        return desk(2)
-
-    with opened(make()) as sim:
+    with opened(desk(2)) as sim:
         assert sim.query("go", wait=PATIENCE)
         sim.set_rules([rule(DOWN)])
-        with Simulation.resume(
-            Journal(facts_of(sim)),
-            sim.config.__class__(**{**vars(sim.config), "agent": make()}),
-            wait=PATIENCE,
-        ) as again:
+        with Simulation.resume(Journal(facts_of(sim)), config_of(desk(2)), wait=PATIENCE) as again:
             assert [getattr(request, "tool_name", "") for request in again.pending] == ["look_up"]
         assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
         assert responses(sim)[0] == {"result": "It is 42."}
@@ -273,11 +267,8 @@ def test_other_players_answer_by_name(player: Any) -> None:
 @both
 def test_without_the_page_a_rule_speaks_now_and_then(form: Form) -> None:
     """The second call is down; the first runs the agent, whose own tool the environment answers: nothing real runs."""
-    second = rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})
-    found = rule({"kind": "response", "value": {"x": 42}}).model_copy(
-        update={"rule_id": "found", "tool_name": "look_up"}
-    )
-    seen, stage = stand_in(form, desk(2), SimulatedEnvironmentConfig(rules=(second, found)))
+    found = rule({"kind": "response", "value": {"x": 42}}, rule_id="found", tool_name="look_up")
+    seen, stage = stand_in(form, desk(2), SimulatedEnvironmentConfig(rules=(SECOND_DOWN, found)))
     assert seen[0] == {"result": "It is 42."}
     assert seen[1] == {"error_code": 503, "error_message": "The specialist is down."}
     named = [(each.tool_name, each.provenance.source) for each in stage.ours.calls()]
@@ -287,50 +278,26 @@ def test_without_the_page_a_rule_speaks_now_and_then(form: Form) -> None:
 @both
 def test_without_the_page_what_an_agent_says_is_distorted(form: Form) -> None:
     """The agent runs, and its answer is lost."""
-    lost = rule({"kind": "lose", "way": "error", "message": "lost on the way"})
-    config = SimulatedEnvironmentConfig(rules=(lost,), players={"look_up": "offline"})
+    config = SimulatedEnvironmentConfig(rules=(LOST,), players={"look_up": "offline"})
     seen, stage = stand_in(form, desk(), config)
     assert seen[0]["error_message"] == "lost on the way"
     assert stage.ours.calls()[-1].really == "It is 42."
 
 
-@both
-def test_without_the_page_adks_own_configuration_names_an_agent_tool(form: Form) -> None:
-    """An injection of ADK's fires for it, and where it does not the agent runs."""
-    config = {
-        "tool_simulation_configs": [
-            {
-                "tool_name": "specialist",
-                "injection_configs": [
-                    {
-                        "match_args": {"request": "what is x? 1"},
-                        "injected_error": {"injected_http_error_code": 500, "error_message": "no"},
-                    }
-                ],
-            },
-            {"tool_name": "look_up", "injection_configs": [{"injected_response": {"x": 42}}]},
-        ]
-    }
-    seen, _ = stand_in(form, desk(2), config)
-    assert seen == [{"result": "It is 42."}, {"error_code": 500, "error_message": "no"}]
-
-
 # ---------------------------------------------------------------- replayed
+
+
+def rules_or_person(what: str) -> Simulation:
+    """Open a session in which rules answer in the specialist's place, or a person does."""
+    rules = {"some down": [SECOND_DOWN], "distorted": [LOST]}.get(what, [])
+    return opened(desk(2), rules=rules, tools={} if rules else {"specialist": "person"})
 
 
 @pytest.mark.parametrize("what", ["some down", "distorted", "a person", "a person, then the agent"])
 def test_a_golden_of_it_verifies_without_the_world(what: str, tmp_path: Path) -> None:
     """What a rule or a person said in the agent's place is said again; where the agent ran, it runs."""
-
-    def make() -> Any:
-        return desk(2)
-
-    rules = {
-        "some down": [rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})],
-        "distorted": [rule({"kind": "lose", "way": "error", "message": "lost on the way"})],
-    }.get(what, [])
     path = tmp_path / "desk.evalset.json"
-    with opened(make(), rules=rules, tools={} if rules else {"specialist": "person"}) as sim:
+    with rules_or_person(what) as sim:
         assert sim.query("go", wait=PATIENCE)
         asked = 0
         while sim.pending:
@@ -347,8 +314,7 @@ def test_a_golden_of_it_verifies_without_the_world(what: str, tmp_path: Path) ->
         case = GoldenTraceBuilder(session, eval_id="one", confirmations="beside").build()
         EvalSetWriter(path, "stage").write_eval_case(case)
         record(path, "one", session, facts_of(sim), sim.config.root_agent)
-    config = SimulatedAgentConfig("stage", make(), path, app_name="stage")
-    (result,) = verify(path, agent=config).cases
+    (result,) = verify(path, agent=config_of(desk(2), path)).cases
     assert result.status == "passed", result
 
 
@@ -362,7 +328,7 @@ def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCa
         helper = agent_of([say("helped")], name="helper")
         return agent_of([call("transfer_to_agent", agent_name="helper")], sub_agents=[helper])
 
-    silent = rule(DOWN).model_copy(update={"tool_name": "transfer_to_agent"})
+    silent = rule(DOWN, tool_name="transfer_to_agent")
     with opened(make(), rules=[silent]) as sim:
         assert sim.query("go", wait=PATIENCE)
         assert entries(sim, "final_response")[-1].agent == "helper"
@@ -380,22 +346,16 @@ def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCa
 @pytest.mark.parametrize("what", ["some down", "distorted", "a person, then the agent"])
 def test_a_session_with_it_is_a_script(what: str) -> None:
     """Played again, rules answer in the agent's place as they did, and where the agent ran it runs."""
-    rules = {
-        "some down": [rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})],
-        "distorted": [rule({"kind": "lose", "way": "error", "message": "lost on the way"})],
-    }.get(what, [])
-    with opened(desk(2), rules=rules, tools={} if rules else {"specialist": "person"}) as sim:
+    with rules_or_person(what) as sim:
         assert sim.query("go", wait=PATIENCE)
-        if not rules:
+        if not sim.session.rules:
             assert sim.answer(sim.pending[0], "a person says 41", wait=PATIENCE)
             assert sim.run_real(sim.pending[0], wait=PATIENCE)
         while sim.pending:
             assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
         script, seen = script_of(sim), responses(sim)
     again = read_script(write_script(script)).script
-    with ScriptedSession(
-        SimulatedAgentConfig("stage", desk(2), "s.json", app_name="stage"), again
-    ) as scripted:
+    with ScriptedSession(config_of(desk(2)), again) as scripted:
         played_again = scripted.play()
         assert played_again.came_through, played_again
         assert not played_again.leftovers

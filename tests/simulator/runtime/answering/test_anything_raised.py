@@ -15,7 +15,6 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.facts import Failed, Returned
 from simulator.journal import Journal
-from simulator.runtime import Simulation
 from simulator.runtime.answering import dispatcher
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
@@ -63,31 +62,21 @@ class OwnBaseError(BaseException):
 _RAISING = [exits, exits_later, interrupts, cancelled, own_base, runs_out]
 
 
-def _failed_once(sim: Simulation, tool: Callable[..., Any]) -> None:
-    (answered,) = tool_facts(sim)
-    assert (answered.tool_name, answered.outcome.kind) == (tool.__name__, "raised")
-    assert entries(sim, "tool_error")
-
-
 @pytest.mark.parametrize("tool", _RAISING, ids=lambda tool: tool.__name__)
-def test_a_seated_tool_may_raise_anything(tool: Callable[..., Any]) -> None:
-    """The call has failed, the turn ends with it, and this session and the one beside it go on."""
+@pytest.mark.parametrize("player", ["real", "person"])
+def test_a_tool_may_raise_anything(tool: Callable[..., Any], player: str) -> None:
+    """In its seat or run by a person: the call has failed, the turn ends with it, and this session and the one beside it go on."""
     with opened(agent_of(tools=[Traces().hit])) as beside:
-        with opened(agent_of([call(tool.__name__)], tools=[tool]), tools="real") as sim:
+        with opened(agent_of([call(tool.__name__)], tools=[tool]), tools=player) as sim:
             assert sim.query("go", wait=PATIENCE)
-            _failed_once(sim, tool)
+            for request in tool_requests(sim):
+                assert sim.run_real(request, wait=PATIENCE)
+            (answered,) = tool_facts(sim)
+            assert (answered.tool_name, answered.outcome.kind) == (tool.__name__, "raised")
+            assert entries(sim, "tool_error")
             assert entries(sim, "turn_failed")
             assert sim.query("again", wait=PATIENCE)
         assert beside.query("still there?", wait=PATIENCE)
-
-
-@pytest.mark.parametrize("tool", _RAISING, ids=lambda tool: tool.__name__)
-def test_a_tool_that_a_person_runs_may_raise_anything(tool: Callable[..., Any]) -> None:
-    """As where it has a seat of its own."""
-    with opened(agent_of([call(tool.__name__)], tools=[tool])) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert sim.run_real(tool_requests(sim)[0], wait=PATIENCE)
-        _failed_once(sim, tool)
 
 
 def test_a_callback_may_want_to_end_the_process() -> None:
@@ -212,23 +201,11 @@ def test_a_tool_that_cancels_its_own_task_ends_its_call_only(tool: Callable[...,
 
 
 def test_a_tool_that_a_person_runs_may_cancel_its_own_task() -> None:
-    """As where it has a seat of its own; and a stop still ends a tool that waits."""
+    """As where it has a seat of its own."""
     with opened(agent_of([call("cancels_itself")], tools=[cancels_itself])) as sim:
         assert sim.query("go", wait=PATIENCE)
         assert sim.run_real(tool_requests(sim)[0], wait=PATIENCE)
         assert tool_facts(sim)[0].outcome.kind == "failed"
-
-    async def waits() -> str:
-        """Wait."""
-        await asyncio.Event().wait()
-        return "never"
-
-    with opened(agent_of([call("waits")], tools=[waits]), tools="real") as sim:
-        assert not sim.query("go", wait=0.0)
-        wait_until(lambda: bool(sim.view().running), what="the tool", seconds=PATIENCE)
-        sim.stop()
-        assert entries(sim, "turn_failed")[0].stopped
-        assert not tool_facts(sim)
 
 
 def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(

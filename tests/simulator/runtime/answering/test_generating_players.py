@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from google.adk.code_executors import BaseCodeExecutor
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -15,17 +14,17 @@ from google.genai import types
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.rule_effects import AskEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Failed, ToolProposed
-from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.seats.answers import ToolAnswer, returned
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.desk import asked, response_of
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
+from tests.simulator.runtime.more_ways import executor_of
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, say, tool_facts
+from tests.simulator.runtime.traces import Traces
 
 
 class Order(TypedDict):
@@ -58,6 +57,7 @@ def stock(sku: str) -> dict[str, object]:
 
 TOOLS = [create_order, find_order, mumble]
 MUG = call("create_order", sku="mug", quantity=2)
+MADE = {"order_id": "T-1", "sku": "mug", "quantity": 2}
 
 
 class Teller(BaseLlm):
@@ -123,14 +123,6 @@ def _created(request: LlmRequest) -> str:
     return str(made[-1]["order_id"])
 
 
-def test_what_was_never_created_is_not_found_by_rule() -> None:
-    """A consuming call with an unknown id gets a not-found answer once the world knows what exists."""
-    agent = agent_of([MUG], [call("find_order", order_id="ORD-999")], tools=TOOLS)
-    with opened(agent, tools="offline") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert "404" in str(response_of(sim)) or "not found" in str(response_of(sim)).lower()
-
-
 def test_an_undo_takes_back_a_persons_step_and_not_what_was_generated() -> None:
     """A generated answer is nobody's step; a draft that a person took is one."""
     with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="offline") as sim:
@@ -147,28 +139,6 @@ def test_an_undo_takes_back_a_persons_step_and_not_what_was_generated() -> None:
 # ---------------------------------------------------------------- a model
 
 
-def test_a_model_that_plays_a_tool_answers_with_its_cost() -> None:
-    """Its answer is the tool's; the fact names the model, its time and its tokens; the seats are not asked for it."""
-    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
-        teller = told(sim, {"order_id": "T-1", "sku": "mug", "quantity": 2})
-        assert sim.query("go", wait=PATIENCE)
-        assert response_of(sim) == {"order_id": "T-1", "sku": "mug", "quantity": 2}
-        assert by(sim) == [("generated", "teller")]
-        assert "11 input tokens" in tool_facts(sim)[0].provenance.notes[0]
-        assert len(teller.heard) == 1
-
-
-def test_what_a_model_gets_wrong_is_repaired_once_and_then_the_offline_draft_stands() -> None:
-    """Two answers that break the schema: the draft is given, and the fact says why."""
-    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
-        teller = told(sim, {"order_id": 1}, "no JSON at all")
-        assert sim.query("go", wait=PATIENCE)
-        assert len(teller.heard) == 2
-        assert by(sim) == [("generated", "offline")]
-        assert response_of(sim)["sku"] == "mug"
-        assert "generated draft" in tool_facts(sim)[0].provenance.notes[0]
-
-
 def test_a_player_that_cannot_play_leaves_the_call_to_the_person() -> None:
     """No model is set: the person is asked, and told what is missing; nothing is lost."""
     with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
@@ -180,23 +150,21 @@ def test_a_player_that_cannot_play_leaves_the_call_to_the_person() -> None:
 def test_a_resumed_session_asks_no_model_again() -> None:
     """Answers and drafts of a model are facts: the journal alone brings both back."""
     agent = agent_of([MUG], [call("find_order", order_id="T-1")], tools=TOOLS)
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-    said = {"order_id": "T-1", "sku": "mug", "quantity": 2}
     with opened(agent, tools={"create_order": "model"}) as sim:
-        teller = told(sim, said)
+        teller = told(sim, MADE)
         request = asked(sim)
         sim.environment.ask_for_draft(request)
         wait_until(lambda: sim.pending[0].draft_by == "teller", what="the model's draft", seconds=PATIENCE)  # type: ignore[union-attr] # a tool call
         text = sim.journal.to_json()
-    with Simulation.resume(Journal.from_json(text), config) as again:
+    with resumed(text, agent) as again:
         (waits,) = again.pending
-        assert getattr(waits, "draft", None) == said
+        assert getattr(waits, "draft", None) == MADE
         assert getattr(waits, "draft_by", None) == "teller"
         assert len(teller.heard) == 2
 
 
 def test_a_draft_by_a_model_is_offered_while_the_call_can_be_answered() -> None:
-    """The draft becomes the request's; a reason is told where there is none, and the offline draft stands."""
+    """The draft becomes the request's, and its author stays known; where there is none the offline draft stands, with a reason."""
     with opened(agent_of([MUG], tools=TOOLS)) as sim:
         request = asked(sim)
         with pytest.raises(SimulationError, match="no model"):
@@ -211,6 +179,9 @@ def test_a_draft_by_a_model_is_offered_while_the_call_can_be_answered() -> None:
         assert _one(sim).draft == {"order_id": "T-2", "sku": "mug", "quantity": 2}
         assert sim.answer(request, _one(sim).draft, wait=PATIENCE)
         assert [fact.by for _, fact in sim.journal.path() if isinstance(fact, ToolProposed)] == ["teller"] * 2
+        (fact,) = tool_facts(sim)
+        assert fact.provenance.source == "generated"
+        assert "teller" in fact.provenance.notes[0]
 
 
 def _one(sim: Simulation) -> Any:
@@ -302,20 +273,14 @@ def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> N
         assert flag.tool_name == "create_order"
 
 
-class Printer(BaseCodeExecutor):
-    """Code that must not run."""
-
-    def execute_code(self, invocation_context: Any, code_execution_input: Any) -> Any:
-        """Fail."""
-        raise AssertionError("the real code ran")
-
-
 @pytest.mark.parametrize("player", ["offline", "auto", "recorded", "model"])
 def test_code_is_never_generated(player: str) -> None:
     """Where generators play everything, a block of code still waits for the person."""
-    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=Printer())
+    traces = Traces()
+    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=executor_of(traces))
     with opened(agent, tools=player) as sim:
         assert asked(sim).kind == "code"
+    assert not traces.ran
 
 
 # ---------------------------------------------------------------- connections by a model
@@ -323,10 +288,9 @@ def test_code_is_never_generated(player: str) -> None:
 
 def test_a_model_is_heard_once_about_the_connections_as_soon_as_it_is_asked_for_anything() -> None:
     """One analysis for all of the agent's tools and for all sessions with it; its word is a fact; settings can forbid it."""
-    said = {"order_id": "T-1", "sku": "mug", "quantity": 2}
     use = {"tool_name": "create_order", "parameter": "sku", "kind": "article", "use": "reads"}
     connections = json.dumps({"uses": [use], "produces": [], "roles": []})
-    teller = Teller(model="teller of connections", says=[json.dumps(said)], connections=connections)
+    teller = Teller(model="teller of connections", says=[json.dumps(MADE)], connections=connections)
     for asked_for in (1, 1):
         with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="model") as sim:
             sim.environment.use_model(teller)
@@ -338,6 +302,6 @@ def test_a_model_is_heard_once_about_the_connections_as_soon_as_it_is_asked_for_
             assert len(teller.looked_at[0].split("find_order")) > 1
     with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
         sim.environment.change(connections_by_model=False)
-        sim.environment.use_model(Teller(model="quiet", says=[json.dumps(said)]))
+        sim.environment.use_model(Teller(model="quiet", says=[json.dumps(MADE)]))
         assert sim.query("go", wait=PATIENCE)
         assert sim.environment.now.analysed_by == ""

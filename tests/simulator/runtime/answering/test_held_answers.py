@@ -17,7 +17,6 @@ from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told
 from tests.simulator.runtime.desk import asked, response_of
 from tests.simulator.runtime.plugin.standing import Form, both, config, played
-from tests.simulator.runtime.plugin.test_stand_in_model import oracle
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
 
 
@@ -80,15 +79,6 @@ def test_a_model_may_answer_for_a_typed_tool_with_an_error(error: dict[str, Any]
         assert (fact.provenance.by, len(teller.heard)) == ("teller", 1)
 
 
-def test_a_model_may_answer_with_an_error_without_the_page() -> None:
-    """The agent sees the error as the model gave it."""
-    agent = agent_of([NOPE], tools=[find_order])
-    model = oracle(lambda _: ERROR)
-    seen, stage = played("plugin", agent, config(players={"find_order": "model"}), model=model)
-    assert seen == [ERROR]
-    assert stage.ours.calls()[0].outcome.kind == "failed"
-
-
 # ---------------------------------------------------------------- what does not exist
 
 
@@ -118,17 +108,6 @@ def test_no_model_drafts_what_does_not_exist() -> None:
         assert "no such entity" in waits.draft_problem
         assert waits.draft == request.draft
         assert (teller.heard, teller.looked_at) == ([], [])
-
-
-@both
-def test_no_model_is_asked_for_what_does_not_exist_without_the_page(form: Form) -> None:
-    """The rule of the world answers, and the log says so."""
-    model = oracle(lambda _: INVENTED)
-    given = config(players={"find_order": "model"}, environment_data=ORDERS)
-    (seen,), stage = played(form, agent_of([NOPE], tools=[find_order]), given, model=model)
-    assert "shipped" not in str(seen)
-    assert "no such entity" in stage.ours.calls()[0].provenance.notes[0]
-    assert model.prompts == []
 
 
 # ---------------------------------------------------------------- answers that break the schema
@@ -196,14 +175,6 @@ def test_a_person_has_to_insist_on_what_breaks_a_schema_that_was_set() -> None:
         assert BREACH in note
 
 
-def test_a_person_may_break_a_schema_that_is_only_declared() -> None:
-    """The answer is given, and its fact says what is wrong with it."""
-    with opened(agent_of([ROME], tools=[weather])) as sim:
-        assert sim.answer(asked(sim), BAD, wait=PATIENCE)
-        (note,) = tool_facts(sim)[0].provenance.notes
-        assert BREACH in note
-
-
 @pytest.mark.parametrize(("tools", "rules"), [("real", []), ("offline", [MILD])])
 def test_what_a_real_tool_or_a_rule_says_is_given_and_flagged(tools: str, rules: list[InjectionRule]) -> None:
     """They are what they are; the fact says where they break the schema that was set."""
@@ -228,19 +199,6 @@ def test_without_the_page_a_real_tool_or_a_rule_is_flagged(
 
 
 # ---------------------------------------------------------------- who made it
-
-
-def test_an_accepted_draft_of_a_model_keeps_its_author() -> None:
-    """The fact of the answer names the model."""
-    with opened(agent_of([ROME], tools=[weather])) as sim:
-        told(sim, GOOD)
-        request = asked(sim)
-        sim.environment.ask_for_draft(request)
-        wait_until(lambda: sim.pending[0].draft_by == "teller", what="the draft", seconds=PATIENCE)  # type: ignore[union-attr] # a tool call
-        assert sim.answer(request, GOOD, wait=PATIENCE)
-        (fact,) = tool_facts(sim)
-        assert fact.provenance.source == "generated"
-        assert "teller" in fact.provenance.notes[0]
 
 
 def test_no_model_is_asked_how_a_single_tool_hangs_together() -> None:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from google.adk.runners import InMemoryRunner
-from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
-from google.adk.tools.environment_simulation.environment_simulation_factory import (
-    EnvironmentSimulationFactory,
-)
-from google.genai import types
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from simulator.environment.injection.adk_injection_config import rules_from_config
 from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.session import SessionState
-from tests.harness.processes import wait_until
 from tests.simulator.runtime.desk import asked, find, other
 from tests.simulator.runtime.stage import (
     PATIENCE,
@@ -63,16 +52,6 @@ def test_a_response_is_what_the_agent_sees_and_its_rule_is_recorded() -> None:
         (output,) = entries(sim, "tool_output")
         assert output.result == {"status": "lost"}
         assert (output.provenance.source, output.provenance.by) == ("injected", "fixed")
-
-
-def test_an_error_is_adks_error_dict_and_the_agent_goes_on() -> None:
-    """An error effect is `error_code` and `error_message` for the agent, and an error in the timeline."""
-    with opened(agent_of(*finds("A-1"), tools=[find]), rules=[rule("down", BUSY)]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
-        (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == ("503", "busy")
-        assert "'error_code': 503" in str(sim.session.turns[0].events)
 
 
 def test_an_empty_response_is_a_response() -> None:
@@ -124,28 +103,14 @@ def test_a_rule_speaks_before_every_player_and_after_the_confirmation_gate() -> 
 def test_parallel_calls_are_judged_one_by_one() -> None:
     """Of parallel calls each is judged by itself; those that no rule answers wait for the person together."""
     calls = [call("find", order_id=f"A-{number}") for number in range(4)]
-    rules = [rule("even", match_args={"order_id": f"A-{number}"}) for number in (0,)]
-    with opened(
-        agent_of(calls, tools=[find]), rules=[*rules, rule("two", match_args={"order_id": "A-2"})]
-    ) as sim:
+    rules = [rule(name, match_args={"order_id": name}) for name in ("A-0", "A-2")]
+    with opened(agent_of(calls, tools=[find]), rules=rules) as sim:
         assert sim.query("go", wait=PATIENCE)
         assert [request.arguments["order_id"] for request in tool_requests(sim)] == ["A-1", "A-3"]
-        assert sorted(by or "" for _, by in sources(sim)) == ["even", "two"]
+        assert sorted(by or "" for _, by in sources(sim)) == ["A-0", "A-2"]
 
 
 # ---------------------------------------------------------------- latency
-
-
-def test_latency_passes_before_the_answer_and_can_be_stopped() -> None:
-    """A slow rule's call is shown as running; stop ends the turn without waiting for it."""
-    slow = rule("slow", latency_seconds=120.0)
-    with opened(agent_of(*finds("A-1"), tools=[find]), rules=[slow]) as sim:
-        assert not sim.query("go", wait=0.0)
-        wait_until(lambda: bool(sim.view().running), what="the slow call", seconds=PATIENCE)
-        assert [running.name for running in sim.view().running] == ["find"]
-        sim.stop()
-        assert entries(sim, "turn_failed")[0].stopped
-        assert not tool_facts(sim)
 
 
 def test_latency_counts_into_the_calls_duration_and_is_not_waited_for_again() -> None:
@@ -238,59 +203,3 @@ def test_undo_and_resume_draw_the_same_values_again() -> None:
                 while again.pending:
                     assert again.answer(again.pending[0], {"by": "person"}, wait=PATIENCE)
                 assert sources(again) == first
-
-
-# ---------------------------------------------------------------- parity with ADK
-
-
-INJECTIONS = st.fixed_dictionaries(
-    {"random_seed": st.integers(0, 3), "injection_probability": st.sampled_from([0.3, 0.5, 1.0])},
-    optional={"match_args": st.sampled_from([{"order_id": "A-1"}, {"order_id": "B-2"}, {"absent": 1}])},
-)
-EFFECTS = st.sampled_from(
-    [
-        {"injected_response": {"status": "lost"}},
-        {"injected_error": {"injected_http_error_code": 503, "error_message": "busy"}},
-    ]
-)
-
-
-def _joined(injection: dict[str, Any], effect: dict[str, Any]) -> dict[str, Any]:
-    return {**injection, **effect}
-
-
-@settings(max_examples=settings().max_examples // 2)
-@given(
-    injections=st.lists(st.builds(_joined, INJECTIONS, EFFECTS), min_size=1, max_size=3),
-    orders=st.lists(st.sampled_from(["A-1", "B-2"]), min_size=1, max_size=6),
-)
-def test_whole_sessions_answer_as_with_adks_own_simulation(injections: list[Any], orders: list[str]) -> None:
-    """For the same configuration and calls the agent sees what ADK's own environment simulation lets it see."""
-    config = EnvironmentSimulationConfig.model_validate(
-        {"tool_simulation_configs": [{"tool_name": "find", "injection_configs": injections}]}
-    )
-    with opened(
-        agent_of(*finds(*orders), tools=[find]), tools="real", rules=rules_from_config(config)
-    ) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        events: Any = sim.session.turns[0].events
-    ours = [
-        part["functionResponse"]["response"]
-        for event in events
-        for part in event["content"]["parts"]
-        if "functionResponse" in part
-    ]
-    assert ours == asyncio.run(_adks(config, orders))
-
-
-async def _adks(config: EnvironmentSimulationConfig, orders: list[str]) -> list[Any]:
-    """Play the calls with stock ADK and its own environment simulation; return what the agent saw."""
-    callback = EnvironmentSimulationFactory.create_callback(config)
-    agent = agent_of(*finds(*orders), tools=[find], before_tool_callback=callback)
-    runner = InMemoryRunner(agent=agent, app_name="stage")
-    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
-    message = types.Content(role="user", parts=[types.Part(text="go")])
-    seen: list[Any] = []
-    async for event in runner.run_async(user_id="user", session_id="s", new_message=message):
-        seen += [response.response for response in event.get_function_responses()]
-    return seen

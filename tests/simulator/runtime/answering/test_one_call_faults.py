@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.fault_library import faults
 from simulator.facts import Failed, Returned, ToolAnswered
 from simulator.runtime import Simulation, SimulationError
 from simulator.scripts import Script, play_script, script_of
 from simulator.scripts.script_lines import ToolMove
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, stage_config, tool_facts
 
 
 def find(order_id: str) -> dict[str, Any]:
@@ -27,8 +26,7 @@ def fault(name: str) -> Any:
 
 def two_calls() -> Simulation:
     """Open a session in which two calls of one tool wait."""
-    turns = ([call("find", order_id="A"), call("find", order_id="B")], [say("done")])
-    simulation = opened(agent_of(*turns, tools=[find]))
+    simulation = opened(agent_of(*_turns(), tools=[find]))
     simulation.query("go", wait=PATIENCE)
     return simulation
 
@@ -53,10 +51,7 @@ def test_a_fault_answers_one_call_and_is_undone_as_a_step() -> None:
         script = script_of(simulation, agent="model")
         assert [move.fails.error_code for move in _moves(script) if move.fails] == [404]
         told = [fact.outcome for fact in tool_facts(simulation)]
-        config = SimulatedAgentConfig(
-            "stage", agent_of(*_turns(), tools=[find]), "stage.evalset.json", app_name="stage"
-        )
-        played = play_script(config, script)
+        played = play_script(stage_config(agent_of(*_turns(), tools=[find])), script)
         assert played.came_through
         assert [fact.outcome for fact in played.facts if isinstance(fact, ToolAnswered)] == told
 

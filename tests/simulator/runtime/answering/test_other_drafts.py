@@ -10,11 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from simulator.facts import DraftDrawn
-from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.requests import ToolRequest
 from tests.simulator.runtime.desk import asked
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_requests
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, tool_requests
 
 
 class Customer(BaseModel):
@@ -60,7 +59,7 @@ def test_another_draft_is_a_fact_that_an_undo_takes_back() -> None:
         sim.environment.draw_again(second)
         third = shown(sim)
         assert [fact.draw for _, fact in sim.journal.path() if isinstance(fact, DraftDrawn)] == [1, 2]
-        with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as again:
+        with resumed(sim.journal.to_json(), sim.config.agent) as again:
             assert shown(again).draft == third.draft
         assert sim.undo(wait=PATIENCE)
         assert shown(sim).draft == second.draft

@@ -15,7 +15,7 @@ from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.models.model_generator import Generation, RequestProgress, generate
 from tests.harness import loopback as wire
-from tests.harness.loopback import Loopback, Reply
+from tests.harness.loopback import Asked, Reply, loopback
 from tests.simulator.runtime.stage import PATIENCE
 
 T = TypeVar("T")
@@ -188,6 +188,7 @@ def generated(
     )
 
 
-def drafted(provider: Provider, server: Loopback, **more: Any) -> Generation:
-    """Let the provider's real client draft an answer."""
-    return generated(provider.model(server.url), **more)
+def drafted(provider: Provider, *replies: Reply, **more: Any) -> tuple[Generation, list[Asked]]:
+    """Let the provider's real client draft an answer, where the provider replies so; return it, and what was asked."""
+    with loopback(*replies) as server:
+        return generated(provider.model(server.url), **more), server.asked

@@ -26,8 +26,8 @@ from tests.simulator.runtime.models.model_servers import (
     GOOD,
     KEY,
     PROVIDERS,
+    Provider,
     Told,
-    gemini_at,
     generated,
     on_loop,
 )
@@ -92,14 +92,12 @@ def test_a_turn_in_progress_has_no_part_in_it() -> None:
     assert done.value == GOOD
 
 
-@pytest.mark.parametrize("name", ["google-genai", pytest.param("litellm", marks=pytest.mark.long)])
-def test_a_person_stops_it_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_stops_it_at_once(provider: Provider) -> None:
     """While a provider keeps silent the request is cancelled; the cancellation passes."""
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     told = Told()
 
     async def stopped() -> bool:
-        model = PROVIDERS[name].model(server.url)
+        model = provider.model(server.url)
         asking = asyncio.create_task(
             generate(CALL, model, clock=told.clock, on_progress=told.progress.append)
         )
@@ -163,11 +161,6 @@ def test_whatever_a_model_raises_is_a_reason(error: BaseException) -> None:
     assert generated(Doing(does=lambda _: None)).value == GOOD
 
 
-def test_a_model_may_stream_all_the_same() -> None:
-    """Partial responses are not counted twice."""
-    assert generated(Doing(does=lambda _: None)).value == GOOD
-
-
 @pytest.mark.parametrize(
     ("name", "says"),
     [
@@ -208,9 +201,9 @@ def test_a_model_is_made_of_its_name_with_the_key_of_the_environment(monkeypatch
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("_local_prices")
 def test_litellm_is_reached_by_a_providers_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with a provider goes to LiteLLM, with the key and the address of the environment."""
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     openai = PROVIDERS["litellm"]
     with loopback(openai.says(json.dumps(GOOD))) as server:
         monkeypatch.setenv("OPENAI_API_BASE", f"{server.url}/v1")
@@ -220,9 +213,9 @@ def test_litellm_is_reached_by_a_providers_name(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("_local_prices")
 def test_ollama_is_asked_for_json_with_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model on one's own machine needs no key; its client passes the schema on as Ollama's format."""
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     said = {"role": "assistant", "content": json.dumps(GOOD)}
     reply = {"model": "m", "message": said, "done": True, "done_reason": "stop", "prompt_eval_count": 7}
     # Its client also asks several times what the model can do.
@@ -239,7 +232,7 @@ def test_an_old_gemini_is_not_asked_to_think() -> None:
     """The default suits models that know no thinking."""
     gemini = PROVIDERS["google-genai"]
     with loopback(gemini.says(json.dumps(GOOD))) as server:
-        model = gemini_at(server.url)
+        model = gemini.model(server.url)
         model.model = "gemini-2.0-flash"
         assert generated(model).value == GOOD
         assert gemini.thinking(server.asked[0].body) is None

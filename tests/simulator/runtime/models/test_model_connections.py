@@ -36,14 +36,6 @@ SAID = {
 }
 
 
-@pytest.fixture(params=["google-genai", pytest.param("litellm", marks=pytest.mark.long)])
-def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Provider:
-    """Each of the providers."""
-    # LiteLLM reads this when it is imported, and would else fetch its price list.
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    return PROVIDERS[request.param]
-
-
 async def analysis(provider: Provider, server: Loopback) -> ModelConnections:
     """Ask the provider's real client about the tools."""
     told = Told()
@@ -78,12 +70,10 @@ def test_the_model_says_how_the_tools_hang_together(provider: Provider) -> None:
     "said",
     [
         "[]",
-        '{"stateful_parameters": []}',
         '{"uses": {}, "produces": [], "roles": []}',
         json.dumps(
             {**SAID, "uses": [{"tool_name": ["find_order"], "parameter": {}, "kind": 1, "use": "eats"}]}
         ),
-        "no JSON",
     ],
 )
 def test_another_shape_leaves_what_was_found_offline(provider: Provider, said: str) -> None:

@@ -7,15 +7,12 @@ from typing import Any
 import pytest
 
 from simulator.base.secret_masking import MASK
-from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.models.model_evidence import shape_of
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import Teller, told
 from tests.simulator.runtime.desk import asked
-from tests.simulator.runtime.plugin.standing import config, played
-from tests.simulator.runtime.plugin.test_stand_in_model import oracle
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_requests
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, tool_requests
 
 ORDERS = {"A-1": "a constant of the tool"}
 API_KEY = "sk-1234567890abcdef"
@@ -61,20 +58,8 @@ def test_a_model_is_told_the_offline_draft_and_no_source_unless_a_person_allows_
         assert all(line in prompt for line in shown.splitlines() if '"""' not in line)
         assert API_KEY not in prompt
         assert sim.answer(request, {}, wait=PATIENCE)
-        with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config) as again:
+        with resumed(sim.journal.to_json(), sim.config.agent) as again:
             assert again.environment.settings.source_to_model
-
-
-@pytest.mark.parametrize("allowed", [False, True])
-def test_a_stand_in_tells_its_model_the_same(*, allowed: bool) -> None:
-    """Outside a session the switch stands in the configuration."""
-    model = oracle()
-    agent = agent_of([FIND], tools=[find_order])
-    settings = {"source_to_model": allowed}
-    played("plugin", agent, config(players={"find_order": "model"}, settings=settings), model=model)
-    prompt = next(prompt for prompt in model.prompts if "without a model" in prompt)
-    assert ("return {" in prompt) is allowed
-    assert API_KEY not in prompt
 
 
 @pytest.mark.parametrize(

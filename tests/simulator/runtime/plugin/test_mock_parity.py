@@ -8,7 +8,6 @@ object or do not fit what the tool declares, and arguments of which one is true 
 from __future__ import annotations
 
 import asyncio
-import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from simulator.runtime.plugin import create_callback
-from tests.simulator.runtime.plugin.adk_engine import busy, configured, is_analysis, scripted_by, seen_by
+from tests.simulator.runtime.plugin.adk_engine import ByHeart, busy, configured, scripted_by, seen_by
 from tests.simulator.runtime.plugin.order_tools import create_order, find_order
 from tests.simulator.runtime.stage import agent_of, call
 
@@ -131,60 +130,9 @@ def test_a_whole_run_is_answered_as_in_adk() -> None:
     assert "NO-9" in ours_missing["error_message"]
 
 
-def test_the_data_and_the_traces_are_told_to_the_model() -> None:
-    """`environment_data` and `tracing` stand in ADK's prompt for a call, and in ours."""
-    trace = [
-        {
-            "intermediate_data": {
-                "tool_uses": [
-                    {
-                        "name": "find_order",
-                        "args": {"order_id": "Z-7"},
-                        "response": {"status": "from a trace"},
-                    }
-                ]
-            }
-        }
-    ]
-    config = configured(
-        {"tool_name": "find_order"}, environment_data="A shop in Utrecht.", tracing=json.dumps(trace)
-    )
-    for whose in ("adk", "ours"):
-        prompts: list[str] = []
-
-        def answer(prompt: str, prompts: list[str] = prompts) -> Any:
-            prompts.append(prompt)
-            return {"status": "open"}
-
-        scripted_by(answer)
-        seen_by(whose, agent_of([call("find_order", order_id="A-1")], tools=[find_order]), config)
-        (prompt,) = [prompt for prompt in prompts if not is_analysis(prompt)]
-        assert "A shop in Utrecht." in prompt, whose
-        assert "from a trace" in prompt, whose
-
-
 def test_tracing_in_words_is_told_too() -> None:
     """What is no recording is told to the model as it is."""
-    prompts: list[str] = []
-
-    def answer(prompt: str) -> Any:
-        prompts.append(prompt)
-        return {"status": "open"}
-
-    scripted_by(answer)
+    scripted_by(lambda _: {"status": "open"})
     config = configured({"tool_name": "find_order"}, tracing="Last week every order was late.")
     seen_by("ours", agent_of([call("find_order", order_id="A-1")], tools=[find_order]), config)
-    assert "Last week every order was late." in prompts[-1]
-
-
-def test_the_comparison_sees_a_difference() -> None:
-    """Another seed gives other answers, so equal ones are no accident."""
-    calls = [("find_order", "A-1")] * 30
-
-    def config(seed: int) -> Any:
-        injection = busy(injection_probability=0.5, random_seed=seed)
-        return configured(
-            {"tool_name": "find_order", "mock_strategy_type": 1, "injection_configs": [injection]}
-        )
-
-    assert by_adk(config(1), calls) == by_us(config(1), calls) != by_us(config(2), calls)
+    assert "Last week every order was late." in ByHeart.prompts[-1]

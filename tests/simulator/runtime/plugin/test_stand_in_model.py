@@ -14,10 +14,9 @@ from google.adk.tools.function_tool import FunctionTool
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import Failed
 from simulator.runtime.plugin import create_callback
 from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
-from tests.simulator.runtime.plugin.standing import Form, Oracle, both, config, played, rule
+from tests.simulator.runtime.plugin.standing import Form, Oracle, both, config, played
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call
 
 CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
@@ -47,15 +46,6 @@ def test_the_model_answers_and_the_log_says_what_it_cost(form: Form) -> None:
     (logged,) = stage.ours.calls()
     assert (logged.provenance.source, logged.provenance.by) == ("generated", "oracle")
     assert [asked(prompt) for prompt in model.prompts] == [True, False]
-
-
-@both
-def test_rules_speak_before_the_model(form: Form) -> None:
-    """A call that a rule answers asks nobody."""
-    model = oracle()
-    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order, create_order])
-    played(form, agent, config(rule("busy"), players=BY_MODEL), model=model)
-    assert model.prompts == []
 
 
 def test_one_look_at_the_connections_serves_all_sessions_and_threads() -> None:
@@ -124,8 +114,17 @@ def test_an_analysis_that_fails_is_asked_for_again_by_the_next_session_only() ->
 
 
 @both
-def test_an_answer_that_contradicts_the_world_is_not_taken(form: Form) -> None:
-    """The offline draft stands in its place, and the log says what was wrong with the model's."""
+@pytest.mark.parametrize(
+    ("says", "wrong", "asked_twice"),
+    [
+        ({"product_id": "P-1", "name": "Mug", "stock": -5}, "stock", False),
+        ("no JSON at all", "second response", True),
+    ],
+)
+def test_an_answer_of_no_use_is_not_taken_and_has_its_cost_too(
+    form: Form, says: Any, wrong: str, asked_twice: bool
+) -> None:
+    """Whether it contradicts the world or is no JSON: the offline draft stands, and the log says what was wrong, and what it cost."""
     data = json.dumps({"products": [{"product_id": "P-1", "name": "Mug", "stock": 12}]})
 
     def find_product(product_id: str) -> dict[str, Any]:
@@ -135,33 +134,15 @@ def test_an_answer_that_contradicts_the_world_is_not_taken(form: Form) -> None:
     agent = agent_of([call("find_product", product_id="P-1")], tools=[find_product])
     settings = EnvironmentSettings(invariants=("stock >= 0",))
     given = config(players={"find_product": "model"}, environment_data=data, settings=settings)
-    model = oracle(lambda _: {"product_id": "P-1", "name": "Mug", "stock": -5})
-    (seen,), stage = played(form, agent, given, model=model)
+    (seen,), stage = played(form, agent, given, model=oracle(lambda _: says))
     assert seen["stock"] == 12
     (logged,) = stage.ours.calls()
     assert logged.provenance.by == "offline"
-    assert "stock" in logged.provenance.notes[0]
+    reason, cost, *_ = logged.provenance.notes
+    assert wrong in reason
+    assert re.match(r"oracle, \d+\.\d s", cost)
+    assert ("asked 2 times" in cost) is asked_twice
     assert logged.contradicts == ()
-
-
-@both
-@pytest.mark.parametrize("says", ["no JSON at all", {"product_id": "P-1", "stock": -5}])
-def test_an_answer_of_no_use_has_its_cost_too(form: Form, says: Any) -> None:
-    """The log says which model was asked, for how long and how often, though the offline draft answered."""
-
-    def find_product(product_id: str) -> dict[str, Any]:
-        """Find a product."""
-        raise AssertionError("the real tool ran")
-
-    agent = agent_of([call("find_product", product_id="P-1")], tools=[find_product])
-    data = json.dumps({"products": [{"product_id": "P-1", "stock": 12}]})
-    settings = EnvironmentSettings(invariants=("stock >= 0",))
-    given = config(players={"find_product": "model"}, environment_data=data, settings=settings)
-    _, stage = played(form, agent, given, model=oracle(lambda _: says))
-    (logged,) = stage.ours.calls()
-    assert logged.provenance.by == "offline"
-    assert re.match(r"oracle, \d+\.\d s", logged.provenance.notes[1])
-    assert ("asked 2 times" in logged.provenance.notes[1]) is (says == "no JSON at all")
 
 
 @both
@@ -178,21 +159,6 @@ def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
     seen, stage = played(form, agent, given, model=oracle())
     assert seen == [{"status": "one"}, {"status": "two"}, {"status": "said"}]
     assert [each.provenance.source for each in stage.ours.calls()] == ["recorded", "recorded", "generated"]
-
-
-@both
-@pytest.mark.parametrize("player", ["recorded", "auto"])
-def test_a_recorded_error_is_an_error_again(form: Form, player: Any) -> None:
-    """What a recording tells in ADK's form of an error is a failed call in the log, and the same dict for the agent."""
-    gone = {"error_code": 404, "error_message": "No such order."}
-    uses = [{"name": "find_order", "args": {"order_id": "A-1"}, "response": gone}]
-    trace = json.dumps([{"intermediate_data": {"tool_uses": uses}}])
-    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order])
-    (seen,), stage = played(form, agent, config(players={"find_order": player}, tracing=trace))
-    (logged,) = stage.ours.calls()
-    assert seen == gone
-    assert logged.provenance.source == "recorded"
-    assert logged.outcome == Failed(error_code=404, error_message="No such order.")
 
 
 @pytest.mark.parametrize("model", ["gemini-x-without-a-key", "nobody-has-this-model"])

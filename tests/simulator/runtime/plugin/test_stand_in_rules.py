@@ -10,26 +10,11 @@ import pytest
 from simulator.environment.world.invariants import InvariantError
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.plugin.session_play import SessionPlay
-from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
+from tests.simulator.runtime.plugin.order_tools import RAN, find_order
 from tests.simulator.runtime.plugin.standing import FIND, Form, both, config, played, rule
 from tests.simulator.runtime.stage import agent_of, call
 
 # ---------------------------------------------------------------- what rules do here
-
-
-@both
-def test_a_lost_answer_takes_effect_in_the_world(form: Form) -> None:
-    """The agent sees a timeout, the log what really happened, and the world has the order."""
-    lost = rule("lost", "create_order", {"kind": "lose"})
-    (seen,), stage = played(
-        form, agent_of([call("create_order", item="lamp")], tools=[create_order]), config(lost)
-    )
-    assert seen["error_code"] == 504
-    (logged,) = stage.ours.calls()
-    assert logged.really["item"] == "lamp"
-    world = stage.ours.world()
-    assert world is not None
-    assert [table.ids for table in world.tables if table.kind == "order"] == [(logged.really["order_id"],)]
 
 
 @both
@@ -42,14 +27,6 @@ def test_distortions_change_real_answers_too(form: Form) -> None:
     assert RAN == [("find_order", "A-1")]
     assert seen != [{"order_id": "A-1", "status": "really open", "total": 1.0}]
     assert stage.ours.calls()[0].really == {"order_id": "A-1", "status": "really open", "total": 1.0}
-
-
-@both
-def test_a_hanging_tool_times_out_with_an_exception(form: Form) -> None:
-    """After its timeout a hang is a `TimeoutError` of the tool."""
-    hang = rule("hang", effect={"kind": "hang", "timeout_seconds": 0.01, "message": "no answer"})
-    with pytest.raises(TimeoutError, match="no answer"):
-        played(form, agent_of(FIND, tools=[find_order]), config(hang))
 
 
 @both

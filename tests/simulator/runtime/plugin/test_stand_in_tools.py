@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.agents import LoopAgent
 from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
@@ -92,15 +92,6 @@ def test_an_agent_tool_without_plugins_is_covered_all_the_same(form: Form) -> No
     assert tool.include_plugins is False
 
 
-@both
-def test_an_agent_tool_that_is_listed_is_answered_like_a_tool(form: Form) -> None:
-    """Its name in the configuration means the whole of it: the inner agent does not run."""
-    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
-    agent = agent_of([call("helper", request="?")], tools=[AgentTool(helper)])
-    seen, _ = played(form, agent, config(rule("down", "helper")))
-    assert (seen, RAN) == ([BUSY], [])
-
-
 def test_an_agent_inside_with_a_callback_of_its_own_keeps_it() -> None:
     """The outer agent's callback gives way to the one that an inner agent has."""
     helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
@@ -114,13 +105,20 @@ def test_an_agent_inside_with_a_callback_of_its_own_keeps_it() -> None:
     assert RAN == []
 
 
-def test_a_plugin_covers_agents_that_are_transferred_to() -> None:
-    """Transfer goes on as ever, and the sub-agent's tools are the environment's."""
-    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
-    agent = agent_of([call("transfer_to_agent", agent_name="helper")], sub_agents=[helper])
-    seen, stage = played("plugin", agent, config(rule("busy")))
-    assert seen[-1] == BUSY
-    assert [each.agent for each in stage.ours.calls()] == ["helper"]
+@pytest.mark.parametrize(
+    ("form", "mode", "begins"),
+    [
+        ("plugin", "chat", call("transfer_to_agent", agent_name="helper")),
+        ("plugin", "task", call("helper", request="?")),
+        ("plugin", "single_turn", call("helper", request="?")),
+        ("callback", "single_turn", call("helper", request="?")),
+    ],
+)
+def test_the_tools_of_sub_agents_are_answered(form: Form, mode: str, begins: Any) -> None:
+    """Of one that is transferred to, is given a task, or is run as a tool, which the callback covers as well."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper", mode=mode)
+    _, stage = played(form, agent_of([begins], sub_agents=[helper]), config(rule("busy")))
+    assert [(each.agent, each.response) for each in stage.ours.calls()] == [("helper", BUSY)]
     assert RAN == []
 
 
@@ -205,29 +203,22 @@ def test_a_tool_that_stands_in_a_graph_is_answered() -> None:
     assert [each.response for each in stage.ours.calls()] == [BUSY]
 
 
-@both
-def test_tools_on_a_pool_of_threads_are_answered(form: Form) -> None:
-    """With ADK's thread pool for tools, parallel calls are answered as without one."""
-    calls = [call("find_order", order_id=f"A-{number}") for number in range(8)]
-    RAN.clear()
-    stage = staged(form, agent_of(calls, tools=[find_order]), config(players={"find_order": "offline"}))
-    events = asyncio.run(stage.turn(tool_thread_pool_config={"max_workers": 4}))
-    assert [answer["order_id"] for answer in responses(events)] == [f"A-{number}" for number in range(8)]
-    assert RAN == []
-
-
 # ---------------------------------------------------------------- by hand
+
+
+def by_hand(stage: Stage, function: Any, context: Any = None, **arguments: Any) -> Any:
+    """Call an environment as one calls ADK's own callback: without a runner."""
+    ours: Any = getattr(stage.ours, "before_tool_callback", stage.ours)
+    return asyncio.run(ours(FunctionTool(function), arguments, context))
 
 
 @both
 def test_called_by_hand_it_gives_the_answer(form: Form) -> None:
-    """As one tests ADK's own callback: without a runner, the answer is a dict; None leaves the real tool to run."""
+    """The answer is a dict; None leaves the real tool to run."""
     stage = staged(form, agent_of(), config(rule("busy"), players={"breaks": "real"}))
-    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
-    given = asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, None))
-    assert given == BUSY
-    assert asyncio.run(ours(FunctionTool(breaks), {}, None)) is None
-    assert asyncio.run(ours(FunctionTool(create_order), {"item": "x"}, None))["error_code"] == "refused"
+    assert by_hand(stage, find_order, order_id="A-1") == BUSY
+    assert by_hand(stage, breaks) is None
+    assert by_hand(stage, create_order, item="x")["error_code"] == "refused"
     assert [each.tool_name for each in stage.ours.calls()] == ["find_order", "create_order"]
 
 
@@ -236,10 +227,8 @@ def test_called_by_hand_it_gives_the_answer(form: Form) -> None:
 def test_any_context_will_do_by_hand(form: Form, context: Any) -> None:
     """What a unit test gives in place of ADK's context is never looked at in vain."""
     stage = staged(form, agent_of(), config(rule("busy", match_args={"order_id": "B-2"})))
-    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
-    first = asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, context))
-    assert first["order_id"] == "A-1"
-    assert asyncio.run(ours(FunctionTool(find_order), {"order_id": "B-2"}, context)) == BUSY
+    assert by_hand(stage, find_order, context, order_id="A-1")["order_id"] == "A-1"
+    assert by_hand(stage, find_order, context, order_id="B-2") == BUSY
     assert len(stage.ours.calls()) == 2
 
 
@@ -248,8 +237,7 @@ def test_by_hand_a_real_tool_that_no_rule_hits_is_left_to_run(form: Form) -> Non
     """None says so, as in ADK; the rules have seen the call, and a rule that fires answers."""
     second = rule("second", "*", when={"kind": "call_number", "which": "nth", "n": 2})
     stage = staged(form, agent_of(), config(second, unlisted="real"))
-    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
-    seen = [asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, None)) for _ in range(3)]
+    seen = [by_hand(stage, find_order, order_id="A-1") for _ in range(3)]
     assert seen == [None, BUSY, None]
     assert [each.outcome.kind for each in stage.ours.calls()] == ["deferred", "failed", "deferred"]
 
@@ -269,11 +257,7 @@ def test_an_agent_without_the_environment_is_as_before() -> None:
     """Tools that an environment has answered run for real where it has no part."""
     seated = FunctionTool(find_order)
     played("callback", agent_of(FIND, tools=[seated]), config(rule("busy")))
-    bare = agent_of(FIND, tools=[seated])
-    assert isinstance(bare, LlmAgent)
-    seen, _ = played("callback", agent_of(tools=[]), config())
-    stage = staged("plugin", bare, config(unlisted="real"))
-    seen = responses(asyncio.run(stage.turn()))
+    seen, _ = played("plugin", agent_of(FIND, tools=[seated]), config(unlisted="real"))
     assert seen == [{"order_id": "A-1", "status": "really open", "total": 1.0}]
 
 
@@ -317,23 +301,4 @@ def test_a_graph_that_runs_as_a_tool_is_covered(form: Form) -> None:
     agent = agent_of([call("graph", text="?")], tools=[graph])
     _, stage = played(form, agent, config(rule("busy")))
     assert [each.response for each in stage.ours.calls()] == [BUSY]
-    assert RAN == []
-
-
-@both
-def test_a_sub_agent_that_runs_as_a_tool_is_covered(form: Form) -> None:
-    """A sub-agent of one turn is run as a tool by ADK: its tools are answered, whichever form there is."""
-    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper", mode="single_turn")
-    agent = agent_of([call("helper", request="?")], sub_agents=[helper])
-    _, stage = played(form, agent, config(rule("busy")))
-    assert [(each.agent, each.response) for each in stage.ours.calls()] == [("helper", BUSY)]
-    assert RAN == []
-
-
-def test_a_plugin_covers_sub_agents_that_are_given_a_task() -> None:
-    """ADK runs those beside the tool that starts them: the plugin answers their tools all the same."""
-    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper", mode="task")
-    agent = agent_of([call("helper", request="?")], sub_agents=[helper])
-    _, stage = played("plugin", agent, config(rule("busy")))
-    assert [(each.agent, each.response) for each in stage.ours.calls()] == [("helper", BUSY)]
     assert RAN == []

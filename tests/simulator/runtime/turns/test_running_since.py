@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from itertools import count
 from threading import Event
 
-from google.adk.agents import LlmAgent
-from google.adk.models.base_llm import BaseLlm
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
-from google.genai import types
-
-from simulator.agent_config import SimulatedAgentConfig
-from simulator.runtime import Simulation
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE
-
-
-class CallsOnce(BaseLlm):
-    """Calls the tool, then speaks."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Make the next turn."""
-        parts = llm_request.contents[-1].parts or []
-        call = types.Part(function_call=types.FunctionCall(name="dig", args={}))
-        said = types.Part(text="done") if any(part.function_response for part in parts) else call
-        yield LlmResponse(content=types.Content(role="model", parts=[said]))
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
 
 def test_the_time_that_a_person_thought_is_not_counted() -> None:
@@ -42,10 +21,9 @@ def test_the_time_that_a_person_thought_is_not_counted() -> None:
         go_on.wait(PATIENCE)
         return {"found": "gold"}
 
-    agent = LlmAgent(name="digger", model=CallsOnce(model="own"), tools=[dig])
-    config = SimulatedAgentConfig("Digger", agent, "digger.evalset.json")
-    with Simulation.open(config, clock=lambda: next(seconds) + later[0]) as simulation:
-        simulation.query("Dig")
+    agent = agent_of([call("dig")], tools=[dig])
+    with opened(agent, clock=lambda: next(seconds) + later[0]) as simulation:
+        assert simulation.query("Dig", wait=PATIENCE)
         later[0] = 50_000.0
         simulation.run_real(simulation.pending[0], wait=0.0)
         wait_until(lambda: bool(simulation.view().running), what="the digging", seconds=PATIENCE)

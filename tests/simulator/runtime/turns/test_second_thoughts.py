@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from simulator import (
     ErrorEffect,
     InjectionRule,
-    Journal,
     SessionState,
-    SimulatedAgentConfig,
     Simulation,
     SimulationError,
 )
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rule_effects import HangEffect
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, say
 
 RAN: list[str] = []
 
@@ -30,6 +27,23 @@ def find(order_id: str) -> dict[str, str]:
     return {"order_id": order_id, "status": "real"}
 
 
+def busy(tool: str) -> InjectionRule:
+    """Make a rule that says that a tool is busy."""
+    effect = ErrorEffect(error_code=503, error_message="busy")
+    return InjectionRule(rule_id="r", tool_name=tool, effect=effect)
+
+
+def to_before(sim: Simulation, kind: str) -> None:
+    """Go back to where the first fact of a kind was not there yet."""
+    first = next(number for number, fact in sim.journal.path() if fact.kind == kind)
+    sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+
+
+def kinds_of(sim: Simulation) -> list[str]:
+    """Return the kinds of the timeline's entries."""
+    return [entry.type for entry in sim.session.history]
+
+
 def two_calls() -> Any:
     """Make an agent that finds two orders, one after the other."""
     return agent_of([call("find", order_id="A")], [call("find", order_id="B")], [say("done")], tools=[find])
@@ -37,9 +51,7 @@ def two_calls() -> Any:
 
 def test_seats_and_rules_go_back_with_the_head_one_step_each() -> None:
     """A swap and a switch are steps of their own, so that nobody loses an answer with them; a redo brings each back."""
-    rule = InjectionRule(
-        rule_id="r", tool_name="other", effect=ErrorEffect(error_code=503, error_message="busy")
-    )
+    rule = busy("other")
     with opened(two_calls(), rules=[rule]) as sim:
         sim.query("go", wait=PATIENCE)
         sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
@@ -59,9 +71,7 @@ def test_seats_and_rules_go_back_with_the_head_one_step_each() -> None:
 
 def test_what_is_set_in_the_moment_of_the_opening_is_a_step_of_its_own() -> None:
     """Also where the clock stands still; what the session was opened with is none."""
-    rule = InjectionRule(
-        rule_id="r", tool_name="other", effect=ErrorEffect(error_code=503, error_message="busy")
-    )
+    rule = busy("other")
     script: JsonObject = {"parts": [{"text": "hello"}]}
     for clock in (lambda: 5.0, iter(range(9, 0, -1)).__next__):
         with opened(two_calls(), rules=[rule], tools={"find": "offline"}, clock=clock) as sim:
@@ -98,9 +108,8 @@ def test_who_sits_there_does_not_answer_again_by_themselves(player: str) -> None
     """An answer that was made by itself can be given another way: the call waits, and the next ones go as seated."""
     with opened(two_calls(), tools=player) as sim:
         sim.query("go", wait=PATIENCE)
-        first = next(number for number, fact in sim.journal.path() if fact.kind == "tool_answered")
-        history = sim.session.history
-        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        history, kinds = sim.session.history, kinds_of(sim)
+        to_before(sim, "tool_answered")
         (request,) = sim.pending
         assert request.would_answer == player
         sim.answer(request, {"status": "mine"}, wait=PATIENCE)
@@ -109,38 +118,32 @@ def test_who_sits_there_does_not_answer_again_by_themselves(player: str) -> None
         sim.undo()
         assert sim.pending[0].key == request.key
         sim.go_on(wait=PATIENCE)
-        assert [entry.type for entry in sim.session.history] == [entry.type for entry in history]
+        assert kinds_of(sim) == kinds
 
 
 def test_a_rule_does_not_answer_again_by_itself() -> None:
     """Back at a call that a rule failed, a person has it; let go on, the rule fails it as before."""
-    rule = InjectionRule(
-        rule_id="r", tool_name="find", effect=ErrorEffect(error_code=503, error_message="busy")
-    )
+    rule = busy("find")
     with opened(two_calls(), rules=[rule]) as sim:
         sim.query("go", wait=PATIENCE)
-        history = sim.session.history
-        first = next(number for number, fact in sim.journal.path() if fact.kind == "tool_answered")
-        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        kinds = kinds_of(sim)
+        to_before(sim, "tool_answered")
         (request,) = sim.pending
         assert request.would_answer == "r"
         text = sim.journal.to_json()
         sim.go_on(wait=PATIENCE)
-        assert [entry.type for entry in sim.session.history] == [entry.type for entry in history]
-        config = SimulatedAgentConfig("stage", two_calls(), "stage.evalset.json", app_name="stage")
-        with Simulation.resume(Journal.from_json(text), config) as again:
+        assert kinds_of(sim) == kinds
+        with resumed(text, two_calls()) as again:
             assert again.pending[0].would_answer == "r"
             again.answer(again.pending[0], {"status": "mine"}, wait=PATIENCE)
-            kinds = [entry.type for entry in again.session.history]
-            assert kinds.count("tool_output") == kinds.count("tool_error") == 1
+            assert kinds_of(again).count("tool_output") == kinds_of(again).count("tool_error") == 1
 
 
 def test_a_turn_of_the_agents_own_model_can_be_taken_another_way() -> None:
     """Back before it, a person has the model's turn; the others it makes itself."""
     with opened(two_calls()) as sim:
         sim.query("go", wait=PATIENCE)
-        first = next(number for number, fact in sim.journal.path() if fact.kind == "model_answered")
-        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        to_before(sim, "model_answered")
         (request,) = sim.pending
         assert (request.kind, request.would_answer) == ("model", "model")
         sim.answer(request, "No, thank you.", wait=PATIENCE)
@@ -151,8 +154,7 @@ def test_a_swap_lets_the_one_who_sits_down_answer_at_once() -> None:
     """Whoever chooses a player after coming back means it: the call goes to them."""
     with opened(two_calls(), tools="offline") as sim:
         sim.query("go", wait=PATIENCE)
-        first = next(number for number, fact in sim.journal.path() if fact.kind == "tool_answered")
-        sim.move_head(sim.journal.parent(first), wait=PATIENCE)
+        to_before(sim, "tool_answered")
         sim.set_player("tool", "refuse", "find", wait=PATIENCE)
         assert not sim.pending
 
@@ -212,7 +214,6 @@ def test_taking_back_a_turn_of_the_model_that_a_person_asked_for() -> None:
 def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -> None:
     """Both come back while the call hangs, so that it can be stopped."""
     agent = two_calls()
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
     rule = InjectionRule(rule_id="hang", tool_name="find", effect=HangEffect())
     with opened(agent, rules=[rule]) as sim:
         assert not sim.query("go", wait=0.0)
@@ -225,7 +226,7 @@ def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -
         sim.go_on(wait=0.0)
         assert sim.view().busy
         sim.stop()
-    with Simulation.resume(Journal.from_json(text), config, wait=0.0) as again:
+    with resumed(text, agent, wait=0.0) as again:
         assert again.view().busy
         again.stop()
         assert again.session.turns[0].stopped
@@ -242,26 +243,6 @@ def test_a_fact_that_is_not_there_changes_nothing(fact: int) -> None:
         assert sim.pending == before
         sim.answer(before[0], {"status": "x"}, wait=PATIENCE)
         assert sim.pending
-
-
-class Report(BaseModel):
-    """What the agent shall answer with."""
-
-    total: int
-
-
-def test_a_text_of_an_agent_with_schema_and_tools_is_checked_before_adk_sees_it() -> None:
-    """A text that is not the output schema's JSON is refused, and the person can write another."""
-    agent = agent_of(tools=[find], output_schema=Report)
-    with opened(agent, agents="person") as sim:
-        sim.query("go", wait=PATIENCE)
-        request = sim.pending[0]
-        for text in ("hello", '{"total": "many"}'):
-            with pytest.raises(SimulationError, match="output schema"):
-                sim.answer(request, text)
-        assert sim.pending == (request,)
-        sim.answer(request, '{"total": 3}', wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
 
 
 def test_a_tool_that_is_not_there_is_an_error_in_the_timeline() -> None:
