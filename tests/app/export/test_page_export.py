@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
+import zipfile
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal
@@ -191,7 +193,7 @@ def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
 
 
 def test_the_case_leaves_as_a_dataset(tab: Tab, live: LiveSession, target: Path) -> None:
-    """Into the project's folder of datasets, with what is lost said before; an import gives the case back; another file is left alone."""
+    """And as an archive with its world; into the project's folder of datasets, with what is lost said before; an import gives the case back; another file is left alone."""
     (target.parent / "agents-cli-manifest.yaml").write_text("agent_directory: app\n")
     assert not tab.has("dataset_write")
     tab.unfold("export_dataset")
@@ -205,6 +207,8 @@ def test_the_case_leaves_as_a_dataset(tab: Tab, live: LiveSession, target: Path)
     imported = import_cases(path)
     assert list(imported.cases) == [live.built[1].case]
     assert imported.environments == live.built[1].known
+    with zipfile.ZipFile(io.BytesIO(live.built[1].archive)) as archive:
+        assert [name.partition(".")[2] for name in archive.namelist()] == ["evalset.json", "environment.json"]
     assert tab.live_marks() == []
     path.write_text("mine")
     tab.click("dataset_write")

@@ -24,6 +24,7 @@ from app.session.session_summary import counted_steps
 from simulator.environment.world.entities import EntityChange
 from simulator.runtime import SimulationError
 from simulator.runtime.simulated_environment import SimulatedEnvironment
+from simulator.scripts import read_script
 from simulator.seats.answers import returned
 from simulator.store import JournalStore
 from tests.app.desk_sessions import begun, server_ends
@@ -145,6 +146,15 @@ def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool
         tab.click(f"{view}_back")
         assert tab.app.query_params.get("view") is None
         assert WORDS in tab.literal
+
+
+def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str) -> None:
+    """Whoever looks at it may take it along as it is, live and at rest."""
+    for rests in _live_then_at_rest(annes.session_id):
+        tab = Tab(shared=token, user=BEN, view="export")
+        assert tab.has("download_script"), rests
+        (script,) = [each.value for each in tab.app.code if "turns:" in each.value]
+        assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
 
 
 def test_the_way_that_is_not_shared_any_more_ends_at_once(

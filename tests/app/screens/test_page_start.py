@@ -184,6 +184,19 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
     assert not tab.has("agents_again")
 
 
+@pytest.mark.usefixtures("own_agents")
+def test_a_person_plays_an_agent_whose_model_cannot_be_reached() -> None:
+    """The page says so and why before the start, and the person sits in the agent's seat."""
+    catalogue().load_all()
+    tab = Tab()
+    assert tab.app.info
+    assert "gemini-2.5-flash" in tab.literal
+    tab.fill(QUERY_KEY, "Who is Ada?").click("start_session").run()
+    (live,) = registry().newest_first()
+    assert live.simulation.session.seats.of_agent("asker") == "person"
+    assert [request.kind for request in live.simulation.view().pending] == ["model"]
+
+
 @pytest.mark.usefixtures("options")
 def test_a_session_that_is_gone_is_told() -> None:
     """An address of a session that this server does not have shows the start page, and says why."""

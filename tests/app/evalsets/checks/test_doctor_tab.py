@@ -208,7 +208,7 @@ def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
 def test_findings_from_before_a_change_are_out_of_date(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Small files are examined anew by themselves; of large ones the findings stay and say so."""
+    """Small files are examined anew by themselves; of large ones, and where the agent changed, the findings stay and say so."""
     monkeypatch.setattr("app.evalsets.checks.doctor_tab.is_quick", lambda _: False)
     tab = SetTab(TAB, eval_set)
     tab.click(tab.key("doctor_examine"))
@@ -222,6 +222,10 @@ def test_findings_from_before_a_change_are_out_of_date(
     settled(tab)
     assert changes(tab) == ()
     assert "byte-order-mark" in flaws(tab)
+    agent = eval_set.with_name("agent.py")
+    agent.write_text(f"{agent.read_text()}\n")
+    tab.run()
+    assert changes(tab) == ("the agent",)
 
 
 def changes(tab: SetTab) -> tuple[str, ...]:

@@ -163,7 +163,12 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     tab.choose("adk_side", "Results")
     assert not tab.keys("adk_again")
     eval_set.write_text(eval_set.read_text() + "\n")
+    agent = eval_set.with_name("agent.py")
+    agent.write_text(agent.read_text() + "\n")
     assert tab.run().has(tab.key("adk_again"))
+    measured = run.view().measured
+    assert measured is not None
+    assert measured.changes() == ("the set", "the agent")
 
 
 def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
