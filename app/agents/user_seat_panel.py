@@ -9,7 +9,7 @@ import streamlit as st
 
 import evalset
 from app.agents.scenario_cases import AddScenario
-from app.forms.common_panel import place, problem
+from app.forms.common_panel import not_used, place, problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import upload
@@ -125,6 +125,7 @@ def _scenario(kept: KeptInputs, scene: SessionContext) -> Command | None:
     begins = form_of(seat.scenario or {}, seat.config)
     loaded_scenarios(kept)
     form = scenario_form(kept, begins)
+    not_used(seat.config)
     hold, sit = _ready(kept, scene)
     # Below the button: what appears when the model's field is left must not move the button while it is pressed.
     with place():

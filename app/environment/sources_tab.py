@@ -23,7 +23,7 @@ from app.environment.sources import (
     with_states,
 )
 from app.environment.table_widgets import editor_state, height, is_new, look_at
-from app.forms.common_panel import problem
+from app.forms.common_panel import not_used, problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
@@ -33,6 +33,7 @@ from app.session import page_state
 from app.session.commands import ChangeSettings, Command, with_tool
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.base.model_settings import server_settings
 from simulator.environment.recordings.recorded_calls import (
     ObservedCall,
     Recording,
@@ -203,6 +204,7 @@ def _model_form(
         help="Fields of ADK's GenerateContentConfig: temperature, max_output_tokens, thinking_config ...",
         height=140,
     )
+    not_used(configuration)
     save = st.button("Save", key="model_save", type="primary", icon=":material/check:")
     with beside:
         _state((name or "").strip())
@@ -213,6 +215,9 @@ def _model_form(
         written = parse_object(text or "")
     except TypedJsonError as error:
         problem("The model was not saved.", f"Configuration: {error}")
+        return None
+    if refused := server_settings(written):
+        problem("The model was not saved.", "\n".join(f"Configuration: {each}." for each in refused))
         return None
     fields = {"simulation_model": (name or "").strip(), "simulation_model_configuration": written}
     return ChangeSettings(fields=fields)

@@ -10,6 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from app.forms.safe_labels import Badge, DetailBlock, literal
+from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings
 
 PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""
@@ -125,6 +127,14 @@ def reports(texts: Sequence[str]) -> None:
             st.code(literal(text), language=None, wrap_lines=True)
         if len(texts) > SHOWN_REPORTS:
             st.caption("The notes above list all of them.")
+
+
+def not_used(configuration: JsonObject) -> None:
+    """Name what a model's configuration from an earlier version or another person has and nobody heeds."""
+    with place():
+        if refused := server_settings(configuration):
+            st.warning("The model is called without these fields.", icon=":material/warning:")
+            st.text(literal("\n".join(map(str, refused))))
 
 
 def problem(title: str, detail: str = "") -> None:

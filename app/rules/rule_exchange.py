@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from app.rules.rule_list import unused_name
+from simulator.base.model_settings import server_settings, without_server_settings
 from simulator.environment.injection.adk_config_text import TextForm, config_text
 from simulator.environment.injection.adk_injection_config import ReadConfig
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetForm, write_rule_set
@@ -94,15 +95,17 @@ class RestOfConfig(NamedTuple):
 def beside_rules(config: ReadConfig) -> RestOfConfig:
     """Sort out what an ADK configuration holds beside its injections."""
     recorded, unread = _recorded(config.tracing)
+    configuration = config.simulation_model_configuration or {}
+    refused = tuple(f"simulation_model_configuration.{each}" for each in server_settings(configuration))
     model = {
         "simulation_model": config.simulation_model,
-        "simulation_model_configuration": dict(config.simulation_model_configuration or {}),
+        "simulation_model_configuration": without_server_settings(configuration),
     }
     said = {
         "environment data": bool(config.environment_data),
         f"{len(recorded)} recorded call{'' if len(recorded) == 1 else 's'}": bool(recorded),
         f"model {config.simulation_model}": bool(config.simulation_model),
-        "model configuration": bool(config.simulation_model_configuration),
+        "model configuration": bool(model["simulation_model_configuration"]),
         f"{', '.join(config.mock_tools)} answered by the model": bool(config.mock_tools),
     }
     return RestOfConfig(
@@ -111,7 +114,7 @@ def beside_rules(config: ReadConfig) -> RestOfConfig:
         settings={name: value for name, value in model.items() if value},
         mock_tools=config.mock_tools,
         words=tuple(words for words, there in said.items() if there),
-        unread=unread,
+        unread=(*unread, *refused),
     )
 
 

@@ -105,7 +105,7 @@ def _text(kept: KeptInputs) -> str:
 def _beside(kept: KeptInputs, beside: RestOfConfig) -> bool:
     """Name what a configuration holds beside its rules; return whether that is wanted too."""
     if beside.unread:
-        st.caption("Not imported, because it cannot be read:")
+        st.caption("Not imported:")
         for words in beside.unread:
             st.text(literal(words))
     if not beside.words:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings
 from simulator.facts import UserPlayer
 from simulator.session.user_fold import UserSeat
 
@@ -67,11 +68,13 @@ class ScenarioForm(Value):
         """Return ADK's configuration of its user simulator in JSON.
 
         Raises:
-            FormError: The model's configuration is no JSON object.
+            FormError: The model's configuration is no JSON object, or has what only the server sets.
         """
         written: JsonObject = {"model": self.model.strip(), "max_allowed_invocations": self.limit}
         if self.model_configuration.strip():
             written["model_configuration"] = _object("Model configuration", self.model_configuration)
+            if refused := server_settings(written["model_configuration"]):
+                raise FormError("\n".join(f"Model configuration: {each}." for each in refused))
         if self.custom_instructions.strip():
             written["custom_instructions"] = self.custom_instructions
         if self.include_function_calls:

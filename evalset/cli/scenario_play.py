@@ -23,6 +23,7 @@ from evalset.golden_trace.scenarios import read_scenarios, scenario_case
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings
 from simulator.facts import Fact, ToolPlayer
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.models.reachability import default_seats
@@ -31,6 +32,7 @@ from simulator.scripts.script import ScriptTurn
 from simulator.scripts.script_text import waits_for, waits_for_user
 from simulator.scripts.scripted_session import opened
 from simulator.session import Seats, SessionState, SimulationSession
+from simulator.session.user_fold import ADKS_SIMULATOR
 
 _OVER = frozenset({"stop_signal_detected", "turn_limit_reached", "no_message_generated"})
 _SIMULATOR = "user_simulator_config"
@@ -205,12 +207,22 @@ def _user_config(given: argparse.Namespace) -> JsonObject:
         inside = document.get(_SIMULATOR, document.get("userSimulatorConfig"))
         is_eval_config = inside is not None or "criteria" in document
         config = (inside or {}) if is_eval_config else document
+        _check_config(given.config, config)
     if given.user_simulator:
         here = str(Path.cwd())
         if here not in sys.path:
             sys.path.append(here)
         config = {**config, "type": given.user_simulator}
     return config
+
+
+def _check_config(path: Path, config: JsonObject) -> None:
+    """Refuse what a file does not decide: where the model's key goes, and which code is imported."""
+    refused = [str(each) for each in server_settings(config)]
+    if config.get("type", ADKS_SIMULATOR) not in {None, ADKS_SIMULATOR}:
+        refused.append("type names a user simulator. Name it with --user-simulator")
+    if refused:
+        raise Ends(BAD_INPUT, "\n".join(f"{path}: {each}" for each in refused))
 
 
 # Finds the case that an earlier run has written and whose environment it could not write, so that another run completes it.

@@ -18,9 +18,10 @@ from google.adk.evaluation.eval_metrics import (
 from pydantic import BaseModel, ValidationError
 
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, Criterion, Kind, criterion_named
-from evalset.eval_config.config_edits import custom_metrics, threshold, value_at
+from evalset.eval_config.config_edits import custom_metrics, flaw_of_function, threshold, value_at
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings_in
 
 CLASSES: Mapping[Kind, type[BaseCriterion]] = {
     "plain": BaseCriterion,
@@ -49,7 +50,11 @@ class Flaw(Value):
 
 def check(document: JsonObject) -> tuple[Flaw, ...]:
     """Say what is wrong with a document; nothing where `adk eval` takes it as it is meant."""
-    return (*_criteria(document), *_custom(document), *_rest(document))
+    refused = (
+        Flaw(severity="error", place=each.place, sentence=each.sentence)
+        for each in server_settings_in(document)
+    )
+    return (*_criteria(document), *_custom(document), *_rest(document), *refused)
 
 
 def _criteria(document: JsonObject) -> Iterator[Flaw]:
@@ -143,13 +148,8 @@ def _custom(document: JsonObject) -> Iterator[Flaw]:
     criteria = value_at(document, ("criteria",))
     for name, path in custom_metrics(document).items():
         place = f"custom_metrics.{name}"
-        module, _, function = path.rpartition(".")
-        if path and not (module and function):
-            yield Flaw(
-                severity="error",
-                place=f"{place}.code_config.name",
-                sentence=f"{path!r} is not a function path like `package.module.function`",
-            )
+        if path and (flaw := flaw_of_function(path)):
+            yield Flaw(severity="error", place=f"{place}.code_config.name", sentence=flaw)
         if isinstance(criteria, dict) and name not in criteria:
             yield Flaw(
                 severity="warning",

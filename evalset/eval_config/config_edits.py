@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -204,6 +205,16 @@ def custom_metrics(document: JsonObject) -> dict[str, str]:
         for name, held in found.items()
         if isinstance(held, dict)
     }
+
+
+def flaw_of_function(path: str) -> str:
+    """Return why a document may not name a function as a metric; empty where it may. Nothing is imported."""
+    module, _, function = path.rpartition(".")
+    if not (module and function):
+        return f"{path!r} is not a function path like `package.module.function`"
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return f"{path!r} is a part of Python. Name a function of the agent's project"
+    return ""
 
 
 def with_custom_metric(document: JsonObject, name: str, path: str | None) -> JsonObject:

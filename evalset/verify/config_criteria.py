@@ -20,6 +20,7 @@ from google.adk.evaluation.evaluator import EvaluationResult
 from pydantic import ValidationError
 
 from evalset.errors import first_flaw
+from evalset.eval_config.config_edits import flaw_of_function
 from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Metric
 from evalset.verify.errors import VerifyError
 from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
@@ -36,10 +37,13 @@ def criteria_of(path: Path | str) -> Criteria:
     one that has to ask a judge is not for a replay, and is named as skipped. What ADK does not look at is looked at all the same.
 
     Raises:
-        VerifyError: The file cannot be read, or is no `EvalConfig`.
+        VerifyError: The file cannot be read, is no `EvalConfig`, or names a metric that may not be called.
     """
     config = _read(Path(path))
     own = {name: custom.code_config.name for name, custom in (config.custom_metrics or {}).items()}
+    for name, function in own.items():
+        if flaw := flaw_of_function(function):
+            raise VerifyError(f"{path}: custom_metrics.{name}.code_config.name: {flaw}")
     made: dict[str, Any] = {"trajectory": None, "response": None}
     metrics: list[Metric] = []
     for name, given in config.criteria.items():

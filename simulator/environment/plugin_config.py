@@ -10,10 +10,11 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validat
 
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings_in
 from simulator.base.validation_words import complaint
 from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection import rule_sets
-from simulator.environment.injection.adk_config_text import is_code, read_config_text
+from simulator.environment.injection.adk_config_text import config_in_snippet, is_code
 from simulator.environment.injection.adk_injection_config import (
     EnvironmentConfigError,
     ReadConfig,
@@ -166,7 +167,8 @@ def read_environment_config(config: object) -> SimulatedEnvironmentConfig:
 
     Args:
         config: A `SimulatedEnvironmentConfig`, ADK's `EnvironmentSimulationConfig`, either as a mapping, or the text of
-            either as JSON or YAML (of ADK's as Python code, too), or of a set of rules.
+            either as JSON or YAML (of ADK's as Python code, too), or of a set of rules. A text has no word in the address, the
+            headers and the keys of its model's client, which an object and a mapping have: they are code of this process.
 
     Raises:
         EnvironmentConfigError: It cannot be read; the text names each rule, tool and field that is wrong.
@@ -181,17 +183,17 @@ def read_environment_config(config: object) -> SimulatedEnvironmentConfig:
 
 
 def _of_text(text: str) -> SimulatedEnvironmentConfig:
-    if is_code(text):
-        return _of_adk(read_config_text(text))
     try:
-        document = read_document(text)
+        document = config_in_snippet(text) if is_code(text) else read_document(text)
     except DocumentError as error:
         raise EnvironmentConfigError(str(error)) from error
     if not isinstance(document, dict):
         raise EnvironmentConfigError(
             f"an environment must be an object, not {type(document).__name__}: {text!r:.80}; to read a file, pass a Path"
         )
-    return read_environment_config(document)
+    if refused := server_settings_in(document):
+        raise EnvironmentConfigError("\n".join(map(str, refused)))
+    return _of_adk(read_config(document)) if is_code(text) else read_environment_config(document)
 
 
 def _of_adk(read: ReadConfig) -> SimulatedEnvironmentConfig:

@@ -21,6 +21,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.expected_input import check_message
 from simulator.agents.renamed_agent import called
 from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings_in
 from simulator.facts import Fact
 from simulator.journal import Journal
 from simulator.kernel.agent_outline import outlined
@@ -271,6 +272,7 @@ class Server:
         if call.name == "set_time":
             played.clock.at = call.arguments["at"]  # type: ignore[assignment] # as the studio sends it
             return None
+        _check_settings(call)
         remote = CALLS[call.name]
         of: Any = played.simulation
         name = call.name
@@ -345,6 +347,14 @@ class Server:
         event, problem = self._kept.get(message.number, (threading.Event(), [""]))
         problem[0] = message.problem
         event.set()
+
+
+def _check_settings(call: KernelCall) -> None:
+    """Refuse what only the server sets of a model: a command is what somebody typed on a page, or what a file says."""
+    given = call.arguments
+    named = {"user_simulator_config": given.get("config")} if call.name == "set_user" else given
+    if call.name in {"set_user", f"{ENVIRONMENT}change"} and (refused := server_settings_in(named)):
+        raise SimulationError("; ".join(map(str, refused)))
 
 
 def _warm() -> None:

@@ -49,17 +49,19 @@ def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> Enviro
 
 
 def change_settings(engine: Engine, settings: EnvironmentSettings) -> None:
-    """Set the environment's settings.
+    """Set the environment's settings; what only the server sets of the model's configuration stays in this process.
 
     Raises:
         SimulationError: A line is no invariant, or the model's configuration cannot be read; the text says why.
     """
-    configuration_of(settings)
+    configuration_of(settings.simulation_model_configuration)
     for line in settings.invariants:
         try:
             check_invariant(line)
         except InvariantError as error:
             raise SimulationError(str(error)) from error
+    kept = engine.modelling.given.kept(settings.simulation_model_configuration)
+    settings = settings.model_copy(update={"simulation_model_configuration": kept})
     _take(engine, EnvironmentChanged(at=engine.now(), settings=settings))
 
 

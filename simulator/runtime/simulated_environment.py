@@ -128,11 +128,17 @@ class SimulatedEnvironment:
     # ------------------------------------------------------------ shaping it
 
     def change(self, settings: EnvironmentSettings | None = None, **fields: Any) -> None:
-        """Set the settings, or some of their fields by name: `change(invariants=("stock >= 0",))`."""
+        """Set the settings, or some of their fields by name: `change(invariants=("stock >= 0",))`.
+
+        An address, headers and keys in `simulation_model_configuration` hold in this simulation alone, as a model object does.
+        """
 
         def changed(engine: Engine) -> None:
             now = settings or engine.journal.fold.environment.settings
-            environment_changes.change_settings(engine, environment_changes.settings_with(now, fields))
+            wanted = environment_changes.settings_with(now, fields)
+            if "simulation_model_configuration" in fields:
+                engine.modelling.given.forget(wanted.simulation_model_configuration)
+            environment_changes.change_settings(engine, wanted)
 
         self._commands.command(changed)
 

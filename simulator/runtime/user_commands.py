@@ -97,7 +97,8 @@ class UserCommands(ABC):
             script: The messages of a script or recording: texts, or google-genai's `Content` in JSON.
             scenario: ADK's `ConversationScenario` in JSON; its persona is an object, or the id of one of ADK's own.
             config: ADK's `LlmBackedUserSimulatorConfig` in JSON. An empty `model` is none: after the starting prompt, a
-                person is asked. A `max_allowed_invocations` of -1 is no limit.
+                person is asked. A `max_allowed_invocations` of -1 is no limit. An address, headers and keys in it hold in this
+                simulation alone: a session that is resumed has to be given them again.
             model: A model object in place of a name; a session that is resumed has to be given it again.
             hold: Keep each message until a person has accepted it; else they go out by themselves, until the end or
                 a failure.
@@ -109,8 +110,12 @@ class UserCommands(ABC):
         fields = _fields(player, script, scenario, config, model)
 
         async def sit() -> None:
+            work = self._engine.user
             if model is not None:
-                self._engine.user.models[model.model] = model
+                work.models[model.model] = model
+            if "config" in fields:
+                work.given.forget(fields["config"])
+                fields["config"] = work.given.kept(fields["config"])
             await user_player.sit(self._engine, player, hold=hold, **fields)
 
         return self._command_and_wait(sit, wait)

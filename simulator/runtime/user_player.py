@@ -13,6 +13,7 @@ from google.adk.models.base_llm import BaseLlm
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, copied, same
+from simulator.base.model_settings import GivenSettings
 from simulator.base.secret_masking import redacted, secrets_of
 from simulator.facts import (
     ConversationEnded,
@@ -43,11 +44,12 @@ _AGAIN = frozenset({"failed", "stopped"})
 class UserAtWork:
     """What the user's player is at; everything that lasts is in the journal.
 
-    `models` are objects that were given under their names, `own` holds the user simulator of one's own that speaks, `progress` says what goes on, `since` is when it began.
+    `models` are objects that were given under their names, `given` the configurations that code of this process gave, `own` holds the user simulator of one's own that speaks, `progress` says what goes on, `since` is when it began.
     """
 
     def __init__(self) -> None:
         self.models: dict[str, BaseLlm] = {}
+        self.given = GivenSettings()
         self.own: dict[str, Any] = {}
         self.progress = ""
         self.since = 0.0
@@ -208,9 +210,9 @@ def _conversation(engine: Engine) -> UserMessageContext:
         if fact.kind == "turn_ended"
         for event in engine.events_of(number, fact)
     ]
-    return UserMessageContext(
-        seat=engine.journal.fold.user, events=tuple(events), models=engine.user.models, own=engine.user.own
-    )
+    seat, work = engine.journal.fold.user, engine.user
+    asked = seat.model_copy(update={"config": work.given.whole(seat.config)})
+    return UserMessageContext(seat=asked, events=tuple(events), models=work.models, own=work.own)
 
 
 def _turn(engine: Engine, user: UserSeat, message: JsonObject) -> TurnStarted:

@@ -10,11 +10,11 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, place_words
+from simulator.base.model_settings import GivenSettings
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.prompts.connection_prompts import connection_lines
 from simulator.environment.prompts.tool_prompt import AskedCall, KnownThing, PreviousCall, RecordedExample
 from simulator.environment.recordings.nearest_calls import nearest
-from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
@@ -36,12 +36,14 @@ CONNECTIONS = ConnectionCache()
 class Modelling:
     """The model of a session's environment: its name in the settings, or an object that was given under that name.
 
-    `analysing` is the task in which it looks at the connections, if it does, and `progress` what it is at.
+    `given` are the configurations that code of this process gave. `analysing` is the task in which it looks at the connections, if it
+    does, and `progress` what it is at.
     """
 
     def __init__(self, knowledge: LiveKnowledge, clock: Callable[[], float]) -> None:
         self._knowledge, self._clock = knowledge, clock
         self.objects: dict[str, BaseLlm] = {}
+        self.given = GivenSettings()
         self.analysing: asyncio.Task[None] | None = None
         self.progress = ""
 
@@ -71,6 +73,9 @@ class Modelling:
             raise SimulationError("no model is set for the environment")
         return self.objects.get(name, name)
 
+    def _configuration(self) -> types.GenerateContentConfig | None:
+        return configuration_of(self.given.whole(self.environment.settings.simulation_model_configuration))
+
     async def draft(self, asked: AskedCall, told: Callable[[RequestProgress], None]) -> Generation:
         """Ask the model for an answer to a call; without one, its `reason` says why.
 
@@ -83,7 +88,7 @@ class Modelling:
             self.model(),
             clock=self._clock,
             on_progress=told,
-            configuration=configuration_of(self.environment.settings),
+            configuration=self._configuration(),
         )
 
     async def analyse(self, told: Callable[[RequestProgress], None]) -> ModelConnections:
@@ -92,7 +97,7 @@ class Modelling:
         tools, model, configuration = (
             tuple(knowledge.shapes.values()),
             self.model(),
-            configuration_of(knowledge.environment.settings),
+            self._configuration(),
         )
         return await CONNECTIONS.get(
             tools,
@@ -107,13 +112,12 @@ class Modelling:
         CONNECTIONS.forget(tuple(self._knowledge.up_to_date().shapes.values()), self.model())
 
 
-def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConfig | None:
-    """Return what the model is asked with; None for ADK's default.
+def configuration_of(written: JsonObject) -> types.GenerateContentConfig | None:
+    """Return what the environment's model is asked with; None for ADK's default.
 
     Raises:
         SimulationError: It is no `GenerateContentConfig` in JSON; the text says where.
     """
-    written = settings.simulation_model_configuration
     try:
         return types.GenerateContentConfig.model_validate(written) if written else None
     except ValidationError as error:

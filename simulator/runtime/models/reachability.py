@@ -21,6 +21,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.model_settings import names_address
 from simulator.facts import EVERY
 from simulator.runtime.adk.adk_private import all_below
 from simulator.runtime.adk.boundaries import UnreachableModel, unseated_class
@@ -104,7 +105,13 @@ def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]
 
 def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | None:
     """Return why a model, given by its name or as an object, cannot be asked from here; None if it can. Nothing is sent."""
-    return _model_reason(model, environ) if isinstance(model, BaseLlm) else _name_reason(model, environ)
+    if isinstance(model, BaseLlm):
+        return _model_reason(model, environ)
+    if names_address(model):
+        return (
+            f"the model {model} is an address. Set the address on the server, and name the model alone here"
+        )
+    return _name_reason(model, environ)
 
 
 def _agents(root: Any) -> Iterator[LlmAgent]:

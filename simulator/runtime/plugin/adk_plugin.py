@@ -202,7 +202,7 @@ def _environment(
         config = Path(config.strip())
     read = read_environment_config(config.read_text("utf-8") if isinstance(config, Path) else config)
     try:
-        configuration_of(read.settings)
+        configuration_of(read.settings.simulation_model_configuration)
     except SimulationError as error:
         raise EnvironmentConfigError(f"settings: {error}") from error
     changed = {"unlisted": unlisted, "seed": seed}

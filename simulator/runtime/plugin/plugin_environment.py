@@ -82,7 +82,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
             Modelled(
                 ModelSettings(
                     chosen,
-                    configuration_of(config.settings),
+                    configuration_of(config.settings.simulation_model_configuration),
                     config.model_timeout_seconds,
                     config.model_retries,
                     self._clock,

@@ -12,6 +12,7 @@ import evalset
 from app.live.live_sessions import registry
 from app.session.step_labels import step_words
 from simulator.agents.agent_directory import directory_of
+from simulator.facts import UserSeated
 from simulator.runtime import Simulation
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.files.examples import AGENT, a_case
@@ -100,6 +101,23 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     assert again.app.selectbox(key="seat_user").value == "person"
     again.click("open_export")
     assert any("`adk eval`" in each.value for each in again.app.info)
+
+
+def test_an_address_of_the_users_model_is_not_taken_and_an_earlier_one_is_named(session: Simulation) -> None:
+    """The form refuses it with its place; what a session of an earlier version has is named as not used."""
+    earlier: Any = {
+        "model": "",
+        "model_configuration": {"http_options": {"base_url": "http://elsewhere.example"}},
+    }
+    session.journal.append(UserSeated(at=1e10, player="scenario", scenario=SCENARIO, config=earlier))
+    tab = seats(session, "scenario")
+    assert "model_configuration.http_options.base_url" in tab.literal
+    tab.click("seat_user_sit")
+    assert "Model configuration: http_options.base_url" in tab.literal
+    assert session.view().user.seat.config == earlier
+    write(tab, "model_configuration_", '{"http_options": {"timeout": 5000}}')
+    tab.click("seat_user_sit")
+    assert session.view().user.seat.config["model_configuration"] == {"http_options": {"timeout": 5_000}}
 
 
 def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from simulator.environment.environment_facts import EnvironmentChanged
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
 from tests.app.page_driver import HOSTILE
 
@@ -70,6 +72,27 @@ def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
         "gemini-2.5-flash",
         {"temperature": 0},
     )
+
+
+def test_an_address_of_the_model_is_not_taken_and_an_earlier_one_is_named(shaped: Shaped) -> None:
+    """A session of an earlier version opens and says which fields are not used; without them the form saves again."""
+    earlier = {"temperature": 0, "http_options": {"base_url": "http://elsewhere.example", "timeout": 5_000}}
+    settings = EnvironmentSettings(simulation_model_configuration=earlier)
+    shaped.simulation.journal.append(EnvironmentChanged(at=1e10, settings=settings))
+    tab = shaped.open("Sources", sources_part="Model")
+    assert "http_options.base_url" in tab.literal
+    assert "http_options.timeout" not in tab.literal
+    tab.click("model_save")
+    assert "Configuration: http_options.base_url" in tab.literal
+    assert shaped.environment.settings.simulation_model_configuration == earlier
+    shaped.write("model_json", '{"httpOptions": {"extraBody": {}, "retryOptions": {"attempts": 1}}}')
+    assert "Configuration: httpOptions.extraBody" in tab.click("model_save").literal
+    shaped.write("model_json", '{"http_options": {"timeout": 5000}}')
+    tab.click("model_save")
+    assert shaped.environment.settings.simulation_model_configuration == {"http_options": {"timeout": 5_000}}
+    assert "base_url" not in tab.literal
+    shaped.write("model_name", "huggingface/https://elsewhere.example")
+    assert "huggingface/https://elsewhere.example" in tab.literal
 
 
 def test_a_person_decides_what_the_model_looks_at(shaped: Shaped) -> None:

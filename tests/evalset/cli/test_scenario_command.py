@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,49 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     out = tmp_path / "out.evalset.json"
     assert run(agent, "--scenario", scenarios(tmp_path), "--out", out, *words) == 2
     assert re.search(told, capsys.readouterr().err)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        (
+            {"model_configuration": {"http_options": {"base_url": "http://x.example"}}},
+            "http_options.base_url",
+        ),
+        ({"modelConfiguration": {"httpOptions": {"extraBody": {}}}}, "httpOptions.extraBody"),
+        ({"api_base": "http://x.example"}, "api_base"),
+        ({"model": "huggingface/http://x.example"}, "model"),
+        ({"type": "imported_by_a_file.Simulator"}, "type"),
+    ],
+)
+def test_a_file_names_no_address_and_no_code(
+    fields: Any,
+    place: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The file and the place are named, nothing is imported and nothing is written."""
+    (tmp_path / "imported_by_a_file.py").write_text(OWN.replace('"counting"', '"imported"'))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    out, given = tmp_path / "out.evalset.json", config(tmp_path, **fields)
+    assert (
+        run(
+            write_talking_agent(tmp_path / "agents"),
+            "--scenario",
+            scenarios(tmp_path, PLAN),
+            "--config",
+            given,
+            "--out",
+            out,
+        )
+        == 2
+    )
+    error = capsys.readouterr().err
+    assert str(given) in error
+    assert f"{place} " in error
+    assert "imported_by_a_file" not in sys.modules
     assert not out.exists()
 
 

@@ -125,6 +125,18 @@ def test_the_json_carries_the_digests_of_what_was_measured(
     assert (agent["source_sha256"], agent["fingerprint"]) == (same["source_sha256"], same["fingerprint"])
 
 
+def test_a_metric_that_is_a_part_of_python_is_not_called(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A criteria file chooses among the functions of the project; another one is named with its place."""
+    config = tmp_path / "config.json"
+    named = {"mine": {"code_config": {"name": "webbrowser.open"}}}
+    config.write_text(json.dumps({"criteria": {"mine": 0.5}, "custom_metrics": named}))
+    where = [str(kept), "--agents-dir", str(agents(tmp_path)), "--case", "one"]
+    assert main(["verify", *where, "--config", str(config)]) == 2
+    assert "custom_metrics.mine.code_config.name: 'webbrowser.open'" in capsys.readouterr().err
+
+
 def test_the_criteria_are_those_of_an_eval_config(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

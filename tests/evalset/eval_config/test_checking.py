@@ -45,6 +45,28 @@ def test_the_table_says_what_adks_evaluators_read() -> None:
     assert not any(infos[name].requires_threshold for name in ALWAYS_REPORTED)
 
 
+def test_a_document_names_neither_where_a_model_is_nor_a_part_of_python() -> None:
+    """Judges and the simulated user are asked at the server's address, and a metric is code of a project."""
+    document: dict[str, Any] = {
+        "criteria": {
+            "final_response_match_v2": {
+                "threshold": 0.5,
+                "judge_model_options": {
+                    "judge_model_config": {"http_options": {"base_url": "http://x.example"}}
+                },
+            },
+            "own": 0.5,
+        },
+        "custom_metrics": {"own": {"code_config": {"name": "os.system"}}},
+        "user_simulator_config": {"model_configuration": {"http_options": {"headers": {"a": "b"}}}},
+    }
+    assert {flaw.place for flaw in check(document) if flaw.severity == "error"} == {
+        "criteria.final_response_match_v2.judge_model_options.judge_model_config.http_options.base_url",
+        "custom_metrics.own.code_config.name",
+        "user_simulator_config.model_configuration.http_options.headers",
+    }
+
+
 def test_what_adk_takes_has_no_flaw() -> None:
     """The usual criteria, all of them at once with their usual thresholds, and metrics of one's own."""
     assert check(starting_document()) == ()

@@ -9,6 +9,7 @@ import pytest
 
 from simulator import Journal, Simulation
 from simulator.agents.agent_folder import AgentFolder
+from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
@@ -149,6 +150,28 @@ def test_a_refusal_says_what_it_says_here(home: Path, remote: RemoteSimulation) 
     with pytest.raises(ContradictionError) as found:
         remote.answer(tool_request(remote), "a text")
     assert found.value.contradictions
+
+
+@pytest.mark.parametrize("field", ["base_url", "headers", "extra_body", "client_args"])
+def test_what_only_the_server_sets_of_a_model_reaches_no_kernel(remote: RemoteSimulation, field: str) -> None:
+    """The environment's model and the user's; the settings as a whole, too. Nothing of it is in the journal."""
+    configuration: JsonObject = {"http_options": {field: {"x": "of-a-visitor"}, "timeout": 5_000}}
+    settings = remote.environment.settings.model_copy(
+        update={"simulation_model_configuration": configuration}
+    )
+    scenario: JsonObject = {"starting_prompt": "Hello?", "conversation_plan": "Say hello."}
+    user: JsonObject = {"model": "gemini-2.5-flash", "model_configuration": configuration}
+    for refused in (
+        lambda: remote.environment.change(simulation_model_configuration=configuration),
+        lambda: remote.environment.change(settings),
+        lambda: remote.set_user("scenario", scenario=scenario, config=user),
+    ):
+        with pytest.raises(SimulationError, match=rf"http_options\.{field} is set on the server"):
+            refused()
+    assert "of-a-visitor" not in remote.journal.to_json()
+    allowed: JsonObject = {"http_options": {"timeout": 5_000}}
+    remote.environment.change(simulation_model_configuration=allowed)
+    assert remote.environment.settings.simulation_model_configuration == allowed
 
 
 def test_undo_redo_and_another_way(remote: RemoteSimulation) -> None:
