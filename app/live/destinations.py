@@ -8,8 +8,15 @@ from pathlib import Path
 from app.forms.typed_paths import typed_path
 from app.live.live_sessions import LiveSession
 from app.server.owners import LOCAL
+from evalset.datasets.agent_projects import project_of
+from evalset.datasets.dataset_fields import ENDING
+from evalset.files.eval_names import EVAL_SET_ENDINGS
+from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import demo_sets_folder
+
+CASES_ENDINGS = (*EVAL_SET_ENDINGS, ENDING)
+"""What the names of new eval sets and datasets end with."""
 
 
 def default_destination(owner: str, config: SimulatedAgentConfig) -> Path:
@@ -35,12 +42,35 @@ def is_among_data(path: str) -> bool:
 
 
 def check_destination(path: str, live: LiveSession) -> None:
-    """Refuse a file that is not for the person of a session to read or write. As `check_place`.
+    """Refuse a file that a person of a session may not write cases to: who the page is served to names no other files.
+
+    A new file has the name of an eval set, or of a dataset. One that is there is an eval set, or a dataset, whatever its name.
 
     Raises:
-        ValueError: It is not theirs.
+        ValueError: It is not theirs, as for `check_place`, or it is or would be a file of another kind.
     """
     check_place(path, live.owner, live.config)
+    if not path.strip():
+        return
+    wanted = typed_path(path)
+    if wanted.name.endswith(CASES_ENDINGS) or wanted == default_destination(live.owner, live.config):
+        return
+    if wanted.is_file() and not _holds_cases(wanted):
+        raise ValueError(f"{wanted} is not an eval set, so it is not overwritten. Enter another name")
+    project = project_of(wanted.parent)
+    if not wanted.exists() and not (
+        project and wanted.parent == project.datasets and wanted.suffix == ".json"
+    ):
+        raise ValueError(
+            f"{wanted.name} is not the name of an eval set. New files end with {' or '.join(CASES_ENDINGS)}"
+        )
+
+
+def _holds_cases(path: Path) -> bool:
+    try:
+        return holds_cases(text := path.read_text("utf-8-sig")) or bool(importable_kind(text.encode()))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def check_place(path: str, owner: str, config: SimulatedAgentConfig) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from pydantic import ValidationError
 
+from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import plain
 from evalset.doctor.model import (
     CODES,
@@ -162,7 +163,7 @@ def _write_csv(path: Path, examination: Examination) -> None:
     from evalset.result_tables import table_csv  # noqa: PLC0415 - only here is it needed
 
     try:
-        path.write_bytes(table_csv(examination).encode())
+        write_output(path, table_csv(examination).encode(), "CSV")
     except OSError as error:
         raise _UsageError(f"--csv {path}: cannot be written: {error.strerror or error}") from error
 

@@ -349,16 +349,17 @@ def _told(
 def _not_written(given: argparse.Namespace, results: RunResults, seconds: float) -> str:
     """Write the files that were asked for, and say which could not be written, and why."""
     from evalset.adk_runs.eval_report import junit  # noqa: PLC0415 - as above
+    from evalset.cli.output_files import Kind, write_output  # noqa: PLC0415 - as above
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
 
-    files = {
-        "--junit": (given.junit, junit(results, seconds)),
-        "--csv": (given.csv, table_csv(results).encode()),
+    files: dict[str, tuple[Path | None, bytes, Kind]] = {
+        "--junit": (given.junit, junit(results, seconds), "JUnit"),
+        "--csv": (given.csv, table_csv(results).encode(), "CSV"),
     }
-    for option, (path, content) in files.items():
+    for option, (path, content, kind) in files.items():
         try:
             if path is not None:
-                path.write_bytes(content)
+                write_output(path, content, kind)
         except OSError as error:
             return f"{option}: {path}: {error.strerror or error}"
     return ""

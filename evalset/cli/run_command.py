@@ -13,6 +13,7 @@ from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.cli.eval_command import PYTHON_HELP
 from evalset.cli.exit_codes import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
+from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
@@ -351,7 +352,7 @@ def _played(
         with ScriptedSession(config, script.script, asks=asks) as scripted:
             played = scripted.play(progress.step)
             if record is not None:
-                record.write_text(write_script(script_of(scripted.simulation)), encoding="utf-8")
+                write_output(record, write_script(script_of(scripted.simulation)).encode(), "script")
     except OSError as error:
         raise Ends(BAD_INPUT, f"--record: {record}: cannot be written: {error.strerror or error}") from error
     except ScriptError as error:

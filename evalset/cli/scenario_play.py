@@ -14,6 +14,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from pydantic import ValidationError
 
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
+from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.errors import ScenarioError
@@ -72,7 +73,7 @@ def play_scenario(
             asks = _asks(given, simulation, typed, progress)
             _to_its_end(simulation, asks, progress)
             if given.record is not None:
-                given.record.write_text(write_script(script_of(simulation)), encoding="utf-8")
+                write_output(given.record, write_script(script_of(simulation)).encode(), "script")
             view = simulation.view()
             facts = tuple(fact for _, fact in simulation.journal.path())
             return PlayedScenario(view.session, facts, view.problems)

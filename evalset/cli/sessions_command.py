@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
+from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine, plain
 from simulator.scripts import ScriptError, script_of, write_script
 
@@ -120,7 +121,7 @@ def make_script(given: argparse.Namespace, _: TextIO, progress: ProgressLine, ou
         out.write(text)
         return
     try:
-        given.out.write_text(text, encoding="utf-8")
+        write_output(given.out, text.encode(), "script")
     except OSError as error:
         raise Ends(BAD_INPUT, f"--out: {given.out}: cannot be written: {error.strerror or error}") from error
     progress.say(f"{given.out}: {len(made.turns)} turn{'' if len(made.turns) == 1 else 's'}")

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
 
 from evalset.cli.doctor_advice import doctor_advice
+from evalset.cli.output_files import Kind, write_output
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import UnreadableSetError, VerifyError
@@ -63,9 +64,9 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
     if given.write_eval_config is not None:
         _write_eval_config(given, verification.criteria)
     if given.junit is not None:
-        _write(given.junit, junit(verification))
+        _write(given.junit, junit(verification), "JUnit")
     if given.csv is not None:
-        _write(given.csv, table_csv(verification).encode())
+        _write(given.csv, table_csv(verification).encode(), "CSV")
     if given.save:
         progress.say(f"kept: {_saved(given, verification)}")
     proposed = _proposed(given, verification)
@@ -171,7 +172,7 @@ def _write_eval_config(given: argparse.Namespace, criteria: Criteria) -> None:
     from evalset.verify.metric import eval_config  # noqa: PLC0415 - imports ADK
 
     config = eval_config(given.set, environment=given.environment, criteria=criteria)
-    _write(given.write_eval_config, json.dumps(config, indent=2).encode())
+    _write(given.write_eval_config, json.dumps(config, indent=2).encode(), "EvalConfig")
 
 
 def _saved(given: argparse.Namespace, verification: Verification) -> Path:
@@ -184,9 +185,9 @@ def _saved(given: argparse.Namespace, verification: Verification) -> Path:
         raise VerifyError(str(error)) from error
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, kind: Kind) -> None:
     try:
-        path.write_bytes(content)
+        write_output(path, content, kind)
     except OSError as error:
         raise VerifyError(f"{path}: cannot be written: {error.strerror or error}") from error
 

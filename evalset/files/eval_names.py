@@ -20,7 +20,9 @@ _WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 _UNFIT_IN_SET_ID = re.compile(r"[/\\:\x00-\x1f]+")
 REVIEWS_ENDING = ".review.json"
-_ENDINGS = (".evalset.json", ".test.json", ".json")
+EVAL_SET_ENDINGS = (".evalset.json", ".test.json")
+"""What the names of eval sets end with, as ADK writes and finds them."""
+_ENDINGS = (*EVAL_SET_ENDINGS, ".json")
 _UNFIT = re.compile(r"[:,/\\\x00-\x1f\x7f]")
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from app.evalsets.choices_panel import followed_key, keep_option, key_of, option_key
 from app.evalsets.criteria.criteria_needs import unmet
-from app.evalsets.run.adk_eval_jobs import TOLERANT
+from app.evalsets.run.adk_eval_jobs import TOLERANT, check_metrics
 from app.evalsets.set_facts import environment_of
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem, views
@@ -32,6 +32,7 @@ from evalset.eval_config.config_edits import (
     with_value,
 )
 from simulator.base.json_values import JsonObject
+from simulator.base.model_settings import server_settings_in
 
 SIDES = ("Form", "JSON")
 
@@ -126,7 +127,7 @@ def _buttons(workspace: Workspace) -> None:
             disabled=draft.is_saved or draft.document is None,
             help="Saves them where `adk eval` finds them for all sets in this folder",
         ):
-            draft.save()
+            _save(workspace)
             st.rerun()
         if st.button(
             "Reload",
@@ -139,6 +140,19 @@ def _buttons(workspace: Workspace) -> None:
             st.rerun()
         with st.container(key="criteria_path"):
             st.text(literal(str(draft.path)), wrap=False)
+
+
+def _save(workspace: Workspace) -> None:
+    """Save the criteria, unless they hold what a text does not decide: `adk eval` in a terminal would follow the file."""
+    draft = workspace.criteria
+    document = draft.document or {}
+    draft.problem = "\n".join(map(str, server_settings_in(document)))
+    try:
+        check_metrics(workspace, document)
+    except ValueError as error:
+        draft.problem = str(error)
+    if not draft.problem:
+        draft.save()
 
 
 # The criteria of an evaluation as a form: each of ADK's switched on or off, with its threshold and what else it can be told.

@@ -47,10 +47,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
     errors = [flaw for flaw in check(document) if flaw.severity == "error"]
     if errors:
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
-    if workspace.owner != LOCAL and (own := _of_others(document, workspace.eval_set)):
-        raise ValueError(
-            f"Several people use this server, so it does not run custom metrics: {', '.join(own)}. Run `adk eval` with them in a terminal."
-        )
+    check_metrics(workspace, document)
     config = agents.config(choice.agent)
     entry = next(each for each in agents.entries() if each.name == choice.agent)
     return EvalRunSpec(
@@ -63,6 +60,18 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
         unrecorded=choice.unrecorded,
         history=_history(workspace, config),
     )
+
+
+def check_metrics(workspace: Workspace, document: JsonObject) -> None:
+    """Refuse metrics of somebody else, where others use the server too: they run code, here and in the terminal of who has the agent.
+
+    Raises:
+        ValueError: There are some; the text names them.
+    """
+    if workspace.owner != LOCAL and (own := _of_others(document, workspace.eval_set)):
+        raise ValueError(
+            f"Several people use this server, so it does not run custom metrics: {', '.join(own)}. Run `adk eval` with them in a terminal."
+        )
 
 
 def _history(workspace: Workspace, config: SimulatedAgentConfig) -> Path | None:

@@ -138,6 +138,27 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     assert tab.keys("export_done") == []
 
 
+@pytest.mark.parametrize("name", ["environment_data.json", "test_config.json", "root_agent.json"])
+@pytest.mark.parametrize("before", [None, "[]"])
+def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(
+    name: str, before: str | None, tab: Tab, target: Path
+) -> None:
+    """Neither with a case nor with a dataset; the file is named, and the folder is as it was."""
+    path = target.parent / name
+    if before is not None:
+        path.write_text(before)
+    tab.app.text_input(key="export_path_export").input(str(path))
+    tab.run().click("export_write")
+    assert name in "".join(each.value for each in tab.app.code)
+    tab.unfold("export_dataset")
+    tab.app.text_input(key="dataset_path_export").input(str(path))
+    tab.run().click("dataset_write")
+    assert tab.app.error
+    assert path.exists() == (before is not None)
+    assert before is None or path.read_text() == before
+    assert not target.exists()
+
+
 def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
     """The reason stands on the page, no file is written, and the fields keep what was typed."""
     nowhere = "/proc/nowhere/set.evalset.json"

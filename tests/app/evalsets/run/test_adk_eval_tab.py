@@ -50,6 +50,27 @@ def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
     assert tab.workspace.criteria.is_saved
 
 
+@pytest.mark.parametrize("owner", [LOCAL, "browser-1"])
+def test_criteria_that_a_page_does_not_decide_are_not_saved(eval_set: Path, owner: str) -> None:
+    """`adk eval` in a developer's terminal would follow the file: where a model is, and of others which code runs."""
+    tab, file = SetTab(TAB, eval_set, owner), eval_set.with_name("test_config.json")
+    judge: Any = {"judge_model_config": {"http_options": {"base_url": "http://elsewhere.example"}}}
+    tab.workspace.criteria.take(
+        {"criteria": {"hallucinations_v1": {"threshold": 0.5, "judge_model_options": judge}}}
+    )
+    tab.run().click(tab.key("criteria_save"))
+    assert "http_options.base_url" in tab.literal
+    assert not file.exists()
+    own: Any = {
+        "criteria": {"counts": 0.5},
+        "custom_metrics": {"counts": {"code_config": {"name": "desk.counts"}}},
+    }
+    tab.workspace.criteria.take(own)
+    tab.run().click(tab.key("criteria_save"))
+    assert file.exists() == (owner == LOCAL)
+    assert owner == LOCAL or "custom metrics: counts" in tab.literal
+
+
 def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Path) -> None:
     """Each in the place where ADK reads it; none of it is left when it is taken away."""
     tab = SetTab(TAB, eval_set)
