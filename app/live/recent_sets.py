@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from app.server.owners import LOCAL
 from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.base.frozen_value import Value
-from simulator.base.user_data import data_folder
+from simulator.base.user_data import data_folder, made_folder
 
 MOST_RECENT = 100
 """So many are remembered; the one that was used longest ago goes first."""
@@ -53,7 +53,7 @@ def remember_set(owner: str, path: Path, agent: str = "") -> None:
     if _read(file).sets[:1] == (used,):
         return
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made_folder(file.parent)
         with system_lock(lock_path(file), _PATIENCE_SECONDS):
             others = [each for each in _read(file).sets if each.path != used.path]
             kept = _Remembered(sets=(used, *others)[:MOST_RECENT])

@@ -29,6 +29,7 @@ from simulator.base.atomic_files import (
     write_whole,
 )
 from simulator.base.frozen_value import Value
+from simulator.base.user_data import made_folder
 
 Found: TypeAlias = Today | Old | None
 Result = TypeVar("Result")
@@ -146,7 +147,7 @@ class EvalSetWriter:
             self._check(eval_id)
         with self._told() as target:
             if not target.parent.is_dir():
-                target.parent.mkdir(parents=True, exist_ok=True)
+                made_folder(target.parent)
             with self._lock(lock_path(target), self._lock_timeout):
                 return self._unless_disturbed(
                     target, lambda found: self._write(target, found, _New(eval_ids, objects()))

@@ -21,6 +21,7 @@ from evalset.recorded.recording import lean
 from evalset.verify.report import steps_beside
 from evalset.verify.results import CaseResult, CaseStatus, Divergence, Verification
 from simulator.base.atomic_files import write_whole
+from simulator.base.user_data import made_folder
 
 _TWO = 2
 RUNS = Path(".golden-trace", "runs")
@@ -101,7 +102,7 @@ def keep_run(eval_set: Path, run: KeptRun) -> Path:
     """
     folder = runs_folder(eval_set)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        made_folder(folder, private=True)
         path = next(path for path in _names(folder, run.at) if not path.exists())
         write_whole(path, [f"{json.dumps(_HEAD | lean(run), indent=2, ensure_ascii=False)}\n".encode()])
     except OSError as error:

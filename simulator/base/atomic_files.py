@@ -65,10 +65,22 @@ def write_whole(
 
 def _opened_anew(temporary: Path) -> FileIO:
     try:
-        return temporary.open("xb", buffering=0)
+        return _created(temporary)
     except FileExistsError:
         temporary.unlink()
-        return temporary.open("xb", buffering=0)
+        return _created(temporary)
+
+
+def _created(path: Path) -> FileIO:
+    """Create a file: for this user alone in a folder that is so, else as the umask has it."""
+    return FileIO(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode_in(path.parent)), "wb"
+    )
+
+
+def mode_in(folder: Path) -> int:
+    """Return the mode of a new file in a folder, before the umask."""
+    return 0o666 if folder.stat().st_mode & 0o077 else 0o600
 
 
 def _write(file: FileIO, pieces: Iterable[bytes | memoryview]) -> None:
@@ -280,7 +292,9 @@ def flock_lock(path: Path, timeout: float) -> Iterator[None]:
 
 def _hold(path: Path, deadline: float) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, mode_in(path.parent)
+        )
         try:
             _wait(descriptor, path, deadline)
             if _is_the_file(descriptor, path):

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from simulator.base.atomic_files import lock_path, system_lock, write_whole
-from simulator.base.user_data import data_folder
+from simulator.base.user_data import data_folder, made_folder
 
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
@@ -40,7 +40,7 @@ def choose_python(agent: Path, python: Path | None) -> None:
         OSError: It cannot be kept.
     """
     path = _place()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    made_folder(path.parent)
     with system_lock(
         lock_path(path), _PATIENCE_SECONDS
     ):  # from before it is read: another choice is not lost

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from simulator.base.user_data import data_folder
+from simulator.base.user_data import data_folder, made_folder, narrow_file
 from simulator.store.database_names import looks_like_address
 from simulator.store.errors import StoreError
 
@@ -75,8 +75,10 @@ def made_file(url: URL) -> tuple[int, int] | None:
         return None
     path = Path(str(url.database))
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made_folder(path.parent, private=not path.parent.exists())
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        for each in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm"))):
+            narrow_file(each)
         return identity(path)
     except OSError as error:
         raise StoreError(f"the session database {path}: it cannot be created ({error.strerror})") from error
