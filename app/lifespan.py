@@ -18,7 +18,7 @@ from app.server.access_link import ACCESS
 from app.server.closed_tabs import end_closed_tabs
 from app.server.login import open_link
 from app.server.offered_files import follow_deferred
-from app.server.server_log import masked_log
+from simulator.base.masked_log import masked_log
 from simulator.kernel.kernel_templates import CAN_FORK
 
 COLLECT_EVERY_SECONDS = 60.0

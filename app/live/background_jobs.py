@@ -8,6 +8,7 @@ from threading import Event, Lock, Thread
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from simulator.base.frozen_value import Value
+from simulator.base.secret_masking import error_words
 
 Result = TypeVar("Result")
 JobState: TypeAlias = Literal["running", "done", "failed"]
@@ -102,7 +103,7 @@ class Job(Generic[Result]):
             self._problem = str(error) or type(error).__name__
         except Exception as error:  # noqa: BLE001 - agents' own code may raise anything: it is shown and kept
             _LOG.exception("A job on an eval set failed")
-            self._problem = f"{type(error).__name__}: {error}"
+            self._problem = error_words(error)
 
     def _report(self, progress: JobProgress) -> None:
         with self._lock:

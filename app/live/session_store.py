@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from app.live.lease_keeper import Attendant
 from app.live.remote_sessions import FOLLOWED
+from simulator.base.secret_masking import error_words
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore
@@ -102,7 +103,7 @@ def opened(environ: Mapping[str, str]) -> StoreOfServer:
         return StoreOfServer(problem=str(error))
     except Exception as error:  # noqa: BLE001 - else every page would try again, and wait for good
         _LOG.exception("Sessions are not stored")
-        return StoreOfServer(problem=f"{type(error).__name__}: {error}")
+        return StoreOfServer(problem=error_words(error))
 
 
 def _named(environ: Mapping[str, str]) -> str:

@@ -48,6 +48,7 @@ from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import Conflict, Saved, conflicts, has_changed_on_disk, merged, save
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agents import AgentEntry, AgentSettingsError
+from simulator.base.secret_masking import error_words
 
 _LOG = logging.getLogger(__name__)
 
@@ -150,7 +151,7 @@ def _carry_out(asked: SetCommand | None, scene: SetContext | None) -> None:
         page_state.put("part_failed" if is_typed else "problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
         _LOG.exception("A command on an eval set failed")
-        page_state.put("problem", f"{type(error).__name__}: {error}")
+        page_state.put("problem", error_words(error))
     st.rerun()
 
 

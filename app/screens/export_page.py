@@ -37,6 +37,7 @@ from app.session.commands import Show
 from app.session.progress_panel import AT_ONCE_SECONDS
 from app.session.shell_texts import commands_of
 from simulator.agents import AgentSettingsError
+from simulator.base.secret_masking import error_words
 from simulator.session import SessionState, SimulationSession
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
         page_state.put("unwritten", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
         _LOG.exception("A trace was not written")
-        page_state.put("unwritten", f"{type(error).__name__}: {error}")
+        page_state.put("unwritten", error_words(error))
     else:
         written = written.model_copy(update={"commands": _commands(live, written)})
         page_state.put("exported", written.model_dump(mode="json"))

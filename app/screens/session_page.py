@@ -51,6 +51,7 @@ from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened
 from simulator.agents.expected_input import UnfitMessageError
+from simulator.base.secret_masking import error_words
 from simulator.facts import ToolAnswered
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def _carried_out(work: Callable[[], object], live: LiveSession) -> bool:
         page_state.put("problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept, so that nothing that was typed is lost
         _LOG.exception("A command failed")
-        page_state.put("problem", f"{type(error).__name__}: {error}")
+        page_state.put("problem", error_words(error))
         page_state.put("changed", _UNSURE)
     page_state.forget_followed()
     return page_state.get("problem") is None

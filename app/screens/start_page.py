@@ -40,6 +40,7 @@ from app.session.page_fragments import fragment
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import interpreter_named
+from simulator.base.secret_masking import error_words
 from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.kernel import KernelError
 from simulator.kernel.kernel_agent import KernelAgentConfig
@@ -233,7 +234,7 @@ def _open(agent: str, opened: Callable[[], LiveSession], flag: page_state.Flag) 
         page_state.put(flag, str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: an agent's own code may raise anything
         _LOG.exception("A session was not opened")
-        page_state.put(flag, f"{type(error).__name__}: {error}")
+        page_state.put(flag, error_words(error))
     else:
         page_state.put("agent", agent)
         page_state.go_to(live.session_id)

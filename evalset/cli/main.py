@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple, Protocol
 
+from simulator.base.masked_log import masked_log
+
 PROGRAM = "golden-trace"
 BAD_USAGE, BROKEN_PIPE = 2, 141
 _DISTRIBUTIONS = ("golden-trace-studio", "google-adk", "streamlit")
@@ -88,7 +90,8 @@ def _carried_out(name: str, arguments: Sequence[str]) -> int:
     module, _, function = COMMANDS[name].home.partition(":")
     run: CommandFunction = getattr(importlib.import_module(module), function)
     try:
-        code = run(arguments, prog=f"{PROGRAM} {name}")
+        with masked_log():
+            code = run(arguments, prog=f"{PROGRAM} {name}")
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,6 +6,8 @@ import re
 import shutil
 from typing import TYPE_CHECKING, TextIO
 
+from simulator.base.secret_masking import without_secrets
+
 if TYPE_CHECKING:
     from simulator.scripts import ScriptStep
 
@@ -14,8 +16,8 @@ _CLEAR = "\r\x1b[K"
 
 
 def plain(text: str) -> str:
-    """Show control characters as question marks: a name in a file, or from a tool, may not command a terminal."""
-    return _CONTROL.sub("?", text)
+    """Mask secrets, and show control characters as question marks: a text from a tool may not command a terminal."""
+    return _CONTROL.sub("?", without_secrets(text))
 
 
 class ProgressLine:

@@ -32,6 +32,7 @@ from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
 from simulator.agents.agent_settings import interpreter_named
 from simulator.base.json_values import JsonObject
+from simulator.base.secret_masking import error_words
 from simulator.facts import Fact
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.runtime import Simulation, SimulationError
@@ -360,7 +361,7 @@ def _played(
     except SimulationError as error:
         raise Ends(BAD_INPUT, f"the session could not be started: {error}") from error
     except Exception as error:
-        raise Ends(FAILED, f"the agent failed: {type(error).__name__}: {error}") from error
+        raise Ends(FAILED, f"the agent failed: {error_words(error)}") from error
     return played
 
 

@@ -18,6 +18,7 @@ from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_inte
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.run_command import add_run
 from evalset.cli.sessions_command import add_script, add_sessions
+from simulator.base.masked_log import masked_log
 
 
 def start() -> NoReturn:
@@ -41,7 +42,8 @@ def main(
         _hush()
     progress = ProgressLine(sys.stderr, quiet=getattr(given, "quiet", False))
     try:
-        given.work(given, typed or sys.stdin, progress, sys.stdout)
+        with masked_log():
+            given.work(given, typed or sys.stdin, progress, sys.stdout)
     except Ends as end:
         if str(end):
             progress.say(str(end))

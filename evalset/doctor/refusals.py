@@ -26,6 +26,7 @@ from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import short
 from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel, snake
+from simulator.base.secret_masking import error_words
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "conversation": (Invocation,),
@@ -85,7 +86,7 @@ def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
     except Exception as error:  # noqa: BLE001 - a validator of ADK raises what it likes; the person is told
-        yield Refusal(case, f"{type(error).__name__}: {error}", "raised")
+        yield Refusal(case, error_words(error), "raised")
         return
     else:
         return

@@ -36,6 +36,7 @@ from evalset.verify.coroutines import PATIENCE
 from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, copied
+from simulator.base.secret_masking import error_words
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable, written_error
 from simulator.runtime.adk.watched_services import WatchedSessions
@@ -156,7 +157,7 @@ class _Replay:
             async for event in running:
                 events.append(event)  # noqa: PERF401 - what came before an exception is kept
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
-            error = f"{type(raised).__name__}: {raised}"
+            error = error_words(raised)
         finally:
             self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))
             self.models.append(self.environment.taken())

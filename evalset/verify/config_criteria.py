@@ -26,6 +26,7 @@ from evalset.verify.errors import VerifyError
 from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
 from evalset.verify.results import Check, CheckStatus
 from simulator.base.json_values import place_words
+from simulator.base.secret_masking import error_words
 
 _STATUS: dict[EvalStatus, CheckStatus] = {EvalStatus.PASSED: "passed", EvalStatus.FAILED: "failed"}
 
@@ -92,7 +93,7 @@ async def asked_metric(metric: Metric, actual: Sequence[Invocation], expected: S
         found = _function(metric.function)(asked, list(actual), list(expected), None)
         result: EvaluationResult = await found if inspect.isawaitable(found) else found
     except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything; it is told
-        return Check(name=metric.name, status="error", detail=f"{type(error).__name__}: {error}")
+        return Check(name=metric.name, status="error", detail=error_words(error))
     return Check(
         name=metric.name,
         status=_STATUS.get(result.overall_eval_status, "skipped"),

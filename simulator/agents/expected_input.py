@@ -9,6 +9,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic.errors import PydanticUserError
 
 from simulator.base.json_values import JsonObject
+from simulator.base.secret_masking import error_words
 
 
 class UnfitMessageError(ValueError):
@@ -42,7 +43,7 @@ def check_message(agent: Any, message: str | JsonObject) -> None:
     except ValidationError as error:
         raise UnfitMessageError("\n".join(_line(each) for each in error.errors())) from error
     except Exception as error:  # the model's own validators may raise anything, and would in the turn too
-        raise UnfitMessageError(f"{type(error).__name__}: {error}") from error
+        raise UnfitMessageError(error_words(error)) from error
 
 
 def _model_of(agent: Any) -> type[BaseModel] | None:

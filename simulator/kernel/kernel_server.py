@@ -21,7 +21,9 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.expected_input import check_message
 from simulator.agents.renamed_agent import called
 from simulator.base.json_values import JsonObject
+from simulator.base.masked_log import masked_log
 from simulator.base.model_settings import server_settings_in
+from simulator.base.secret_masking import error_words
 from simulator.facts import Fact
 from simulator.journal import Journal
 from simulator.kernel.agent_outline import outlined
@@ -155,6 +157,10 @@ class Server:
 
     def serve(self) -> None:
         """Answer until the studio has ended."""
+        with masked_log():
+            self._serve()
+
+    def _serve(self) -> None:
         threading.Thread(target=self._tell_changes, name="kernel-changes", daemon=True).start()
         self._channel.send(
             KernelReady(
@@ -388,7 +394,7 @@ def _refusal(error: BaseException) -> JsonObject:
         return {"kind": "refused", "text": str(error)}
     if isinstance(error, ValueError):
         return written_error(error)
-    return {"kind": "failed", "text": f"{type(error).__name__}: {error}"}
+    return {"kind": "failed", "text": error_words(error)}
 
 
 def _new_events(engine: Any, played: KernelSession) -> tuple[int, int, tuple[JsonObject, ...]]:

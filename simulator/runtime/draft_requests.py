@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 from typing import Any
 
+from simulator.base.secret_masking import error_words
 from simulator.facts import DraftDrawn, ToolProposed
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import whole, whole_text
@@ -87,7 +88,7 @@ async def _draft(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]) -> N
     except BaseException as error:
         if ends_the_work(error):
             raise
-        said = Generation(model="the model", reason=f"{type(error).__name__}: {error}")
+        said = Generation(model="the model", reason=error_words(error))
     finally:
         waiting.drafting = None
         _propose(engine, waiting, said)

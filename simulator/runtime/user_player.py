@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.base.model_settings import GivenSettings
-from simulator.base.secret_masking import redacted, secrets_of
+from simulator.base.secret_masking import error_words, redacted, secrets_of
 from simulator.facts import (
     ConversationEnded,
     Provenance,
@@ -190,7 +190,7 @@ async def _made(engine: Engine) -> UserProposed:
     except BaseException as error:
         if ends_the_work(error):
             raise
-        reason = whole_text(f"{type(error).__name__}: {error}")
+        reason = whole_text(error_words(error))
         return UserProposed(at=engine.now(), turn=turn, status="failed", by=fold.user.player, reason=reason)
     return UserProposed(
         at=engine.now(),
@@ -365,9 +365,7 @@ async def _of_own_simulator(
             context=contextvars.Context(),
         )
     except Exception as error:  # noqa: BLE001 - somebody's simulator may raise anything; what it was is told
-        return UserMessageResult(
-            "failed", name, reason=redacted(f"{type(error).__name__}: {error}", secrets_of())
-        )
+        return UserMessageResult("failed", name, reason=error_words(error))
     if said.user_message is None:
         return UserMessageResult(
             said.status.value, name, reason=f"{name} sent no message: {said.status.value}."

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from simulator.base.frozen_value import Value
+from simulator.base.secret_masking import error_words
 from simulator.runtime import Simulation
 from simulator.scripts.script import Script
 from simulator.scripts.script_player import Played, ScriptPlay, ScriptStep
@@ -78,7 +79,7 @@ class ScriptAtWork:
         try:
             played = self._play.play(self._told)
         except Exception as error:  # noqa: BLE001 - the thread's edge: what went wrong is shown
-            words = f"{type(error).__name__}: {error}"
+            words = error_words(error)
             self._progress = self._progress.model_copy(update={"failure": words, "asks": ()})
         else:
             self._progress = self._progress.model_copy(update={"played": played, "asks": ()})

@@ -42,6 +42,7 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
 from simulator.agents.agent_fingerprint import keep_declared_model
+from simulator.base.secret_masking import error_words
 from simulator.runtime.adk.adk_private import (
     children_of,
     has_own_code,
@@ -160,7 +161,7 @@ def seat_agent(agent: LlmAgent) -> None:
     try:
         model = agent.canonical_model
     except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
-        model = UnreachableModel(model=str(agent.model), reason=f"{type(error).__name__}: {error}")
+        model = UnreachableModel(model=str(agent.model), reason=error_words(error))
     if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
         keep_declared_model(seated, agent.model)
         agent.model = seated
@@ -399,7 +400,7 @@ def _seat_toolset(toolset: BaseToolset) -> None:
         except Exception as error:
             if turn := CURRENT_TURN.get():
                 turn.note_problem(
-                    f"the tools of {type(toolset).__name__} could not be listed: {type(error).__name__}: {error}"
+                    f"the tools of {type(toolset).__name__} could not be listed: {error_words(error)}"
                 )
             raise
         for tool in tools:

@@ -29,6 +29,7 @@ from simulator.base.json_values import (
     read,
     write,
 )
+from simulator.base.secret_masking import without_secrets, without_secrets_in
 from simulator.facts import RaisedError
 from simulator.runtime.adk.adk_private import MADE_CALL_ID
 from simulator.runtime.adk.lazy_list import Later, made
@@ -190,17 +191,19 @@ def written_state(context: Any) -> JsonObject | None:
 
 
 def written_error(error: BaseException) -> RaisedError:
-    """Write an exception, with those of its attributes that JSON can hold (an HTTP status, for instance)."""
+    """Write an exception without secrets, with those of its attributes that JSON can hold (an HTTP status, for instance)."""
     name = type(error)
     return RaisedError(
         type=f"{name.__module__}:{name.__qualname__}",
-        message=whole_text(str(error)),
-        arguments=tuple(jsonable(argument) for argument in error.args),
-        attributes={
-            key: jsonable(value)
-            for key, value in getattr(error, "__dict__", {}).items()
-            if not key.startswith("__") and survives_json(value)
-        },
+        message=without_secrets(whole_text(str(error))),
+        arguments=tuple(without_secrets_in(jsonable(argument)) for argument in error.args),
+        attributes=without_secrets_in(
+            {
+                key: jsonable(value)
+                for key, value in getattr(error, "__dict__", {}).items()
+                if not key.startswith("__") and survives_json(value)
+            }
+        ),
     )
 
 
@@ -214,7 +217,7 @@ def written_traceback(error: BaseException) -> str:
         text = "\n".join(map(_shortened, text.split("\n")))
     if len(text) > LONGEST_TRACEBACK:
         text = f"{_TRACEBACK_HEAD}  ... (shortened)\n{text[-LONGEST_TRACEBACK:].partition(chr(10))[2]}"
-    return text.encode("utf-8", "replace").decode()
+    return without_secrets(text.encode("utf-8", "replace").decode())
 
 
 def _shortened(line: str) -> str:

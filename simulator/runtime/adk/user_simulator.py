@@ -29,6 +29,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, copied
+from simulator.base.secret_masking import error_words
 from simulator.facts import UserStatus
 from simulator.runtime.adk.adk_private import simulator_config_type
 from simulator.runtime.errors import SimulationError
@@ -216,7 +217,7 @@ def load_simulator(path: object) -> type[UserSimulator]:
     try:
         found = getattr(importlib.import_module(module), name, None)
     except Exception as error:
-        raise SimulationError(f"{words} cannot be imported: {type(error).__name__}: {error}") from error
+        raise SimulationError(f"{words} cannot be imported: {error_words(error)}") from error
     if not (isinstance(found, type) and issubclass(found, UserSimulator)):
         raise SimulationError(f"{words} is not a subclass of ADK's UserSimulator")
     _LOADED[path] = found

@@ -26,6 +26,7 @@ from dataclasses import asdict
 from typing import Any
 
 from simulator.base.json_values import JsonObject
+from simulator.base.secret_masking import error_words
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.facts import (
     Answered,
@@ -143,7 +144,7 @@ class SessionAnswering:
 
     def _leave_to_person(self, waiting: WaitingRequest[Any], error: BaseException) -> None:
         """Let a person answer what could not be answered, whatever went wrong."""
-        self._session.problem(f"{waiting.name}: {type(error).__name__}: {error}")
+        self._session.problem(f"{waiting.name}: {error_words(error)}")
         waiting.wants_person()
 
     async def _here(

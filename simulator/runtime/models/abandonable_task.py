@@ -7,6 +7,8 @@ import contextvars
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from simulator.base.secret_masking import error_words
+
 T = TypeVar("T")
 
 _running: set[asyncio.Task[Any]] = set()
@@ -49,7 +51,7 @@ async def apart(
         raise ConnectionError("the model's client cancelled the request")
     error = task.exception()
     if error is not None and not isinstance(error, Exception):
-        raise RuntimeError(f"the model raised {type(error).__name__}: {error}") from error
+        raise RuntimeError(f"the model raised {error_words(error)}") from error
     return task.result()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 
+from simulator.base.secret_masking import error_words
 from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Modelling
@@ -65,7 +66,7 @@ async def _analyse(modelling: Modelling, table: SessionPort) -> None:
     except BaseException as error:
         if ends_the_work(error):
             raise
-        reason = f"{type(error).__name__}: {error}"
+        reason = error_words(error)
         table.append(ConnectionsAnalysed(at=table.now(), model=name, reason=reason))
     finally:
         modelling.analysing, modelling.progress = None, ""

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from simulator.base.secret_masking import error_words
 from simulator.environment.plugin_config import StandInPlayer
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.runtime.adk.codec import tool_value, written_error
@@ -86,7 +87,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
 
     def _after(self, error: Exception, question: EnvironmentCall, player: StandInPlayer) -> AuthoredAnswer:
         """Return what there is after an error of the environment's own: an offline draft, where one may answer at all."""
-        note = f"the environment failed: {type(error).__name__}: {error}"
+        note = f"the environment failed: {error_words(error)}"
         if player not in {"real", "refuse"}:
             try:
                 return self.offline(question).noted(note)

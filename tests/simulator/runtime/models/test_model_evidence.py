@@ -51,7 +51,7 @@ def test_a_model_is_told_the_offline_draft_and_no_source_unless_a_person_allows_
         shown = sim.environment.sources_for_model()["find_order"]
         assert "return {" in shown
         assert "constant" in shown
-        assert f"API_KEY = {MASK}" in shown
+        assert f'API_KEY = "{MASK}"' in shown
         assert API_KEY not in shown
         sim.environment.change(source_to_model=True)
         prompt = drafted(sim)

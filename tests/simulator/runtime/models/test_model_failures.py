@@ -80,7 +80,7 @@ def test_words_are_short_and_hold_no_keys(monkeypatch: pytest.MonkeyPatch) -> No
     secrets = secrets_of({"api_key": "given-key", "model": "shown"}, None)
     text = f"keys given-key, abcdef-1, sk-{'x' * 20}, Bearer {'y' * 20} for shown {'long ' * 200}"
     words = failure_of(ProviderError(text, code=401), now=NOW, secrets=secrets).words
-    assert words.startswith("401: keys [a key], [a key], [a key], [a key] for shown")
+    assert words.startswith("401: keys [a key], [a key], [a key], Bearer [a key] for shown")
     assert len(words) < 420
 
 

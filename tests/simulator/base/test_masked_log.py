@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.server.server_log import masked_log
+from simulator.base.masked_log import masked_log
 from simulator.base.secret_masking import without_secrets
 
 

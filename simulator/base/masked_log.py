@@ -1,4 +1,4 @@
-"""Keeps secrets out of the server's log: a real tool's exception, which ADK logs, can quote a password or a key."""
+"""Keeps secrets out of logs, of a server, a command and an agent's process: a real tool's exception, which ADK logs, can quote a key."""
 
 from __future__ import annotations
 

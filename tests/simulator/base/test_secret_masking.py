@@ -1,0 +1,70 @@
+"""No kind of secret is left in an error, and what is no secret can be read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from simulator.base.secret_masking import error_words, without_secrets, without_secrets_in
+from tests.simulator.base.planted_secrets import ENVIRONMENT, LINES, SECRETS
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two keys of the process, one of several lines."""
+    monkeypatch.setenv("DESK_API_KEY", ENVIRONMENT)
+    monkeypatch.setenv("DESK_SIGNING_KEY", LINES)
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.mark.parametrize("kind", list(SECRETS))
+def test_no_part_of_a_secret_is_left(kind: str) -> None:
+    """As the text is, in the middle of another one, as a literal and as JSON; masking again changes nothing."""
+    text, parts = SECRETS[kind]
+    for said in (text, f"the desk failed: {text}\nnext line", repr(text), json.dumps({"error": text})):
+        masked = without_secrets(said)
+        assert not [part for part in parts if part in masked], masked
+        assert without_secrets(masked) == masked
+    assert not [part for part in parts if part in error_words(RuntimeError(text))]
+
+
+ORDINARY = [
+    "order A-1002 of anne@shop.example was shipped at 12:30",
+    '{"order_id": "ORD-2024-000123", "sku": "sk-1", "key": "colour", "status": "open"}',
+    '{"prompt_tokens": 12, "max_tokens": 800, "token_count": 3, "next_page_token": "CAUQAA"}',
+    "KeyError: 'order_id'",
+    "https://shop.example/orders/17?page=2&sort=asc#top",
+    "git@github.com:acme/desk.git at 1f0e3dad99908345f7439f8ffabdffc4",
+    "d3b07384-d9a0-4c9b-8f7e-2b1f0c5a6e77",
+    "basic understanding of tokens and keys",
+    "password: None, api_key=null, has_token=False",
+    "2026-11-22T08:03:07.250Z eval_id=find_order_a1002_2 score=0.8",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_what_is_no_secret_can_be_read(text: str) -> None:
+    """Ids, counts, addresses and the names of fields: a golden is compared by them."""
+    assert without_secrets(text) == text
+
+
+def test_the_fields_of_a_value_are_masked_by_their_names() -> None:
+    """Where no text names them; counts and other fields stay as they are."""
+    value: Any = {
+        "password": "x1", "pin": 4, "apiKey": 17, "max_tokens": 5, "has_token": True, "credentials": {"user": "anne"},
+        "headers": [{"Authorization": "y"}, "token=z1"], "order_id": "A-1", "token": None,
+    }  # fmt: skip
+    assert without_secrets_in(value) == {
+        "password": "[a key]", "pin": 4, "apiKey": "[a key]", "max_tokens": 5, "has_token": True,
+        "credentials": {"user": "anne"}, "headers": [{"Authorization": "[a key]"}, "token=[a key]"], "order_id": "A-1",
+        "token": None,
+    }  # fmt: skip
+
+
+def test_json_stays_json() -> None:
+    """A report whose fields are masked is still read by programs."""
+    for text, _ in SECRETS.values():
+        if text.startswith("{") and '"' in text:
+            assert isinstance(json.loads(without_secrets(text)), dict)
