@@ -7,6 +7,7 @@ can end that, so a search that may take too long is not begun: `SearchError` say
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
 from re import _parser as parser  # type: ignore[attr-defined] # as above
@@ -19,6 +20,12 @@ _STEPS_PER_SECOND = 50_000_000
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _BEGINNINGS = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
 _READ_BY_REGEX_ALONE = ("bad escape", "unknown extension", "look-behind requires fixed-width")
+
+
+_MOST_WRITTEN_OUT = 100_000
+"""So many parts an expression may have with its counted repetitions written out: so `regex` compiles them."""
+
+_COUNTED = re.compile(r"\{(\d+)(?:,(\d*))?\}|\{,(\d+)\}")
 
 
 class PatternError(ValueError):
@@ -47,10 +54,57 @@ def searcher(pattern: str, *, ignore_case: bool = False) -> Searcher:
     """Make a regular expression ready to search.
 
     Raises:
-        PatternError: It cannot be read.
+        PatternError: It cannot be read, or has too many repetitions in repetitions.
         RecursionError, OverflowError: It is nested too deeply, or too large.
     """
+    check_repetitions(pattern)
     return _Bounded(pattern, ignore_case) if HAS_REGEX else StandardSearcher(pattern, ignore_case)
+
+
+def check_repetitions(pattern: str) -> None:
+    """Check that an expression is of a size that can be compiled.
+
+    Raises:
+        PatternError: Its counted repetitions multiply each other to too many parts.
+        RecursionError, OverflowError: It is nested too deeply, or too large.
+    """
+    counts = [max(int(count or 0) for count in found) for found in _COUNTED.findall(pattern)]
+    if len(pattern) * math.prod(max(count, 1) for count in counts) <= _MOST_WRITTEN_OUT:
+        return
+    try:
+        tree = parser.parse(pattern)
+    except re.error:
+        parts = _MOST_WRITTEN_OUT + 1  # only `regex` reads it, so that each count may stand in each other
+    else:
+        parts = _parts(tree)
+    if parts > _MOST_WRITTEN_OUT:
+        raise PatternError(
+            f"its repetitions have more than {_MOST_WRITTEN_OUT:,} parts when they are written out"
+        )
+
+
+def _parts(tree: Any) -> int:
+    """Return how many parts an expression has with its counted repetitions written out."""
+    return sum(_parts_of(code, value) for code, value in tree) + 1
+
+
+def _parts_of(code: Any, value: Any) -> int:
+    if code in _REPEATS:
+        low, high = int(value[0]), int(value[1])
+        return max(low, 0 if high == op.MAXREPEAT else high, 1) * _parts(value[2])
+    return sum(_parts(one) for one in _inner(code, value)) + 1
+
+
+def _inner(code: Any, value: Any) -> list[Any]:
+    """Return the expressions inside of a part of one."""
+    if code is op.BRANCH:
+        return list(value[1])
+    if code is op.GROUPREF_EXISTS:
+        return [one for one in value[1:] if one is not None]
+    place = {op.SUBPATTERN: -1, op.ASSERT: 1, op.ASSERT_NOT: 1}.get(code)
+    if place is not None:
+        return [value[place]]
+    return [value] if code is op.ATOMIC_GROUP else []
 
 
 class _Bounded:
@@ -124,11 +178,5 @@ def _ways_of(code: Any, value: Any, length: int, most: int) -> int:
         each, counts = _ways(value[2], length, most), max(high - low, 0) + 1
         # One way for each count where the inner part has one; else each of the repetitions multiplies them.
         return counts if each == 1 else min(each ** min(max(high, low), most.bit_length()) * counts, most + 1)
-    if code is op.BRANCH:
-        return sum(_ways(one, length, most) for one in value[1])
-    if code is op.GROUPREF_EXISTS:
-        return sum(_ways(one, length, most) for one in value[1:] if one is not None)
-    inner = {op.SUBPATTERN: -1, op.ASSERT: 1, op.ASSERT_NOT: 1}.get(code)
-    if inner is not None:
-        return _ways(value[inner], length, most)
-    return _ways(value, length, most) if code is op.ATOMIC_GROUP else 1
+    inner = _inner(code, value)
+    return sum(_ways(one, length, most) for one in inner) if inner else 1

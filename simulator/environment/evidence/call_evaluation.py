@@ -11,7 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import GeneratorType
 from typing import Any
 
-from simulator.environment.evidence import generator_functions, native_functions, program_regexes
+from simulator.environment.evidence import (
+    generator_functions,
+    native_costs,
+    native_functions,
+    program_regexes,
+)
 from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.expression_evaluation import (
     JSON_KINDS,
@@ -25,6 +30,7 @@ from simulator.environment.evidence.expression_evaluation import (
     native,
     operate,
     ordered,
+    pay,
     teach,
     teach_calls,
     truth_of,
@@ -32,6 +38,7 @@ from simulator.environment.evidence.expression_evaluation import (
 from simulator.environment.evidence.program_run import ProgramRun, look_up, named
 from simulator.environment.evidence.pydantic_values import keeps_limits, validated
 from simulator.environment.evidence.sketch import Kind
+from simulator.environment.evidence.text_formats import formatted
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     KNOWN,
@@ -97,10 +104,10 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-_IDENTITY = ast.Lambda(
-    ast.arguments(posonlyargs=[], args=[ast.arg("f")], kwonlyargs=[], kw_defaults=[], defaults=[]),
-    ast.Name("f", ast.Load()),
+_IDENTITY_OF_ONE = ast.arguments(
+    posonlyargs=[], args=[ast.arg("one")], kwonlyargs=[], kw_defaults=[], defaults=[]
 )
+_IDENTITY = ast.Lambda(_IDENTITY_OF_ONE, ast.Name("one", ast.Load()))
 
 
 class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no error
@@ -362,6 +369,7 @@ def _instance(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node:
     if cls.kind == "typeddict":
         return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
     if cls.real is not None and len(args) == 1 and not keywords and run.knows(args[0]):
+        pay(run, native_costs.written(args[0]))  # the error for a value that no member has names it
         return native(run, cls.real, args[0], line=getattr(node, "lineno", 0))
     if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
         for name, value in cls.members().items():
@@ -519,14 +527,15 @@ def _method(
         value[:] = _sorted(run, value, keywords, node, scope)
         return None
     if name == "format" and type(value) is str:
-        return _formatted(run, value, args, keywords, node)
+        return formatted(run, value, args, keywords, node)
     if name == "join" and type(value) is str and len(args) == 1:
         return _joined(run, value, args[0], node)
     if name in native_functions.CHANGING and type(value) not in SCALARS:
         run.changes(value)
     line = getattr(node, "lineno", 0)
-    known = run.knows(*args, *keywords.values())
-    if known and run.knows(value) and native_functions.is_modest(name, (value, *args), keywords):
+    known = run.knows(*args, *keywords.values()) and native_functions.takes(name, args, keywords)
+    if known and run.knows(value):
+        pay(run, native_costs.of_call(name, (value, *args), keywords))
         if type(value) not in {set, frozenset}:
             ordered(run, *args)
         return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
@@ -539,6 +548,7 @@ def _method(
             args and type(args[0]) in {list, dict, tuple} and run.holds(args[0])
         ):
             return _mixed(run, callee, args, keywords, node)
+        pay(run, native_costs.of_call(name, (value, *args), {}))
         return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
     return _mixed(run, callee, args, keywords, node)
 
@@ -612,14 +622,6 @@ def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node:
     return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
 
 
-def _formatted(run: ProgramRun, text: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
-    if run.knows(*args, *keywords.values()) and native_functions.is_modest("format", (text, *args), keywords):
-        ordered(run, *args, *keywords.values())
-        return native(run, text.format, *args, line=getattr(node, "lineno", 0), **keywords)
-    run.may_raise(node)
-    return Unknown("string", named(node), sure=True)
-
-
 def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
     parts: list[Any] = []
     for one in iterate(run, given):
@@ -628,9 +630,8 @@ def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
                 raise TouchedError
             raise _failing(TypeError, node)
         parts.extend([between, one] if parts else [one])
-        if sum(len(part) for part in parts if isinstance(part, str)) > native_functions.MOST:
-            raise TooMuchError
-    return joined(parts)
+        pay(run, native_costs.size(one) if isinstance(one, str) else 1)
+    return joined(run, parts)
 
 
 # --- regular expressions
@@ -642,6 +643,7 @@ def _of_re(
     """Return what a function of `re` gives for a known expression and text."""
     name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
     if name == "escape" and run.knows(*args):
+        pay(run, native_costs.of_call(path, tuple(args), keywords))
         return native(run, re.escape, *args, line=line)
     given = _placed(_ORDER_OF_RE.get(name, ()), args, keywords)
     if name == "compile":
@@ -691,7 +693,7 @@ def _of_pattern(
 
     def put(match: Match) -> Any:
         if type(replacement) is str:
-            return program_regexes.expanded(replacement, match)
+            return program_regexes.expanded(run, replacement, match)
         return call(run, replacement, [match], {}, node, scope)
 
     parts, count = program_regexes.replaced(run, pattern, text, given.get("count", 0), put)
@@ -724,6 +726,13 @@ def _external(
         if path.startswith("random."):
             return _by_chance(run, path.rpartition(".")[2], args, node)
         return _unread(run, External(path), args, keywords, node, scope)
+    return _of_python(run, path, function, args, keywords, node)
+
+
+def _of_python(
+    run: ProgramRun, path: str, function: Callable[..., Any], args: Args, keywords: Keywords, node: ast.AST
+) -> Any:
+    """Return what a function of Python gives that may be used."""
     name = path.rpartition(".")[2]
     args = [[*one.real] if isinstance(one, Class) and one.real is not None else one for one in args]
     gathers = path in native_functions.GATHERING
@@ -733,13 +742,11 @@ def _external(
     held = all(
         run.holds(one) if type(one) in CONTAINERS else isinstance(one, Lazy) or run.knows(one) for one in args
     )
-    if (held and gathers and run.knows(*keywords.values())) or run.knows(
-        *(one for one in given if type(one) is not GeneratorType), *keywords.values()
-    ):
-        if not native_functions.is_modest(
-            path, tuple(one for one in given if type(one) is not GeneratorType), keywords
-        ):
-            raise TooMuchError
+    there = tuple(() if type(one) is GeneratorType else one for one in given)
+    if (held and gathers and run.knows(*keywords.values())) or run.knows(*there, *keywords.values()):
+        if not native_functions.takes(name, given, keywords):
+            raise TouchedError
+        pay(run, native_costs.of_call(path, there, keywords))
         return _views(run, native(run, function, *given, line=getattr(node, "lineno", 0), **keywords))
     return _of_unknown(run, path, args, keywords, node)
 
@@ -866,6 +873,7 @@ def _extreme(name: str) -> Callable[..., Any]:
         if key is None:
             listed = [_taken(run, one, gathers=False) for one in args]
             if run.knows(listed, *keywords.values()):
+                pay(run, native_costs.of_call(name, tuple(listed), {}))
                 ordered(run, *([] if len(args) == 1 else args))
                 return native(
                     run, {"min": min, "max": max}[name], *listed, line=getattr(node, "lineno", 0), **keywords
@@ -1008,7 +1016,8 @@ def _default_dict(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST
 
 def _dumped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     plain = [as_plain(run, one) if not isinstance(one, ClassInstance) else one for one in args]
-    if run.knows(*plain, *keywords.values()) and native_functions.is_modest("dumps", tuple(plain), keywords):
+    if run.knows(*plain, *keywords.values()):
+        pay(run, native_costs.of_call("dumps", tuple(plain), keywords))
         ordered(run, *plain)
         work = native_functions.function("json.dumps")
         if work is not None:
@@ -1069,7 +1078,7 @@ def _evaluated(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, s
     line = getattr(node, "lineno", 0)
     expression = text.lstrip(" \t")
     native(run, compile, expression, "<string>", "eval", line=line)
-    tree = ast.parse(expression, mode="eval").body
+    tree = native(run, ast.parse, expression, mode="eval", line=line).body
     if any(isinstance(one, _WRITTEN_ANEW) for one in ast.walk(tree)):
         raise TouchedError
     try:
@@ -1115,26 +1124,35 @@ def _reduced(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, sco
     return total
 
 
-def _multiplied(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
-    if len(args) != _TWO or keywords:
-        raise TouchedError
-    return operate(run, ast.Mult, args[0], args[1], node, native_functions.BINARY)
+def _operator(op: type[ast.operator]) -> Callable[..., Any]:
+    def operated(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
+        if len(args) != _TWO or keywords:
+            raise TouchedError
+        return operate(run, op, args[0], args[1], node, native_functions.BINARY)
+
+    return operated
 
 
 def _getter(form: str) -> Callable[..., Any]:
     def getter(run: ProgramRun, args: Args, keywords: Keywords, _: ast.AST, __: NameScope) -> Any:
-        if (
-            len(args) != 1
-            or keywords
-            or not run.knows(*args)
-            or (form == "." and not str(args[0]).isidentifier())
-        ):
+        key = args[0] if len(args) == 1 and not keywords and run.knows(*args) else None
+        if key is None or (form == "." and not (type(key) is str and key.isidentifier())):
             raise TouchedError
-        text = "lambda one: one[key]" if form == "[" else f"lambda one: one.{args[0]}"
-        written: Any = ast.parse(text, mode="eval").body
-        return Func(written, NameScope({"key": args[0]}, ""), {})
+        one = ast.Name("one", ast.Load())
+        got = (
+            ast.Subscript(one, ast.Name("key", ast.Load()))
+            if form == "["
+            else ast.Attribute(one, key, ast.Load())
+        )
+        return Func(ast.Lambda(_IDENTITY_OF_ONE, got), NameScope({"key": key}, ""), {})
 
     return getter
+
+
+def _format(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
+    if len(args) not in {1, _TWO} or keywords or isinstance(args[0], ClassInstance):
+        raise TouchedError
+    return as_text(run, args[0], args[1] if len(args) > 1 else "", -1, node)
 
 
 def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
@@ -1143,7 +1161,7 @@ def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: as
         len(args) > 1
         or keywords
         or not run.knows(*args)
-        or not all(native_functions.size(one) <= native_functions.MOST for one in args)
+        or not all(native_costs.size(one) <= native_costs.MOST for one in args)
     ):
         raise TouchedError
     return Match(
@@ -1152,7 +1170,9 @@ def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: as
 
 
 _SPECIAL: Mapping[str, Callable[..., Any]] = {
-    "builtins.eval": _evaluated, "functools.reduce": _reduced, "operator.mul": _multiplied, "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),
+    "builtins.eval": _evaluated, "functools.reduce": _reduced, "builtins.format": _format, "operator.mul": _operator(ast.Mult), "operator.add": _operator(ast.Add),
+    "operator.sub": _operator(ast.Sub), "operator.truediv": _operator(ast.Div), "operator.floordiv": _operator(ast.FloorDiv),
+    "operator.mod": _operator(ast.Mod), "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),
     "builtins.sorted": _special_sorted, "builtins.min": _extreme("min"), "builtins.max": _extreme("max"), "builtins.map": _mapped,
     "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
     "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,

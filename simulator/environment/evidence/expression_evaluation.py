@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+import datetime as dt
+import decimal
 import enum
 import operator
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
-from simulator.environment.evidence import native_functions
+from simulator.environment.evidence import native_costs, native_functions
 from simulator.environment.evidence.bound_names import scan
 from simulator.environment.evidence.enumerations import class_of
 from simulator.environment.evidence.program_run import ProgramRun, named, opposite
@@ -48,6 +49,7 @@ JSON_KINDS: Mapping[type, Kind] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", tuple: "array", dict: "object", NoneType: "null",
 }  # fmt: skip
 _UNORDERED = frozenset({set, frozenset})
+_OF_TEXT = native_costs.MOST_MADE // native_costs.MOST
 _FEW = 2
 
 
@@ -77,13 +79,28 @@ def native(run: ProgramRun, work: Callable[..., Any], *args: Any, line: int = 0,
     """Return what an operation of Python gives for known values; what it raises, the program raises."""
     run.budget.spend()
     try:
-        return work(*args, **keywords)
+        made = work(*args, **keywords)
     except (TouchedError, ProgramException, TooMuchError, ThawError):
         raise
     except (RecursionError, MemoryError) as error:
         raise TooMuchError from error
     except Exception as error:
         raise ProgramException(type(error), error.args, line) from error
+    if isinstance(made, decimal.Decimal):
+        pay(run, native_costs.size(made) * (native_costs.MOST_MADE // native_costs.MOST))
+    run.budget.spend(native_costs.steps_of(made))
+    return made
+
+
+def pay(run: ProgramRun, cost: int) -> None:
+    """Take the steps for something that is about to be made.
+
+    Raises:
+        TooMuchError: It costs too much, or no steps are left.
+    """
+    if cost > native_costs.MOST_MADE:
+        raise TooMuchError
+    run.budget.spend(cost // native_costs.LETTERS_PER_STEP)
 
 
 def ordered(run: ProgramRun, *values: Any) -> None:
@@ -140,7 +157,10 @@ def _members(run: ProgramRun, cls: Class) -> list[ClassInstance]:
         TouchedError: They cannot be told: some have several names.
     """
     found = cls.members()
-    if not run.knows(*found.values()) or len({repr(one) for one in found.values()}) < len(found):
+    if not run.knows(*found.values()):
+        raise TouchedError
+    pay(run, native_costs.written(*found.values()))
+    if len({native(run, repr, one) for one in found.values()}) < len(found):
         raise TouchedError
     return [ClassInstance(cls, {"name": name, "value": value}) for name, value in found.items()]
 
@@ -329,12 +349,13 @@ def operate(
 ) -> Any:
     """Return what a binary operation gives."""
     if op is ast.Add and (_is_text(left) and _is_text(right)):
-        return (
-            joined([left, right]) if isinstance(left, Unknown) or isinstance(right, Unknown) else left + right
-        )
+        return joined(run, [left, right])
     if run.knows(left, right):
-        if not native_functions.is_small_operation(op, left, right):
-            raise TooMuchError
+        is_format = op is ast.Mod and isinstance(left, (str, bytes))
+        pay(
+            run,
+            native_costs.of_percent(left, right) if is_format else native_costs.of_operation(op, left, right),
+        )
         if op is ast.Mod or type(right) in _UNORDERED:
             ordered(run, right)
         return native(run, table[op.__name__], left, right, line=getattr(node, "lineno", 0))
@@ -345,6 +366,7 @@ def operate(
         and run.holds(left)
         and run.holds(right)
     ):
+        pay(run, native_costs.of_operation(op, left, right))
         return native(run, table["Add"], left, right)
     if _is_number(left) and _is_number(right):
         return _of_numbers(run, op, left, right, node)
@@ -366,7 +388,7 @@ def _of_numbers(run: ProgramRun, op: type[ast.operator], left: Any, right: Any, 
 
 
 def _is_text(value: Any) -> bool:
-    return (type(value) is str and len(value) < native_functions.MOST) or (
+    return (type(value) is str and len(value) < native_costs.MOST) or (
         isinstance(value, Unknown) and value.kind == "string" and value.sure
     )
 
@@ -379,8 +401,14 @@ def _is_whole(value: Any) -> bool:
     return type(value) in {int, bool} or (isinstance(value, Unknown) and value.kind == "integer")
 
 
-def joined(parts: Sequence[Any]) -> Any:
+def joined(run: ProgramRun, parts: Sequence[Any]) -> Any:
     """Return a text made of known and unknown parts."""
+    inner = [part.parts or (part,) if isinstance(part, Unknown) else (part,) for part in parts]
+    pay(
+        run,
+        sum(native_costs.size(one) if isinstance(one, str) else 1 for part in inner for one in part)
+        * _OF_TEXT,
+    )
     found: list[Any] = []
     for part in parts:
         for one in (part.parts or (part,)) if isinstance(part, Unknown) else (part,):
@@ -458,6 +486,7 @@ def _dict(run: ProgramRun, node: ast.Dict, scope: NameScope) -> Any:
 def _merge(run: ProgramRun, made: dict[Any, Any], more: Any, node: ast.expr) -> bool:
     """Put the entries of another dict into one; return whether all are known."""
     if type(more) in MAPPINGS:
+        run.budget.spend(native_costs.steps_of(more))
         made.update(more)
         return run.holds(more)
     if isinstance(more, Unknown) and type(more.like) is dict:
@@ -669,6 +698,8 @@ def set_item(run: ProgramRun, held: Any, place: Any, value: Any, node: ast.AST) 
                 raise ProgramException(
                     TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
                 )
+            if isinstance(place, slice):
+                pay(run, native_costs.of_operation(ast.Add, held, value))
             native(run, operator.setitem, held, place, value, line=getattr(node, "lineno", 0))
             return
         if type(held) in MAPPINGS and run.knows(place):
@@ -796,6 +827,7 @@ def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | Non
     if isinstance(held, Lazy) and run.knows(one) and run.fresh(held):
         return one in container
     if run.knows(held, one):
+        pay(run, native_costs.of_search(held, one) * _OF_TEXT)
         return bool(native(run, lambda: one in held, line=getattr(node, "lineno", 0)))
     if type(held) in {list, tuple} and run.holds(held) and not held:
         return False
@@ -805,7 +837,7 @@ def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | Non
 
 
 def _joined_str(run: ProgramRun, node: ast.JoinedStr, scope: NameScope) -> Any:
-    return joined([evaluate(run, one, scope) for one in node.values])
+    return joined(run, [evaluate(run, one, scope) for one in node.values])
 
 
 def _formatted(run: ProgramRun, node: ast.FormattedValue, scope: NameScope) -> Any:
@@ -823,7 +855,8 @@ def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.A
         value = _as_value(value)
     if isinstance(value, ProgramException):
         value = value.text() if conversion in {-1, 115} else Unknown("string", "the error", sure=True)
-    if type(spec) is str and run.knows(value) and native_functions.is_modest("format", (f"{{:{spec}}}",), {}):
+    if type(spec) is str and run.knows(value) and _is_own_format(value, spec):
+        pay(run, native_costs.of_format(value, spec))
         ordered(run, value)
         line = getattr(node, "lineno", 0)
         converted = _CONVERSIONS.get(conversion)
@@ -841,6 +874,11 @@ def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.A
     return Unknown("string", named(node).strip("f'\"{}"), sure=True)
 
 
+def _is_own_format(value: Any, spec: str) -> bool:
+    """Return whether a value is formatted with nothing that the process has: a date's form may ask for its time zone."""
+    return not isinstance(value, (dt.date, dt.time)) or native_functions.is_date_form(spec)
+
+
 def _attribute(run: ProgramRun, node: ast.Attribute, scope: NameScope) -> Any:
     return attribute(run, evaluate(run, node.value, scope), node.attr, node)
 
@@ -855,7 +893,7 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
     special = _ATTRIBUTES.get(type(value))
     if special is not None:
         return special(run, value, name, node)
-    if isinstance(value, enum.Enum) and not isinstance(value, re.RegexFlag):
+    if isinstance(value, enum.Enum):
         return _member_attribute(run, value, name, node)
     if isinstance(value, Context) and name == "state":
         return value.state
@@ -868,7 +906,8 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
         return value.args_given
     if type(value) in KNOWN and native_functions.has_method(value, name):
         return Bound(value, name)
-    if type(value) in SCALARS and not name.startswith("_") and run.knows(value):
+    is_absent = type(value) in SCALARS and not name.startswith("_") and not hasattr(type(value), name)
+    if native_functions.has_field(value, name) or is_absent:
         return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
     if isinstance(value, Unknown) and type(value.like) is dict and name in value.like:
         return Unknown(name=named(node))
@@ -959,7 +998,7 @@ def _member_attribute(run: ProgramRun, value: enum.Enum, name: str, node: ast.AS
         return _bound(run, found, value, cls, node)
     if native_functions.has_method(value, name):
         return Bound(value, name)
-    if name.startswith("_"):
+    if not native_functions.has_field(value, name):
         raise TouchedError
     return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
 

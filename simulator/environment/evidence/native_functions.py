@@ -11,6 +11,7 @@ import collections
 import copy
 import datetime as dt
 import decimal
+import enum
 import html
 import itertools
 import json
@@ -22,24 +23,16 @@ import string
 import textwrap
 import unicodedata
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import MAPPINGS, Unknown
 
-MOST = 100_000
-"""So many letters, elements or bits a value may have."""
-
-_LARGEST = 1_000
-"""Of larger numbers no factorial and its like is computed."""
-
-_WIDEST = 4
-"""So many digits the width of a format may have."""
-
 _BUILTINS = (
-    abs, all, any, ascii, bin, bool, bytes, callable, chr, complex, dict, divmod, enumerate, filter, float, format, frozenset, hex, int, iter,
-    len, list, map, max, min, next, oct, ord, pow, range, repr, reversed, round, set, slice, sorted, str, sum, tuple, zip,
+    abs, ascii, bin, bool, bytes, callable, chr, complex, dict, divmod, enumerate, float, frozenset, hex, int, iter, len, list, oct, ord, pow,
+    range, repr, reversed, round, set, slice, sum, tuple, zip,
 )  # fmt: skip
 
 _MATH = {name: getattr(math, name) for name in dir(math) if not name.startswith("_")}
@@ -57,11 +50,10 @@ _FUNCTIONS: Mapping[str, Any] = {
     },
     **{
         f"operator.{name}": getattr(operator, name)
-        for name in ("add", "sub", "truediv", "floordiv", "neg", "eq", "ne", "lt", "le", "gt", "ge", "not_", "mod")
+        for name in ("neg", "eq", "ne", "lt", "le", "gt", "ge", "not_")
     },
     "collections.Counter": collections.Counter,
     "collections.OrderedDict": collections.OrderedDict,
-    "collections.defaultdict": collections.defaultdict,
     "collections.deque": collections.deque,
     "copy.copy": copy.copy,
     "copy.deepcopy": copy.deepcopy,
@@ -141,7 +133,7 @@ CONSTANTS: Mapping[str, Any] = {
             "whitespace",
         )
     },
-    **{f"re.{name}": getattr(re, name) for name in _RE_FLAGS},
+    **{f"re.{name}": int(getattr(re, name)) for name in _RE_FLAGS},
     **{f"decimal.{name}": name for name in _ROUNDINGS},
     "datetime.UTC": dt.UTC,
     "datetime.timezone.utc": dt.UTC,
@@ -181,11 +173,65 @@ RETURNED: Mapping[str, Kind] = {
 }  # fmt: skip
 """What chance, the clock and the machine give: nothing fails in them."""
 
-_NO_METHODS: Mapping[type, frozenset[str]] = {
-    str: frozenset({"format_map"}), set: frozenset({"pop"}), dt.datetime: frozenset({"now", "astimezone", "timestamp", "today"}),
-    dt.date: frozenset({"today"}),
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OF_TEXTS = """capitalize center count endswith expandtabs find index isalnum isalpha isascii isdigit islower isspace istitle isupper join ljust
+    lower lstrip partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
+    swapcase title translate upper zfill"""
+_OF_SETS = "copy difference intersection isdisjoint issubset issuperset symmetric_difference union"
+_OF_DICTS = "clear copy get items keys pop popitem setdefault update"
+_OF_LISTS = "append clear copy count extend index insert pop remove reverse"
+_OF_DATES = "ctime isocalendar isoformat isoweekday replace strftime toordinal weekday"
+_OF_NUMBERS = "as_integer_ratio conjugate"
+
+METHODS: Mapping[type, frozenset[str]] = {
+    str: _names(f"{_OF_TEXTS} casefold encode format isdecimal isidentifier isnumeric isprintable maketrans"),
+    bytes: _names(f"{_OF_TEXTS} decode hex"),
+    int: _names(f"{_OF_NUMBERS} bit_count bit_length is_integer to_bytes"), bool: _names("bit_length conjugate"),
+    float: _names(f"{_OF_NUMBERS} hex is_integer"), complex: _names("conjugate"), range: _names("count index"),
+    list: _names(f"{_OF_LISTS} sort"), tuple: _names("count index"),
+    collections.deque: _names(f"{_OF_LISTS} appendleft extendleft popleft rotate"),
+    dict: _names(_OF_DICTS), collections.defaultdict: _names(_OF_DICTS), collections.OrderedDict: _names(f"{_OF_DICTS} move_to_end"),
+    collections.Counter: _names(f"{_OF_DICTS} elements most_common subtract total"),
+    frozenset: _names(_OF_SETS),
+    set: _names(f"{_OF_SETS} add clear difference_update discard intersection_update remove symmetric_difference_update update"),
+    dt.date: _names(_OF_DATES), dt.time: _names("isoformat replace strftime dst tzname utcoffset"),
+    dt.datetime: _names(f"{_OF_DATES} date dst time timetz tzname utcoffset"), dt.timedelta: _names("total_seconds"),
+    dt.timezone: _names("dst tzname utcoffset"),
+    decimal.Decimal: _names("""adjusted as_integer_ratio compare copy_abs copy_negate copy_sign exp is_finite is_infinite is_nan is_signed is_zero ln log10
+        max min normalize quantize remainder_near sqrt to_integral_value"""),
 }  # fmt: skip
-"""Methods that depend on the machine, or reach into other objects."""
+"""The methods that may be used, by the type of their value: none depends on the machine, reaches into other objects or calls back."""
+
+_OF_DAYS, _OF_HOURS = "year month day", "hour minute second microsecond tzinfo fold"
+_FIELDS: Mapping[type, frozenset[str]] = {
+    dt.date: _names(_OF_DAYS), dt.time: _names(_OF_HOURS), dt.datetime: _names(f"{_OF_DAYS} {_OF_HOURS}"),
+    dt.timedelta: _names("days seconds microseconds"), range: _names("start stop step"), slice: _names("start stop step"),
+    **dict.fromkeys((bool, int, float, complex, decimal.Decimal), _names("real imag")),
+}  # fmt: skip
+"""The attributes that are no methods, in the same way."""
+
+_CODING: Mapping[str, int] = {
+    "encode": 0,
+    "decode": 0,
+    "bytes": 1,
+    "quote": 2,
+    "quote_plus": 2,
+    "unquote": 1,
+    "urlencode": 3,
+}
+"""Functions that may be given a coding, with the place of the first argument that may be one."""
+
+_CODINGS = frozenset({
+    "ascii", "latin1", "latin-1", "iso-8859-1", "us-ascii", "utf8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "windows-1252",
+    "strict", "ignore", "replace", "backslashreplace", "xmlcharrefreplace", "surrogateescape", "surrogatepass",
+})  # fmt: skip
+"""The codings, and what they do with what they cannot write. Others are found in the process, where the tool's code may have put some."""
+
+_DATE_FORM = re.compile(r"(?:[^%]|%[-]?[aAbBcdfHIjmMpSuUVwWxXyYGDFTReklPnt%zZ])*", re.DOTALL)
 
 KEEPING: Mapping[str, frozenset[type]] = {
     "append": frozenset({list, collections.deque}), "insert": frozenset({list}), "extend": frozenset({list, collections.deque}),
@@ -211,85 +257,43 @@ def function(path: str) -> Callable[..., Any] | None:
 
 def has_method(value: Any, name: str) -> bool:
     """Return whether a known value has a method that may be used."""
+    return name in METHODS.get(_kind_of(value, name), ())
+
+
+def has_field(value: Any, name: str) -> bool:
+    """Return whether an attribute of a known value may be read that is no method: of a member, its name and value."""
+    if isinstance(value, enum.Enum):
+        return name in {"name", "value"} and name not in type(value).__members__
+    return name in _FIELDS.get(type(value), ())
+
+
+def _kind_of(value: Any, name: str) -> type:
+    """Return the type whose methods a value has: of the member of an enumeration, what its members are; none where a member has that name."""
     kind = type(value)
-    return (
-        not name.startswith("_")
-        and name not in _NO_METHODS.get(kind, ())
-        and callable(getattr(kind, name, None))
+    if not isinstance(value, enum.Enum):
+        return kind
+    if name in kind.__members__:
+        return NoneType
+    return next((one for one in (str, int) if isinstance(value, one)), enum.Enum)
+
+
+def takes(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Return whether a function or method depends on nothing but what it is given: a coding and a date's form may name what the process has."""
+    if name in _CODING:
+        codings = [
+            *args[_CODING[name] :],
+            *(keywords[key] for key in ("encoding", "errors") if key in keywords),
+        ]
+        return all(one.casefold().replace("_", "-") in _CODINGS for one in codings if isinstance(one, str))
+    form = args[-1] if args and isinstance(args[-1], str) else ""
+    return name not in {"strftime", "strptime"} or (
+        is_date_form(form) and not (name == "strptime" and "%Z" in form)
     )
 
 
-def is_modest(path: str, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> bool:
-    """Return whether a function or method gives something of modest size for known arguments, in modest time."""
-    name = path.rpartition(".")[2]
-    numbers = [abs(one) for one in (*args, *keywords.values()) if type(one) is int]
-    if name in {"pow", "factorial", "comb", "perm", "ldexp", "exp2", "isqrt", "gcd", "lcm", "prod"}:
-        return (
-            all(one <= _LARGEST for one in numbers)
-            if name != "pow"
-            else not args or is_small_power(*args[:2])
-        )
-    if name in {"ljust", "rjust", "center", "zfill", "expandtabs", "shorten", "round", "rotate", "to_bytes"}:
-        return all(one <= MOST for one in numbers)
-    if name in {
-        "replace",
-        "join",
-        "format",
-        "translate",
-        "dumps",
-        "repr",
-        "str",
-        "bytes",
-        "urlencode",
-        "encode",
-    }:
-        return math.prod(size(one) + 1 for one in args) < MOST * 10 and not _is_wide(args)
-    return all(size(one) <= MOST for one in args)
-
-
-def _is_wide(args: tuple[Any, ...]) -> bool:
-    """Return whether a format has a width of more than four digits."""
-    texts = [one for one in args if type(one) is str]
-    return any(
-        len(run) > _WIDEST
-        for text in texts
-        for run in "".join(c if c.isdigit() else " " for c in text).split()
-    ) and any(mark in text for text in texts for mark in "{%")
-
-
-def size(value: Any) -> int:
-    """Return how large a known value is."""
-    if type(value) is int:
-        return value.bit_length()
-    try:
-        return len(value)
-    except (TypeError, OverflowError):
-        return MOST + 1 if type(value) is range else 1
-
-
-def is_small_power(base: Any = 0, exponent: Any = 0) -> bool:
-    """Return whether a power of two known numbers is modest."""
-    if type(base) is int and type(exponent) is int:
-        return base.bit_length() * max(exponent, 1) <= MOST
-    return True
-
-
-def is_small_operation(op: type, left: Any, right: Any) -> bool:
-    """Return whether a binary operation of two known values gives something modest; `op` is its node's type."""
-    name = op.__name__
-    if name == "Pow":
-        return is_small_power(left, right)
-    if name == "LShift":
-        return type(right) is not int or right <= MOST
-    if name == "Mult":
-        if type(left) is int and type(right) is int:
-            return size(left) + size(right) <= MOST
-        times = left if type(left) is int else right if type(right) is int else 1
-        other = right if type(left) is int else left
-        return max(times, 0) * size(other) <= MOST
-    if name == "Mod" and type(left) in {str, bytes}:
-        return not _is_wide((left,)) and size(left) < MOST
-    return size(left) + size(right) <= MOST
+def is_date_form(form: str) -> bool:
+    """Return whether the form of a date has only places of a known width, and none for the time zone of the machine."""
+    return _DATE_FORM.fullmatch(form) is not None
 
 
 BINARY: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from time import thread_time
 from typing import Any
 
-from simulator.environment.evidence.expression_evaluation import native
+from simulator.base.pattern_search import check_repetitions
+from simulator.environment.evidence.expression_evaluation import native, pay
+from simulator.environment.evidence.native_costs import MOST_MADE, size, steps_of
 from simulator.environment.evidence.program_run import ProgramRun
-from simulator.environment.evidence.unknown_values import CompiledPattern, Lazy, Match, TouchedError
+from simulator.environment.evidence.unknown_values import (
+    CompiledPattern,
+    Lazy,
+    Match,
+    TooMuchError,
+    TouchedError,
+)
 
 _SECONDS = 0.05
+_STEPS_PER_SECOND = 40_000
 _LONGEST = 2_000
 """So long a pattern may be. A text may be ten times as long."""
 
@@ -44,6 +54,10 @@ def compiled(run: ProgramRun, text: Any, flags: Any, line: int) -> CompiledPatte
     ):
         raise TouchedError
     native(run, _checked, text, int(flags), line=line)
+    try:
+        check_repetitions(text)
+    except ValueError as error:
+        raise TouchedError from error
     engine = _engine(text, int(flags))
     if engine is None:
         raise TouchedError
@@ -87,12 +101,35 @@ def search(run: ProgramRun, pattern: CompiledPattern, name: str, args: Sequence[
     if is_by_letters and not (text.isascii() and pattern.text.isascii()):
         raise TouchedError
     run.budget.spend(1 + len(text) // 50)
-    found = _timed(lambda: getattr(pattern.engine, name)(*args, timeout=_SECONDS))
     if name in {"search", "match", "fullmatch"}:
+        found = _timed(run, lambda: getattr(pattern.engine, name)(text, timeout=_SECONDS))
         return None if found is None else Match(found)
+    if name == "split":
+        return _timed(run, lambda: _gathered(pattern.engine.splititer(*args, timeout=_SECONDS)))
+    listed = _timed(run, lambda: list(pattern.engine.finditer(text, timeout=_SECONDS)))
     if name == "finditer":
-        listed = _timed(lambda: list(found))
         return Lazy(iter([Match(one) for one in listed]), run.epoch)
+    return _gathered(map(_found, listed))
+
+
+def _found(match: Any) -> Any:
+    """Return what `findall` gives for a match: all of it, its only group, or its groups."""
+    groups = match.groups("")
+    return groups if len(groups) > 1 else groups[0] if groups else match.group()
+
+
+def _gathered(pieces: Iterable[Any]) -> list[Any]:
+    """Return pieces of a text in a list. They may share it: each position may be the beginning of one.
+
+    Raises:
+        TooMuchError: They are longer together than a text may be.
+    """
+    found, made = [], 0
+    for piece in pieces:
+        made += 1 + sum(map(size, piece)) if type(piece) is tuple else 1 + size(piece)
+        if made > MOST_MADE:
+            raise TooMuchError
+        found.append(piece)
     return found
 
 
@@ -108,18 +145,22 @@ def replaced(
     for one in listed:
         made += [text[end : one.found.start()], replacement(one)]
         end = one.found.end()
+        run.budget.spend(steps_of(made[-1]))
     return [*made, text[end:]], len(listed)
 
 
 _REFERENCE = re.compile(r"\\(?:([1-9])(?!\d)|g<(\w+)>|(.?))", re.DOTALL)
 
 
-def expanded(template: str, match: Match) -> str:
+def expanded(run: ProgramRun, template: str, match: Match) -> str:
     """Return a replacement with the groups that it names.
 
     Raises:
         TouchedError: It names what there is not, or holds another escape.
+        TooMuchError: It would be too long.
     """
+    longest = max(map(size, (match.found.group(), *match.found.groups(""))))
+    pay(run, len(template) + template.count("\\") * longest)
 
     def group(one: re.Match[str]) -> str:
         name = one[1] or one[2]
@@ -133,11 +174,15 @@ def expanded(template: str, match: Match) -> str:
     return _REFERENCE.sub(group, template)
 
 
-def _timed(work: Callable[[], Any]) -> Any:
+def _timed(run: ProgramRun, work: Callable[[], Any]) -> Any:
+    """Return what a search gives; the time that it works costs steps, so that slow ones are few."""
+    begun = thread_time()
     try:
         return work()
     except TimeoutError as error:
         raise TouchedError from error
+    finally:
+        run.budget.spend(int((thread_time() - begun) * _STEPS_PER_SECOND))
 
 
 def match_method(

@@ -324,7 +324,10 @@ def _is_scalar(value: Any) -> bool:
 @lru_cache(maxsize=16_384)
 def named(node: ast.AST) -> str:
     """Return how the code writes something, shortened."""
-    text = " ".join(ast.unparse(node).split())
+    try:
+        text = " ".join(ast.unparse(node).split())
+    except ValueError:  # a number that is as long as a page, in hexadecimal
+        text = type(node).__name__
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}\u2026"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import decimal
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -56,6 +57,9 @@ MOST_LEFT = 4 * MOST_EARLIER
 _SESSION, _STATE = " session", "state"
 """Under these names the modules hold the session's state as earlier calls left it, so that what stands in both stays one; no program can use them."""
 
+_DECIMAL = decimal.Context()
+"""How Python calculates with decimal numbers where nobody has changed it."""
+
 _CONTEXTS = ("ToolContext", "Context", "CallbackContext", "ReadonlyContext", "InvocationContext")
 
 
@@ -78,6 +82,16 @@ def read_returns(
         What the values decide comes first and is certain; then what may be, those that return before errors; then what the code would do for other
         values. Values that the code does not decide are holes.
     """
+    with decimal.localcontext(_DECIMAL):  # another may be set where the agent's own code runs
+        return _read(code, arguments, state, earlier)
+
+
+def _read(
+    code: FunctionSource,
+    arguments: Mapping[str, JsonValue],
+    state: JsonObject | None,
+    earlier: Sequence[EarlierCall],
+) -> CodeReading:
     try:
         program = load(code)
         way = find(program.tree, code.name, code.line)

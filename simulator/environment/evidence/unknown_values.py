@@ -362,7 +362,10 @@ class ProgramException(Exception):  # noqa: N818 - it is no error of ours: the p
             return first if first.kind == "string" else Unknown("string", "the error", sure=True)
         if type(first) not in SCALARS:
             return Unknown("string", "the error", sure=True)
-        return repr(first) if issubclass(self.cls, KeyError) else str(first)
+        try:
+            return repr(first) if issubclass(self.cls, KeyError) else str(first)
+        except ValueError:  # Python writes no number that is as long as a page
+            return Unknown("string", "the error", sure=True)
 
 
 class ThawError(Exception):

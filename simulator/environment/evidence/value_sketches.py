@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from typing import Any
 
 from pydantic import JsonValue
@@ -13,6 +14,10 @@ from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown
 
 _DEEPEST = 30
+_MOST_BITS = 14_000
+"""Python writes no number of more than 4,300 digits."""
+
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
@@ -25,10 +30,12 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
         return Hole()
     if value is None or kind in {bool, int, str}:
         found: Sketch = value
-        return found
+        return found if _is_written(value) else Hole("integer" if kind is int else "string")
     if kind is float:
         return value if math.isfinite(value) else Hole("number")
     if kind in MAPPINGS:
+        if not all(map(_is_written, value)):
+            return Hole("object")
         made: dict[str, Sketch] = {_key(key): sketch_of(run, one, depth + 1) for key, one in value.items()}
         return made if run.holds(value) else Hole("object", like=made)
     if kind in {list, tuple}:
@@ -39,6 +46,13 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
     if isinstance(value, Unknown):
         return _of_unknown(run, value, depth)
     return Hole("array" if isinstance(value, Lazy) or kind in {set, frozenset} else "")
+
+
+def _is_written(value: Any) -> bool:
+    """Return whether JSON has a form for a text or number: not for half of a surrogate pair, nor for a number that is as long as a page."""
+    if isinstance(value, int):
+        return value.bit_length() <= _MOST_BITS
+    return not isinstance(value, str) or value.isascii() or not _HALF_PAIR.search(value)
 
 
 def _key(key: Any) -> str:
@@ -62,8 +76,19 @@ def _of_record(run: ProgramRun, value: ClassInstance, depth: int) -> Sketch:
 
 
 def _of_unknown(run: ProgramRun, value: Unknown, depth: int) -> Hole:
-    parts = tuple(one if isinstance(one, str) else _of_unknown(run, one, depth + 1) for one in value.parts)
-    choices = tuple(one for one in value.choices if one is None or type(one) in {bool, int, float, str})
+    parts = tuple(
+        _of_unknown(run, one, depth + 1)
+        if isinstance(one, Unknown)
+        else one
+        if _is_written(one)
+        else Hole("string")
+        for one in value.parts
+    )
+    choices = tuple(
+        one
+        for one in value.choices
+        if one is None or (type(one) in {bool, int, float, str} and _is_written(one))
+    )
     like = None if value.like is None else sketch_of(run, value.like, depth + 1)
     whole = len(choices) == len(value.choices)
     return Hole(value.kind, value.name, value.low, value.high, choices if whole else (), parts, like)
