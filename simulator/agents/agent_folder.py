@@ -14,6 +14,7 @@ from typing import Any
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, forget, prepare
+from simulator.base.python_source import parsed
 
 # A module-level `root_agent`, assigned or imported, or an `app` that is made by `App(...)`.
 _HOLDS_AN_AGENT = re.compile(
@@ -122,7 +123,7 @@ def _is_looked_into(path: Path) -> bool:
 def _gives_an_agent(init: Path) -> bool:
     """Return whether a package may give an agent: what cannot be read or parsed may, so that its error is shown."""
     try:
-        names = _named_in(ast.parse(init.read_bytes()))
+        names = _named_in(parsed(init.read_bytes()))
     except FileNotFoundError:
         return False
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):

@@ -5,7 +5,6 @@ English is not read for its meaning: only literals count that stand right behind
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -13,6 +12,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
+
+from simulator.base.python_source import literal
 
 Part: TypeAlias = Literal["arguments", "response"]
 
@@ -116,7 +117,7 @@ def default_in(text: str) -> JsonValue:
     word = found[1]
     if word[0] in "'\"`":
         return _bare(word)
-    value: JsonValue = ast.literal_eval(word.capitalize() if word[0] in "tTfF" else word)
+    value: JsonValue = literal(word.capitalize() if word[0] in "tTfF" else word)
     return value
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied, same
+from simulator.base.python_source import literal, parsed
 from simulator.environment.drafts.blanks import kind_of
 from simulator.environment.drafts.sketch_filling import shape_of
 from simulator.environment.evidence.sketch import Hole, Sketch
@@ -97,7 +98,7 @@ def _balanced(text: str) -> str:
 
 def literal_of(text: str) -> JsonValue:
     """Read a JSON or Python literal; None where it is none."""
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, literal):
         try:
             value: JsonValue = copied(read(re.sub(r",?\s*\.\.\.(?=\s*[\]}])", "", text)))
         except (ValueError, SyntaxError, TypeError, NotJsonError, RecursionError, MemoryError):
@@ -109,7 +110,7 @@ def literal_of(text: str) -> JsonValue:
 def _arguments(call: str, parameters: Sequence[str]) -> JsonObject | None:
     """Return the arguments of a call that is written out; None where they are no literals."""
     try:
-        node = ast.parse(call.strip(), mode="eval").body
+        node = parsed(call.strip(), "eval").body
         node = node.value if isinstance(node, ast.Await) else node
         if not isinstance(node, ast.Call) or any(one.arg is None for one in node.keywords):
             return None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import GeneratorType
 from typing import Any
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence import (
     generator_functions,
     native_costs,
@@ -1078,7 +1079,7 @@ def _evaluated(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, s
     line = getattr(node, "lineno", 0)
     expression = text.lstrip(" \t")
     native(run, compile, expression, "<string>", "eval", line=line)
-    tree = native(run, ast.parse, expression, mode="eval", line=line).body
+    tree = native(run, parsed, expression, "eval", line=line).body
     if any(isinstance(one, _WRITTEN_ANEW) for one in ast.walk(tree)):
         raise TouchedError
     try:

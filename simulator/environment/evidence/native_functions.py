@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import binascii
 import bisect
@@ -27,6 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
+from simulator.base.python_source import literal
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import MAPPINGS, Unknown
 
@@ -69,7 +69,7 @@ _FUNCTIONS: Mapping[str, Any] = {
     "calendar.isleap": calendar.isleap,
     "calendar.monthrange": calendar.monthrange,
     "decimal.Decimal": decimal.Decimal,
-    "ast.literal_eval": ast.literal_eval,
+    "ast.literal_eval": literal,
     "builtins.dict.fromkeys": dict.fromkeys,
     "builtins.str.maketrans": str.maketrans,
     "bisect.bisect": bisect.bisect,

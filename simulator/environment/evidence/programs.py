@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
 from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
 from simulator.environment.evidence.sketch import FunctionSource, Module
@@ -139,9 +140,10 @@ def _parsed(module: Module) -> ast.Module:
     if len(module.text) > MOST_LETTERS:
         raise UnreadableModuleError(f"{module.path} is too long to read")
     try:
-        return ast.parse(module.text)
+        tree: ast.Module = parsed(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnreadableModuleError(f"{module.path} cannot be read as Python") from error
+    return tree
 
 
 def _changeable(scopes: Iterable[NameScope]) -> dict[int, Any]:

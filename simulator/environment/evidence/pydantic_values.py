@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.program_run import ProgramRun, look_up
 from simulator.environment.evidence.unknown_values import (
     SCALARS,
@@ -54,9 +55,10 @@ def _sure(so: bool, value: Any) -> Any:
 
 def _parsed(text: str) -> ast.expr:
     try:
-        return ast.parse(text, mode="eval").body
+        tree: ast.Expression = parsed(text, "eval")
     except (SyntaxError, ValueError) as error:
         raise TouchedError from error
+    return tree.body
 
 
 def _one_of(run: ProgramRun, kinds: Sequence[ast.expr], value: Any, scope: NameScope, make: Maker) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, copied, digest
+from simulator.base.python_source import parsed
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
@@ -309,7 +310,7 @@ def _without_none(annotation: ast.expr | None) -> ast.expr | None:
     match annotation:
         case ast.Constant(value=str(text)):
             try:
-                return _without_none(ast.parse(text, mode="eval").body)
+                return _without_none(parsed(text, "eval").body)
             except (SyntaxError, ValueError):
                 return None
         case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):

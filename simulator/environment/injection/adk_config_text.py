@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.base.json_values import JsonObject, NotJsonError, taken
+from simulator.base.python_source import parsed
 from simulator.environment.injection.adk_injection_config import (
     MOCK_STRATEGIES,
     EnvironmentConfigError,
@@ -138,7 +139,7 @@ def config_in_snippet(code: str) -> JsonObject:
             by running it; names the line.
     """
     try:
-        tree = ast.parse(code)
+        tree: ast.Module = parsed(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f", on line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise EnvironmentConfigError(f"the text is not Python code: {error}{line}") from error

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.prompts.tool_prompt import cut
 
@@ -52,7 +53,7 @@ def _parts(module: Module, name: str, line: int) -> tuple[tuple[int, int], ...]:
     if len(module.text) > _LONGEST_MODULE:
         return ()
     try:
-        tree = ast.parse(module.text)
+        tree: ast.Module = parsed(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     statements = {bound: one for one in tree.body for bound in _bound(one)}

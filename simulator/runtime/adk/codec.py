@@ -104,10 +104,10 @@ def whole(written: Any) -> Any:
     """Return what ADK or pydantic has written as JSON with whole texts only; itself where it has no others.
 
     To Python half of a surrogate pair is a text. A model, a callback or a file's name may hold it, and no journal could be
-    written with it.
+    written with it, nor with a number that is as long as a page.
     """
     try:
-        to_json(written)
+        write(written)
     except ValueError:
         # What is nested too deeply is not JSON in any case: its receiver says so.
         with suppress(RecursionError):
@@ -120,7 +120,19 @@ def _made_whole(written: Any) -> Any:
         return whole_text(written)
     if isinstance(written, dict):
         return {whole_text(str(key)): _made_whole(item) for key, item in written.items()}
-    return [_made_whole(item) for item in written] if isinstance(written, list) else written
+    if isinstance(written, list):
+        return [_made_whole(item) for item in written]
+    return jsonable(written) if isinstance(written, int) else written
+
+
+def response_json(response: LlmResponse) -> tuple[JsonObject, bool]:
+    """Write a model's response as ADK does, with whole texts only; return whether it is read again as it was."""
+    try:
+        written: JsonObject = response.model_dump(mode="json", exclude_none=True)
+    except ValueError:  # half of a surrogate pair in a name, which pydantic does not write
+        return jsonable(response.model_dump(exclude_none=True)), False
+    of_whole_texts: JsonObject = whole(written)
+    return of_whole_texts, of_whole_texts is written
 
 
 def survives_json(value: Any) -> bool:

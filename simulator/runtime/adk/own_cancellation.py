@@ -13,14 +13,15 @@ class OwnSteps:
     """Awaits something in the task of the one who asks, and counts the cancellations of that task that come from inside.
 
     A cancellation that is asked for while a step of the code runs comes from that code: nothing else runs meanwhile.
-    `own` is how many there are that were not taken back.
+    `own` is how many there are that were not taken back. `exits` says that the code itself has raised `GeneratorExit`: nobody has closed it.
     """
 
-    __slots__ = ("_work", "own")
+    __slots__ = ("_work", "exits", "own")
 
     def __init__(self, work: Awaitable[Any]) -> None:
         self._work = work
         self.own = 0
+        self.exits = False
 
     def __await__(self) -> Generator[Any, Any, Any]:
         """Take the steps of the work as `await` does."""
@@ -35,6 +36,9 @@ class OwnSteps:
                 waits_for = step(*given)
             except StopIteration as end:
                 return end.value
+            except GeneratorExit:
+                self.exits = not any(isinstance(one, GeneratorExit) for one in given)
+                raise
             finally:
                 if (now := task.cancelling()) > before:
                     self.own += now - before

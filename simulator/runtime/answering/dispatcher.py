@@ -38,7 +38,7 @@ from simulator.facts import (
     ToolEffects,
 )
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
-from simulator.runtime.adk.codec import jsonable, whole, written_error
+from simulator.runtime.adk.codec import jsonable, response_json, written_error
 from simulator.runtime.adk.stub_functions import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
@@ -299,9 +299,9 @@ class SessionAnswering:
         try:
             async with aclosing(waiting.call.real()) as stream:
                 async for response in stream:
-                    given = response.model_dump(mode="json", exclude_none=True)
-                    responses.append(whole(given))
-                    is_first = len(responses) == 1 and responses[0] is given
+                    given, is_same = response_json(response)
+                    responses.append(given)
+                    is_first = len(responses) == 1 and is_same
                     waiting.spoken = response if is_first else None  # else ADK is given what is a fact
                     self._hear(waiting, responses[-1])
         except BaseException as raised:

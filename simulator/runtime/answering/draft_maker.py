@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, copied
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
@@ -21,6 +21,7 @@ from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
+from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.models.environment_model import asked_call
@@ -30,6 +31,7 @@ from simulator.runtime.turns.waiting_request import C
 from simulator.seats.requests import ToolDeclaration
 
 _NUMBERS = re.compile(r"([a-z]\w*)[\s:=]{1,3}(-?\d+(?:\.\d+)?)(?![\w.]*\w{3})")
+_LONGEST_REASON = 300
 _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
@@ -82,12 +84,17 @@ class Drafting(ABC, Generic[C]):
     def offline(self, call: C, draw: int = 0) -> OfflineDraft:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
         with self.knowing():
-            return offline_drafts(self.declaration(call), self._asked(call, draw))
+            tool = self.declaration(call)
+            return attempted(
+                lambda: self._asked(call, draw),
+                lambda asked: offline_drafts(tool, asked),
+                lambda why: OfflineDraft(tool, copied(_NOTHING), (why,), is_guess=True, blanks=_BLANK),
+            )
 
     def candidates(self, call: C, draw: int = 0) -> tuple[Candidate, ...]:
         """Return up to five ready answers, each of another kind, the draft of that draw first."""
         with self.knowing():
-            return candidates(*self._asked(call, draw))
+            return attempted(lambda: self._asked(call, draw), lambda asked: candidates(*asked), _no_candidate)
 
     def _asked(self, call: C, draw: int) -> tuple[DraftCall, Sources]:
         with self.knowing() as known:
@@ -123,6 +130,45 @@ class Drafting(ABC, Generic[C]):
         """Return what an answer would contradict."""
         with self.knowing() as known:
             return known.against(WorldCall(call.name, call.arguments, response))
+
+
+_NOTHING: JsonObject = {"result": None}
+_BLANK = (Blank(path="$"),)
+_M = TypeVar("_M")
+
+
+def attempted(
+    ask: Callable[[], tuple[DraftCall, Sources]],
+    make: Callable[[tuple[DraftCall, Sources]], _M],
+    otherwise: Callable[[str], _M],
+) -> _M:
+    """Return what is made of a question; where that fails, what is made without the tools' code, and else what says why it failed.
+
+    Whatever a tool's code, arguments and responses are, the call can be answered: no draft is worth a call that waits for ever.
+
+    Args:
+        ask: Gathers what a draft is made of.
+        make: Makes it.
+        otherwise: Makes a draft of nothing, for the reason in words.
+    """
+    why = ""
+    for is_read in (True, False):
+        try:
+            call, sources = ask()
+            if not is_read:
+                call = call.model_copy(update={"code": None, "codes": {}})
+            return make((call, sources))
+        except Exception as error:  # noqa: BLE001 - a `MemoryError` and a `RecursionError` are some, too
+            why = (
+                why
+                or f"No draft could be made: {type(error).__name__}: {whole_text(str(error))[:_LONGEST_REASON]}"
+            )
+    return otherwise(why)
+
+
+def _no_candidate(why: str) -> tuple[Candidate, ...]:
+    made: JsonValue = copied(_NOTHING)
+    return (Candidate(label="expected", title="Expected", kind="value", value=made, why=why, blanks=_BLANK),)
 
 
 class Inside(NamedTuple):

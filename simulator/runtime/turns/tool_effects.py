@@ -137,7 +137,7 @@ async def _outcome(
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and await steps.take_back_cancellation():
             return _CANCELLED_ITSELF
-        if ends_the_work(error):
+        if ends_the_work(error) and not steps.exits:
             raise
         heard.note_traceback(written_traceback(error))
         return Raised(error=written_error(error))
