@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from evalset.measured import Measured, MeasuredAgent, measured_files
 from simulator.agents.agent_source import source_digest
 from simulator.base.frozen_value import Value
 from simulator.kernel.kernel_program import with_ours
+from simulator.runtime.adk.private_network import NetworkUse
 
 RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopped", "broken"]
 """`broken` is a run that has no results, because the set, the agent or `adk eval` failed."""
@@ -30,6 +32,22 @@ from google.adk.cli.cli_tools_click import main
 sys.argv[0] = "adk"
 main()
 """
+_PRIVATE_ADK = """
+from pathlib import Path
+if sys.path[:1] == [""]:
+    del sys.path[0]
+from simulator.runtime.adk import private_network
+private_network.enter()
+told = Path(sys.argv.pop(1))
+from google.adk.cli.cli_tools_click import main
+sys.argv[0] = "adk"
+try:
+    main()
+finally:
+    told.write_text(private_network.network_use().model_dump_json(), encoding="utf-8")
+"""
+_OPEN = NetworkUse(not_checked="real models answered, so the network was open")
+_UNKNOWN = NetworkUse(not_checked="the process ended before it could tell")
 _RESULTS = "*.evalset_result.json"
 
 
@@ -46,6 +64,7 @@ class RunView(Value):
         results: What it found; None until it has ended well.
         kept: Where the results file lies.
         measured: The digests of what it is measured on.
+        network: Which hosts the agent tried to reach, and whether all could be refused; None before the end, and where the real tools run.
     """
 
     state: RunState = "preparing"
@@ -57,6 +76,7 @@ class RunView(Value):
     results: RunResults | None = None
     kept: Path | None = None
     measured: Measured | None = None
+    network: NetworkUse | None = None
 
     @property
     def is_over(self) -> bool:
@@ -161,7 +181,7 @@ class AdkEvalRun:
             if self._stopped:
                 return -1
             self._process = process = self._start(
-                command(prepared, self.spec.agent.python),
+                command(prepared, self.spec.agent.python, is_private=is_private(self.spec)),
                 folder=Path.cwd(),
                 environment={**self._environment, "PYTHONUNBUFFERED": "1"},
                 log=self.output_file,
@@ -193,6 +213,7 @@ class AdkEvalRun:
                 "seconds": self._clock() - self._began,
                 "output": _tail(self.output_file),
                 "measured": self._measured,
+                "network": _network_of(self.spec, prepared) if prepared else None,
             }
         )
         with self._lock:
@@ -212,10 +233,34 @@ def measured_on(spec: EvalRunSpec) -> Measured:
     return Measured(files=measured_files(spec.eval_set, spec.environment), agents=(agent,))
 
 
-def command(prepared: Prepared, python: Path | None = None) -> list[str]:
-    """Return the command of a run; with another Python than this one, our packages are offered to it."""
+def is_private(spec: EvalRunSpec) -> bool:
+    """Return whether a run has nothing real, so that it gets a network of its own."""
+    return spec.environment is not None and spec.models == "recorded"
+
+
+def _network_of(spec: EvalRunSpec, prepared: Prepared) -> NetworkUse | None:
+    if spec.environment is None:
+        return None
+    if not is_private(spec):
+        return _OPEN
+    try:
+        return NetworkUse.model_validate_json(prepared.network.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return _UNKNOWN
+
+
+def command(prepared: Prepared, python: Path | None = None, *, is_private: bool = False) -> list[str]:
+    """Return the command of a run; with another Python than this one, our packages are offered to it.
+
+    Args:
+        prepared: The folder of the run.
+        python: The interpreter of the agent's project; None for this one.
+        is_private: Whether the process has a network of its own, where the system permits that.
+    """
     options = ["--config_file_path", str(prepared.config), "--print_detailed_results"]
     program = adk_program() if python is None else with_ours(python, _ADK)
+    if is_private:
+        program = [*with_ours(python or Path(sys.executable), _PRIVATE_ADK), str(prepared.network)]
     return [*program, "eval", str(prepared.agent), str(prepared.eval_set), *options]
 
 

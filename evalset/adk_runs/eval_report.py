@@ -97,8 +97,14 @@ def _short(text: str) -> str:
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
-def junit(results: RunResults, seconds: float) -> bytes:
-    """Write results as JUnit XML in UTF-8: a test suite, and a test case for each eval case."""
+def junit(results: RunResults, seconds: float, network: str = "") -> bytes:
+    """Write results as JUnit XML in UTF-8: a test suite, and a test case for each eval case.
+
+    Args:
+        results: The results.
+        seconds: How long the run took.
+        network: What is told of the network, in a sentence; empty for nothing.
+    """
     name = _plain(results.eval_set_id)
     counts: dict[str, Any] = {
         "tests": str(len(results.cases)),
@@ -108,6 +114,9 @@ def junit(results: RunResults, seconds: float) -> bytes:
     }
     suites = ET.Element("testsuites", name="adk eval", **counts)
     suite = ET.SubElement(suites, "testsuite", name=name, **counts)
+    if network:
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", name="network", value=_plain(network))
     for case in results.cases:
         element = ET.SubElement(suite, "testcase", classname=name, name=_plain(case.eval_id))
         if case.status in {"failed", "not evaluated"}:

@@ -91,6 +91,7 @@ class Prepared(Value):
     config: Path
     progress: Path
     results: Path
+    network: Path
     cases: tuple[str, ...]
     turns: int | None
 
@@ -122,6 +123,7 @@ def prepare(spec: EvalRunSpec, folder: Path) -> Prepared:
         config=config,
         progress=progress,
         results=agent / ".adk" / "eval_history",
+        network=folder / "network.json",
         cases=cases,
         turns=turns,
     )

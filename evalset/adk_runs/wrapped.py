@@ -25,6 +25,7 @@ from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
 from simulator.agents.module_table import IMPORTS, forget, prepare
+from simulator.runtime.adk.tool_guards import guard_process
 
 _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
 """The invocation of the turn that this task is taking."""
@@ -66,6 +67,7 @@ def wrapped(module_file: str) -> App:
     spec = EvalRunSpec.model_validate_json((folder / SPEC_FILE).read_text(encoding="utf-8"))
     plugins: list[BasePlugin] = [TurnsTaken(folder.parent.parent / PROGRESS_FILE)]
     if spec.environment is not None:
+        guard_process()
         plugins.insert(
             0,
             HermeticEnvironment(

@@ -71,6 +71,8 @@ def _lines(before: KeptRun, after: KeptRun, found: RunComparison) -> Iterator[st
     for name, run in (("A", before), ("B", after)):
         about = ", ".join(filter(None, (run.counts, f"google-adk {run.adk}" if run.adk else "", *run.models)))
         yield f"{name}: {run.eval_set}, {run.at}: {about}"
+        if run.network is not None and run.network.sentence:
+            yield f"   {run.network.sentence}"
     yield f"changed: {', '.join(found.changed) or 'nothing'}"
     for case in found.cases:
         if case.change != "same":

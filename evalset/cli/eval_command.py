@@ -324,7 +324,7 @@ def _told(
         progress.say(f"error: {view.problem}")
         return NOT_PASSED if run.output_file.is_file() else BAD_INPUT
     kept = view.kept if ready.spec.history and view.kept else None
-    if problem := _not_written(given, view.results, view.seconds):
+    if problem := _not_written(given, view.results, view):
         progress.say(f"error: {problem}")
         return BAD_INPUT
     if given.json:
@@ -334,6 +334,7 @@ def _told(
             "how": ready.about,
             "models": ready.spec.models,
             "real_tools": ready.spec.environment is None,
+            "network": view.network.model_dump(mode="json") if view.network else None,
             "seconds": round(view.seconds, 3),
             "results_file": str(kept) if kept else None,
             "results": view.results.model_dump(mode="json"),
@@ -341,19 +342,22 @@ def _told(
         sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
     else:
         sys.stdout.write(plain(f"{report(view.results)}{ready.about}\n"))
+        if view.network and view.network.sentence:
+            sys.stdout.write(plain(f"{view.network.sentence}\n"))
         if kept:
             sys.stdout.write(plain(f"ADK results: {kept}\n"))
     return PASSED if view.state == "passed" else NOT_PASSED
 
 
-def _not_written(given: argparse.Namespace, results: RunResults, seconds: float) -> str:
+def _not_written(given: argparse.Namespace, results: RunResults, view: RunView) -> str:
     """Write the files that were asked for, and say which could not be written, and why."""
     from evalset.adk_runs.eval_report import junit  # noqa: PLC0415 - as above
     from evalset.cli.output_files import Kind, write_output  # noqa: PLC0415 - as above
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
 
+    network = view.network.sentence if view.network else ""
     files: dict[str, tuple[Path | None, bytes, Kind]] = {
-        "--junit": (given.junit, junit(results, seconds), "JUnit"),
+        "--junit": (given.junit, junit(results, view.seconds, network), "JUnit"),
         "--csv": (given.csv, table_csv(results).encode(), "CSV"),
     }
     for option, (path, content, kind) in files.items():

@@ -22,7 +22,7 @@ from evalset.errors import EvalSetError
 from evalset.files.set_outline import ids_in_order
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.verify.errors import UNCHECKED, VerifyError
-from evalset.verify.report import reasons
+from evalset.verify.report import network_words, reasons
 from evalset.verify.verify_request import VerifyRequest
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here
@@ -72,12 +72,14 @@ class GoldenAgents:
             VerifyError: It cannot be replayed.
         """
         with _told():
-            found = self._of(path).verified(place, eval_id)
+            verification = self._of(path).verified(place, eval_id)
+        (found,) = verification.cases
         failed = next((run for run in found.runs if not run.passed), None)
         return {
             "passed": found.status == "passed",
             "skipped": found.error if found.error in UNCHECKED else "",
             "text": "\n".join(reasons(found)),
+            "network": list(network_words(verification)),
             "run": failed.model_dump(mode="json") if failed else None,
         }
 
@@ -100,7 +102,7 @@ class GoldenAgents:
         found = interpreter_for(path, given.agent, given.agents_dir, given.python or "")
         python = found or Path(sys.executable)
         if python not in self._executors:
-            self._executors[python] = kernels_with(python, 1)
+            self._executors[python] = kernels_with(python, 1, given.models)
         return self._executors[python]
 
     def _of(self, path: str) -> CaseByCase:

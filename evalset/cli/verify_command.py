@@ -26,6 +26,7 @@ from evalset.verify.errors import UnreadableSetError, VerifyError
 if TYPE_CHECKING:
     from evalset.cli.progress_line import ProgressLine
     from evalset.verify.results import Verification, VerifyProgress
+    from evalset.verify.verify_request import Models
     from simulator.kernel.kernel_executor import KernelExecutor
 
 
@@ -79,14 +80,14 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
 
 
 def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> Verification:
-    """Verify in this process, or in as many kernels as pay: this one imports no ADK then, while they do."""
+    """Verify in as many kernels as pay; in this process only where one would do, and the models need the network anyway."""
     from evalset.verify.verify_workers import interpreter_for, workers_for  # noqa: PLC0415 - `--help` waits for nothing
 
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
     workers = given.processes or workers_for(len(_chosen_ids(given)) * given.runs)
-    if python is None and workers == 1:
+    if python is None and workers == 1 and given.models == "real":
         return _verified_by(given, criteria_from(given), progress, stop)
-    with _kernels(python or Path(sys.executable), workers) as executor:
+    with _kernels(python or Path(sys.executable), workers, given.models) as executor:
         criteria = criteria_from(given, executor, workers)
         return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
 
@@ -98,10 +99,10 @@ def _chosen_ids(given: argparse.Namespace) -> list[str]:
 
 
 @contextmanager
-def _kernels(python: Path, workers: int) -> Iterator[KernelExecutor]:
+def _kernels(python: Path, workers: int, models: Models) -> Iterator[KernelExecutor]:
     from evalset.verify.verify_workers import kernels_with  # noqa: PLC0415 - `--help` waits for nothing
 
-    executor = kernels_with(python, workers)
+    executor = kernels_with(python, workers, models)
     try:
         yield executor
     finally:

@@ -9,6 +9,7 @@ from pydantic import Field
 from evalset.verify.results import CaseStatus, Verdict, What
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.runtime.adk.private_network import NetworkUse
 
 FORMAT = "golden-trace-studio/run"
 VERSION = 1
@@ -103,6 +104,7 @@ class KeptRun(Value):
         criteria: What was asked of each run, as `Criteria` says it.
         is_partial: Whether only some cases were chosen.
         cases: What became of each, in the order of the set.
+        network: Which hosts the agents tried to reach, and whether all could be refused; None where nobody knows.
     """
 
     format: Literal["golden-trace-studio/run"] = "golden-trace-studio/run"
@@ -119,6 +121,7 @@ class KeptRun(Value):
     criteria: JsonObject = Field(default_factory=dict)
     is_partial: bool = False
     cases: tuple[KeptCase, ...] = ()
+    network: NetworkUse | None = None
 
     def count(self, verdict: KeptVerdict) -> int:
         """Count the cases of a verdict."""

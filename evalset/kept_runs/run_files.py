@@ -78,6 +78,7 @@ def kept_run_of(verification: Verification, at: float, *, is_partial: bool = Fal
         criteria=lean(verification.criteria),
         is_partial=is_partial,
         cases=tuple(map(_case, verification.cases)),
+        network=verification.network,
     )
 
 

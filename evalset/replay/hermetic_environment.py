@@ -220,6 +220,12 @@ class HermeticEnvironment(BasePlugin):
             self._answers.connections = AllowedHosts(allow_hosts)
         let_plugins_go_on()
 
+    @property
+    def refused_hosts(self) -> tuple[str, ...]:
+        """The hosts to which Python code was refused a connection, each once."""
+        connections = self._answers.connections
+        return tuple(connections.refused) if connections is not None else ()
+
     def latency_of(self, call: RecordedCall) -> float:
         """Return the seconds to wait before a call is answered; 0 where nobody asked for latencies, and for what a person answered."""
         takes_time = self._latencies and call.author.source in _TAKE_TIME

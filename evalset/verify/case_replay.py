@@ -64,6 +64,7 @@ class CaseReplay(NamedTuple):
     seconds: float
     asked: tuple[tuple[int, str, JsonObject], ...] = ()
     began: float = 0.0
+    refused_hosts: tuple[str, ...] = ()
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments."""
 
 
@@ -104,6 +105,7 @@ async def replayed(
         seconds=time.perf_counter() - began,
         asked=tuple(replay.environment.asked),
         began=moment,
+        refused_hosts=replay.environment.refused_hosts,
     )
 
 

@@ -50,11 +50,12 @@ class ReadyCase(NamedTuple):
 
 
 class Unready(NamedTuple):
-    """A case that cannot be replayed, and why; `renamed` as for one that can."""
+    """A case that cannot be replayed, and why; `renamed` as for one that can. `is_unloadable` says that loading its agent failed."""
 
     case: EvalCase
     error: str
     renamed: Mapping[str, str] = MappingProxyType({})
+    is_unloadable: bool = False
 
 
 class CasesToVerify:
@@ -228,7 +229,7 @@ def _prepared(
     except UnknownAgentError as error:
         return Unready(case, str(error), _fitting(found, agents.known()))
     except AgentLoadError as error:
-        return Unready(case, str(error))
+        return Unready(case, str(error), is_unloadable=True)
     if renamed:
         return ReadyCase(*_renamed(case, found, config, renamed), config)
     is_called_otherwise = config.app_name not in names and found.agent not in known_agent(config).agents

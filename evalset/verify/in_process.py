@@ -15,6 +15,7 @@ from evalset.verify.case_replay import ReplayOptions, replayed
 from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, Unready, agents_for, config_of_each
 from evalset.verify.coroutines import run
 from evalset.verify.criteria import Criteria
+from evalset.verify.errors import VerifyError
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
 from evalset.verify.scoring import golden_steps
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
@@ -22,9 +23,18 @@ from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
+from simulator.runtime.adk.allowed_hosts import asked_what_there_is
+from simulator.runtime.adk.private_network import (
+    NetworkNeededError,
+    NetworkUse,
+    network_use,
+    private_network,
+)
 from simulator.runtime.models.reachability import model_reachability
 
 _LOOKS_EVERY = 0.05
+_LOADING = "an agent may need the network when it is loaded"
+_OPEN = "real models answered, so the network was open"
 
 
 def verify_here(
@@ -76,7 +86,12 @@ class _Read(NamedTuple):
 
 def _read(request: VerifyRequest, agent: SimulatedAgentConfig | None) -> _Read:
     eval_set, recording = request.eval_set, request.recording
-    agents = agents_for(eval_set, agent or request.agent or None, request.agents_dir)
+    try:
+        agents = agents_for(eval_set, agent or request.agent or None, request.agents_dir)
+    except VerifyError as error:
+        if request.models == "recorded" or private_network() is None:
+            raise
+        raise NetworkNeededError(_LOADING) from error
     # Of a recording inside of the set, the file that a first change of it makes is looked at.
     files = measured_files(eval_set, recording if recording != eval_set else sidecar_of(eval_set))
     cases = CasesToVerify(
@@ -95,6 +110,7 @@ def _verified(
     stop: Stop,
 ) -> Verification:
     jobs, told = _jobs(wanted, request.criteria, request.models)
+    _check_network(wanted, jobs, request.models)
     let_missing_a2a_be_known()
     with collecting_seldom():
         done = run(_replayed_all(jobs, request, first, tell, stop))
@@ -110,7 +126,31 @@ def _verified(
         measured=Measured(
             files=read.files, agents=measured_agents(config_of_each(wanted)), adk=adk_version()
         ),
+        network=_network_of(jobs, done),
     )
+
+
+def _check_network(wanted: Sequence[ReadyCase | Unready], jobs: Sequence[_Job], models: Models) -> None:
+    """Check that models that answer themselves can be reached from here, and an agent that may need the network to load has it.
+
+    Raises:
+        NetworkNeededError: They cannot.
+    """
+    if models != "recorded" and private_network() is not None:
+        if any(job.models == "real" for job in jobs):
+            raise NetworkNeededError("the agents' models need the network")
+        if any(isinstance(each, Unready) and each.is_unloadable for each in wanted):
+            raise NetworkNeededError(_LOADING)
+
+
+def _network_of(jobs: Sequence[_Job], done: Sequence[CaseResult]) -> NetworkUse | None:
+    if not jobs:
+        return None
+    use = network_use()
+    hosts = [host for case in done for each in case.runs for host in each.refused_hosts]
+    is_open = any(job.models == "real" for job in jobs)
+    update = {"refused": tuple(dict.fromkeys((*hosts, *use.refused)))}
+    return use.model_copy(update=update | ({"not_checked": _OPEN} if is_open else {}))
 
 
 class _Job(NamedTuple):
@@ -148,7 +188,8 @@ def _jobs(
         if isinstance(each, Unready):
             continue
         if models == "auto" and id(each.config) not in reasons:
-            reasons[id(each.config)] = model_reachability(each.config)
+            with asked_what_there_is():
+                reasons[id(each.config)] = model_reachability(each.config)
         players, why = _players(each, models, reasons.get(id(each.config)))
         told.append(f"{each.config.name}: {players} models ({why})")
         jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded)), players))
@@ -189,7 +230,8 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
     ways = ReplayOptions(job.models, request.unrecorded, request.timeout, request.latencies)
     replay = await replayed(case, recorded, config, ways)
     asked = RunSettings(request.criteria, number, ways)
-    return await judged_again(job.ready, replay, await scored_as(job.ready, replay, asked), asked)
+    result = await judged_again(job.ready, replay, await scored_as(job.ready, replay, asked), asked)
+    return result.model_copy(update={"refused_hosts": replay.refused_hosts})
 
 
 def _not_run(each: ReadyCase | Unready) -> CaseResult:

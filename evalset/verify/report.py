@@ -37,7 +37,15 @@ def report(verification: Verification, proposed: Mapping[str, Sequence[Tolerance
     renamed = [rename_words(old, new) for old, new in verification.renamed.items()]
     inside = verification.environment == verification.eval_set
     used = [f"recording: inside {verification.eval_set.name} (there is no separate file)"] if inside else []
-    return "\n".join([*lines, *tolerances, *renamed, *used, *verification.models, *_sum(verification)]) + "\n"
+    network = network_words(verification)
+    told = (*lines, *tolerances, *renamed, *used, *verification.models, *network, *_sum(verification))
+    return "\n".join(told) + "\n"
+
+
+def network_words(verification: Verification) -> tuple[str, ...]:
+    """Return what is told of the network, in a sentence; nothing where all was refused and nothing tried."""
+    sentence = verification.network.sentence if verification.network is not None else ""
+    return (sentence,) if sentence else ()
 
 
 def rename_words(old: str, new: str) -> str:
@@ -191,6 +199,9 @@ def junit(verification: Verification) -> bytes:
     }
     suites = ET.Element("testsuites", name="evalset verify", **counts)
     suite = ET.SubElement(suites, "testsuite", name=name, **counts)
+    for sentence in network_words(verification):
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", name="network", value=_plain(sentence))
     for case in verification.cases:
         _add(suite, name, case)
     written: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)

@@ -17,6 +17,7 @@ from evalset.replay.unrecorded_calls import MadeAnswer
 from evalset.verify.criteria import Criteria
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
+from simulator.runtime.adk.private_network import NetworkUse
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]
@@ -157,6 +158,7 @@ class RunResult(Value):
         seconds: How long it took.
         edited: What was edited in the golden since the recording, in sentences; where the run failed.
         varying: What differs from run to run by itself, where the run failed: with a tolerance for each.
+        refused_hosts: The hosts to which Python code of the run was refused a connection.
     """
 
     number: int = 1
@@ -172,6 +174,7 @@ class RunResult(Value):
     seconds: float = 0.0
     edited: tuple[str, ...] = ()
     varying: tuple[Varying, ...] = ()
+    refused_hosts: tuple[str, ...] = ()
 
     @property
     def came_to_its_end(self) -> bool:
@@ -237,6 +240,7 @@ class Verification(Value):
         measured: The digests of what it was measured on.
         renamed: The name that an agent of the recordings may have now, by its old one: no agent is called so, and exactly one
             declares the same tools.
+        network: Which hosts the agents tried to reach, and whether all could be refused; None where nothing was replayed.
     """
 
     eval_set: Path
@@ -248,6 +252,7 @@ class Verification(Value):
     seconds: float = 0.0
     measured: Measured | None = None
     renamed: Mapping[str, str] = Field(default_factory=dict)
+    network: NetworkUse | None = None
 
     def count(self, status: CaseStatus) -> int:
         """Count the cases of a status."""

@@ -19,7 +19,7 @@ from evalset.verify.verify_request import AT_ONCE, Models, Stop, VerifyRequest
 from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.kernel.kernel import KernelError, RefusedError
+from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
 
@@ -113,16 +113,29 @@ def _verified(
     stop: Stop,
 ) -> Verification:
     if isinstance(made, KernelAgentConfig):
-        start = made.kernels.fresh
         number = processes or workers_for(len(chosen_ids(request.eval_set, request.cases)) * request.runs)
-        return _by_own(KernelExecutor(start, number), request, number, tell, stop)
+        executor = _kernels_of(made, number, request.models)
+        return _by_own(executor, request, number, tell, stop)
     if made is None and processes != 1:
         number = processes or workers_for(len(chosen_ids(request.eval_set, request.cases)) * request.runs)
         if number > 1:
-            return _by_own(kernels_with(Path(sys.executable), number), request, number, tell, stop)
+            executor = kernels_with(Path(sys.executable), number, request.models)
+            return _by_own(executor, request, number, tell, stop)
     from evalset.verify.in_process import verify_here  # noqa: PLC0415 - imports ADK, which other processes may do
 
     return verify_here(request, made, tell, stop)
+
+
+def _kernels_of(made: KernelAgentConfig, workers: int, models: Models) -> KernelExecutor:
+    def start(is_private: bool) -> Kernel:
+        try:
+            return made.kernels.fresh(is_private=is_private)
+        except KernelError:
+            if models == "recorded" or not is_private:
+                raise
+            return made.kernels.fresh()  # it may need the network when it is loaded
+
+    return KernelExecutor(start, workers, is_private=models != "real")
 
 
 def _by_own(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evalset.datasets.agent_projects import project_of
 from evalset.verify.errors import VerifyError
+from evalset.verify.verify_request import Models
 from simulator.agents import AgentLoadError, AgentSettingsError, settings_from
 from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.interpreters import project_python
@@ -49,9 +50,19 @@ def interpreter_for(
     return pythons.pop() if len(pythons) == 1 else None
 
 
-def kernels_with(python: Path, workers: int) -> KernelExecutor:
-    """Make an executor of kernels that have loaded no agent: each finds those of its cases itself."""
-    return KernelExecutor(lambda: Kernel(python, Path.cwd()), workers)
+def kernels_with(python: Path, workers: int, models: Models) -> KernelExecutor:
+    """Make an executor of kernels that have loaded no agent: each finds those of its cases itself.
+
+    Args:
+        python: Their interpreter.
+        workers: How many there are.
+        models: Who answers for the agents' models; unless those themselves do, the kernels have a network of their own.
+    """
+
+    def start(is_private: bool) -> Kernel:
+        return Kernel(python, Path.cwd(), is_private=is_private)
+
+    return KernelExecutor(start, workers, is_private=models != "real")
 
 
 def workers_for(runs: int) -> int:

@@ -16,6 +16,7 @@ from evalset.verify.results import CaseResult, CaseStatus, RunResult, Verificati
 from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
+from simulator.runtime.adk.private_network import used_together
 
 if TYPE_CHECKING:
     from evalset.verify.in_process import PartsOf
@@ -90,8 +91,8 @@ class CaseByCase:
     def __init__(self, executor: Executor, request: VerifyRequest) -> None:
         self._request, self._submit = request, _submitting(executor, request)
 
-    def verified(self, place: int, eval_id: str) -> CaseResult:
-        """Verify the case at a place of the set, from 0.
+    def verified(self, place: int, eval_id: str) -> Verification:
+        """Verify the one case at a place of the set, from 0.
 
         Raises:
             KernelError: No worker can be started.
@@ -102,8 +103,7 @@ class CaseByCase:
             return self._submit(part.model_copy(update={"places": (place,)}))
 
         sharing = Sharing(submit, [eval_id], self._request.runs, lambda _: None)
-        (case,) = sharing.done(1, threading.Event(), _nothing_done(self._request)).cases
-        return case
+        return sharing.done(1, threading.Event(), _nothing_done(self._request))
 
 
 def eval_ids_here(_: SimulatedAgentConfig | None, /, *, path: str) -> list[str]:
@@ -279,6 +279,7 @@ class Sharing:
                 "models": tuple(dict.fromkeys(told for each in self._verifications for told in each.models)),
                 "seconds": seconds,
                 "renamed": {old: new for each in self._verifications for old, new in each.renamed.items()},
+                "network": used_together(each.network for each in self._verifications),
                 "measured": measured[0].model_copy(update={"agents": tuple(agents)}) if measured else None,
             }
         )

@@ -145,13 +145,16 @@ class AgentKernels:
         finally:
             kernel.kill()
 
-    def fresh(self) -> Kernel:
+    def fresh(self, *, is_private: bool = False) -> Kernel:
         """Start a kernel beside the one of the sessions, that has loaded the agent; who asks for it ends it.
+
+        Args:
+            is_private: Whether it gets a network of its own, where the system permits that.
 
         Raises:
             KernelError: As `kernel`.
         """
-        return self._started()
+        return self._started(is_private=is_private)
 
     def stop_loading(self) -> None:
         """Give up the import of the agent that is under way, if one is."""
@@ -180,9 +183,10 @@ class AgentKernels:
         for kernel in self.alive:
             kernel.end()
 
-    def _started(self) -> Kernel:
+    def _started(self, *, is_private: bool = False) -> Kernel:
         self._is_stopped = False
-        kernel = SPARE.take(self.python, self.folder) or Kernel(self.python, self.folder)
+        spare = None if is_private else SPARE.take(self.python, self.folder)
+        kernel = spare or Kernel(self.python, self.folder, is_private=is_private)
         self._loading = kernel
         files = _files_of(self.asked)
         try:

@@ -50,6 +50,7 @@ from simulator.kernel.messages import (
     ProtocolError,
     SessionDisplay,
 )
+from simulator.runtime.adk.private_network import ASKED_FOR, NetworkNeededError
 
 START_SECONDS = 60.0
 """How long a kernel may take until it is ready, without its agent."""
@@ -79,6 +80,11 @@ class RefusedError(ValueError):
     def __init__(self, error: JsonObject) -> None:
         super().__init__(str(error.get("text", "")))
         self.error = error
+
+    @property
+    def needs_network(self) -> bool:
+        """Whether it can be done in a kernel that has no network of its own."""
+        return self.error.get("kind") == NetworkNeededError.__name__
 
 
 class Listener(Protocol):
@@ -113,12 +119,13 @@ class Listener(Protocol):
 class Kernel:
     """A process that plays the sessions of one agent."""
 
-    def __init__(self, python: Path, cwd: Path) -> None:
+    def __init__(self, python: Path, cwd: Path, *, is_private: bool = False) -> None:
         """Start it.
 
         Args:
             python: The interpreter.
             cwd: Where the process works: the agent's project.
+            is_private: Whether it gets a network of its own, where the system permits that.
 
         Raises:
             KernelError: It cannot be started, or does not speak in time.
@@ -137,7 +144,7 @@ class Kernel:
         self.last_heard = self.last_used
         """When it was heard last, by the same clock."""
         self.why_ended = ""
-        self._process = self._started(cwd)
+        self._process = self._started(cwd, is_private=is_private)
         if self._process.stdin is None or self._process.stdout is None:
             raise KernelError(f"{python} was started without pipes")
         self._channel = Channel(self._process.stdout, self._process.stdin)  # type: ignore[arg-type] # they are buffered
@@ -149,15 +156,16 @@ class Kernel:
         threading.Thread(target=self._watch, name="kernel-watch", daemon=True).start()
         self.ready = self._begun()
 
-    def _started(self, cwd: Path) -> subprocess.Popen[bytes] | ForkedKernel:
+    def _started(self, cwd: Path, *, is_private: bool) -> subprocess.Popen[bytes] | ForkedKernel:
         life, self._life = os.pipe()
+        environment = {**os.environ, **({ASKED_FOR: "1"} if is_private else {})}
         try:
-            if cwd.is_dir() and (forked := TEMPLATES.fork(self.python, cwd, life)) is not None:
+            if cwd.is_dir() and (forked := TEMPLATES.fork(self.python, cwd, life, environment)) is not None:
                 return forked
             return subprocess.Popen(  # noqa: S603 - the interpreter that a person has chosen for the agent
                 command_line(self.python, life),
                 cwd=cwd,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**environment, "PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

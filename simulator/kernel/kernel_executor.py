@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 
 _STOPPED = "the process was stopped"
 
@@ -20,14 +20,16 @@ class KernelEndedError(BrokenExecutor):
 class KernelExecutor(Executor):
     """Runs functions of `FOR_KERNELS` in kernels: each of its workers holds one, started when it is needed first."""
 
-    def __init__(self, start: Callable[[], Kernel], workers: int) -> None:
+    def __init__(self, start: Callable[[bool], Kernel], workers: int, *, is_private: bool = False) -> None:
         """Make it.
 
         Args:
-            start: Starts a kernel; where its functions take an agent, one that has loaded it.
+            start: Starts a kernel, with a network of its own or without; where its functions take an agent, one that has loaded it.
             workers: How many kernels there are at most; at least 1.
+            is_private: Whether they have a network of their own, until a function needs that of the machine.
         """
         self._start, self._kernels, self._is_over = start, set[Kernel](), False
+        self._is_private = is_private
         self._lock, self._worker = threading.Lock(), threading.local()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="kernel-worker")
 
@@ -56,6 +58,12 @@ class KernelExecutor(Executor):
             return kernel.ask("run", {"function": function, "arguments": arguments})
         except KernelError as error:
             raise KernelEndedError(str(error)) from error
+        except RefusedError as error:
+            if not error.needs_network:
+                raise
+        self._is_private = False
+        kernel.kill(_STOPPED)
+        return self._run(function, arguments)
 
     def _kernel(self) -> Kernel:
         """Return this thread's kernel."""
@@ -67,7 +75,7 @@ class KernelExecutor(Executor):
                 self._kernels.discard(held)
             if self._is_over:
                 raise KernelEndedError(_STOPPED)
-        kernel = self._start()
+        kernel = self._start(self._is_private)
         self._worker.kernel = kernel
         with self._lock:
             self._kernels.add(kernel)

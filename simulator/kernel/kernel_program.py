@@ -120,7 +120,12 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO, end_family: Callable[[int], No
     # Here and not before: without google-adk these cannot be imported, and the studio shall read why.
     from simulator.kernel.kernel_server import Server  # noqa: PLC0415 - as above
     from simulator.kernel.messages import Channel  # noqa: PLC0415 - as above
+    from simulator.runtime.adk.private_network import ASKED_FOR, enter  # noqa: PLC0415 - as above
+    from simulator.runtime.adk.tool_guards import guard_process  # noqa: PLC0415 - as above
 
+    if os.environ.pop(ASKED_FOR, ""):
+        enter()
+    guard_process()
     try:
         Server(Channel(incoming, outgoing)).serve()
     finally:

@@ -44,6 +44,7 @@ from simulator.kernel.process_priority import come_behind_the_page
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.adk.private_network import NetworkNeededError
 from simulator.runtime.simulation import SimulationView
 from simulator.seats.requests import DraftedLater, Request
 from simulator.session import Seats
@@ -390,6 +391,8 @@ def adk_version() -> str:
 
 
 def _refusal(error: BaseException) -> JsonObject:
+    if isinstance(error, NetworkNeededError):
+        return {"kind": NetworkNeededError.__name__, "text": str(error)}
     if isinstance(error, ValidationError):
         return {"kind": "refused", "text": str(error)}
     if isinstance(error, ValueError):

@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
@@ -120,17 +121,18 @@ class Template:
         """Whether it can fork kernels, and nothing has been installed or removed since it imported what there was."""
         return self._process.poll() is None and self._stamps() == self._installed
 
-    def fork(self, folder: Path, life: int) -> ForkedKernel:
+    def fork(self, folder: Path, life: int, environment: Mapping[str, str] = os.environ) -> ForkedKernel:
         """Fork a kernel.
 
         Args:
             folder: Where it works.
+            environment: The variables of its environment.
             life: The end of a pipe to be read, whose other end closes with the studio.
 
         Raises:
             OSError: It cannot be forked.
         """
-        request = json.dumps({"folder": str(folder), "environment": dict(os.environ)}).encode()
+        request = json.dumps({"folder": str(folder), "environment": dict(environment)}).encode()
         (to_read, stdin), (stdout, to_write), (stderr, to_print) = os.pipe(), os.pipe(), os.pipe()
         try:
             with self._forking:
@@ -203,7 +205,9 @@ class Templates:
         self._known: dict[Path, Future[Template | None]] = {}
         self._wanted: dict[Path, Future[None]] = {}
 
-    def fork(self, python: Path, folder: Path, life: int) -> ForkedKernel | None:
+    def fork(
+        self, python: Path, folder: Path, life: int, environment: Mapping[str, str] = os.environ
+    ) -> ForkedKernel | None:
         """Fork a kernel of an interpreter; None where that is not possible, and it has to be started."""
         if not CAN_FORK:
             return None
@@ -214,7 +218,7 @@ class Templates:
         if (template := self._template(python)) is None:
             return None
         try:
-            return template.fork(folder, life)
+            return template.fork(folder, life, environment)
         except OSError as error:
             _LOG.warning("A kernel could not be forked: %s", error)
             return None

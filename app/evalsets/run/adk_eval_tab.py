@@ -208,6 +208,8 @@ def _found(workspace: Workspace, run: AdkEvalRun | None, choice: AdkEvalOptions,
     if view.results is None:
         return
     st.caption(f"{summary(view.results)}, in {view.seconds:.0f} s")
+    if view.network and view.network.sentence:
+        st.text(literal(view.network.sentence))
     adk_results(workspace, view.results, "adk")
     _kept(view)
 

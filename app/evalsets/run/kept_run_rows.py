@@ -70,6 +70,7 @@ def _run_row(run: KeptRun, found: RunComparison | None) -> dict[str, Any]:
         "changed since": literal(", ".join(found.changed)) if found else "",
         "google-adk": literal(run.adk),
         "models": literal(", ".join(run.models)),
+        "network": literal(run.network.sentence.removeprefix("network: ") if run.network else ""),
         "seconds": run.seconds or None,
     }
 

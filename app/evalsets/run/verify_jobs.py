@@ -90,7 +90,7 @@ def verifying(asked: VerifyOptions) -> Job[Verification]:
             # Each case names its agent: processes find them, and this one imports none.
             settings = agents.settings
             python = settings.python or interpreter_for(asked.eval_set, None, settings.agents_dir)
-            executor = kernels_with(python or Path(sys.executable), os.cpu_count() or 1)
+            executor = kernels_with(python or Path(sys.executable), os.cpu_count() or 1, asked.models)
         try:
             return verify(
                 asked.eval_set,

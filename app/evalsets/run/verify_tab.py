@@ -59,7 +59,7 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
-from evalset.verify.report import junit
+from evalset.verify.report import junit, network_words
 from evalset.verify.results import Divergence, RunResult
 
 if TYPE_CHECKING:
@@ -369,7 +369,7 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
             on_click="ignore",
         )
         csv_button(lambda: verification, "verify.csv", key_of(workspace, "verify_csv"))
-    for sentence in verification.models:
+    for sentence in (*verification.models, *network_words(verification)):
         st.text(literal(sentence))
 
 

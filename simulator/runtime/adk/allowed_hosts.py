@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from simulator.runtime.adk.private_network import private_network
 from simulator.runtime.adk.turn_context import WATCH
 
 LISTING: ContextVar[bool] = ContextVar("simulation_listing_tools", default=False)
@@ -31,10 +34,14 @@ class AllowedHosts:
 
     Args:
         hosts: Names and addresses.
+
+    Attributes:
+        refused: The hosts that were refused, each once, in the order of the first time.
     """
 
     def __init__(self, hosts: Iterable[str]) -> None:
         self._hosts = {host.lower() for host in hosts}
+        self.refused: dict[str, None] = {}
 
     def check(self, host: Any) -> bool:
         """Let a host be looked up or connected to; return whether it was named.
@@ -44,16 +51,23 @@ class AllowedHosts:
         """
         if LISTING.get() or not host:
             return False
-        name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
+        name = _text(host)
         if name.lower() in self._hosts:
             return True
         if not _is_here(name):
+            self.refused[name] = None
+            if (network := private_network()) is not None:
+                network.note(name)
             raise OutgoingConnectionError(name)
         return False
 
     def resolved(self, found: Iterable[Any]) -> None:
         """Let the addresses of a host be connected to, as `getaddrinfo` gives them."""
         self._hosts.update(str(each[4][0]) for each in found)
+
+
+def _text(host: Any) -> str:
+    return host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
 
 
 def _is_here(host: str) -> bool:
@@ -66,8 +80,13 @@ def _is_here(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+_OF_PROCESS = AllowedHosts(())
+"""For code that is under no watch, in a process with a network of its own."""
+
+
 def _allowed() -> AllowedHosts | None:
-    return getattr(WATCH.get(), "connections", None)
+    of_watch = getattr(WATCH.get(), "connections", None)
+    return of_watch or (_OF_PROCESS if private_network() is not None else None)
 
 
 def watched_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,9 +97,14 @@ def watched_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
         allowed = _allowed()
         if allowed is not None and self.family in {socket.AF_INET, socket.AF_INET6}:
             allowed.check(address[0])
+            if (network := private_network()) is not None:
+                network.lead_out(self, address, is_here=_is_here(str(address[0])))
         return connect(self, address)
 
     return connected
+
+
+_LOOKUP = inspect.signature(lambda host, port, family=0, type=0, proto=0, flags=0: None)  # noqa: ARG005, A006 - as `getaddrinfo` has it
 
 
 def watched_lookup(getaddrinfo: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +114,11 @@ def watched_lookup(getaddrinfo: Callable[..., Any]) -> Callable[..., Any]:
     def looked_up(host: Any, *args: Any, **given: Any) -> Any:
         allowed = _allowed()
         is_named = allowed is not None and allowed.check(host)
-        found = getaddrinfo(host, *args, **given)
+        network = private_network()
+        if network is not None and host and not _is_here(_text(host)):
+            found: Any = network.lookup(*_LOOKUP.bind(host, *args, **given).args)
+        else:
+            found = getaddrinfo(host, *args, **given)
         if allowed is not None and is_named:
             allowed.resolved(found)
         return found
@@ -98,15 +126,22 @@ def watched_lookup(getaddrinfo: Callable[..., Any]) -> Callable[..., Any]:
     return looked_up
 
 
+@contextmanager
+def asked_what_there_is() -> Iterator[None]:
+    """Let servers be asked which tools or models they have: that runs none of them."""
+    token = LISTING.set(True)
+    try:
+        yield
+    finally:
+        LISTING.reset(token)
+
+
 def listed(get_tools: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Let a tool set ask its server which tools it has."""
 
     @functools.wraps(get_tools)
     async def tools(self: Any, *args: Any, **given: Any) -> Any:
-        token = LISTING.set(True)
-        try:
+        with asked_what_there_is():
             return await get_tools(self, *args, **given)
-        finally:
-            LISTING.reset(token)
 
     return tools

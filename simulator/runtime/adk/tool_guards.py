@@ -167,7 +167,7 @@ def _check(tool: BaseTool) -> None:
         UnchosenToolError: The tool is not to run.
     """
     watch = WATCH.get()
-    if watch is None and not _active:
+    if watch is None and not _active and _lives_for_sessions is None:
         return
     let = _LET.get()
     if let is not None and (let is tool or let.name == tool.name):  # one may send another one of its name
@@ -188,9 +188,12 @@ def _check_strange(tool: BaseTool) -> None:
     Raises:
         UnchosenToolError: It is not.
     """
-    if all(watch.chose(tool) for watch in _active):
+    watches = _active or tuple(_GUARDS.living)
+    if watches and all(watch.chose(tool) for watch in watches):
         return
     why = "while a simulation that does not run it for real is active in this process"
+    if not _active:
+        why = "after its turn was over, and it is not set to run for real"
     error = UnchosenToolError(tool.name, _place_of_call(), why)
     _LOG.error("%s", error)
     raise error
@@ -263,13 +266,16 @@ class _Guards:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._watches = 0
+        self.living: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._kinds: weakref.WeakSet[type[BaseTool]] = weakref.WeakSet()
         self._undo: list[Callable[[], None]] = []
 
-    def stand_for(self, watch: Watch) -> None:
-        """Stand as long as a watch is there, and every task and thread that is under it."""
+    def stand_for(self, watch: Watch | _Process) -> None:
+        """Stand as long as a watch is there, and every task and thread that is under it; or the process."""
         with self.lock:
             self._watches += 1
+            if isinstance(watch, Watch):
+                self.living.add(watch)
             weakref.finalize(watch, self._gone).atexit = False
             if self._watches == 1:
                 self._put(BaseTool, "__init_subclass__", classmethod(self._defined()))
@@ -340,6 +346,21 @@ class _Guards:
 
 
 _GUARDS = _Guards()
+
+
+class _Process:
+    """This process, where it lives for sessions alone."""
+
+
+_lives_for_sessions: _Process | None = None
+
+
+def guard_process() -> None:
+    """Let the guards stand until this process ends: it lives for sessions alone, so each call of a tool is one of an agent's code."""
+    global _lives_for_sessions  # noqa: PLW0603 - as `_active`
+    if _lives_for_sessions is None:
+        _lives_for_sessions = _Process()
+        _GUARDS.stand_for(_lives_for_sessions)
 
 
 # ------------------------------------------------------------ threads

@@ -1,0 +1,80 @@
+"""Proves that a tool which nobody chose does not run after its turn, in a process that lives for sessions; each way in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulator.runtime.past_seats import marks
+
+PROGRAM = """
+import _thread, asyncio, atexit, sys, threading
+from pathlib import Path
+from google.adk.tools.function_tool import FunctionTool
+from simulator.runtime.adk.tool_guards import UnchosenToolError, guard_process
+from tests.simulator.runtime.past_seats import before, hitting
+from tests.simulator.runtime.stage import opened, play
+
+way, player, marker = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+tool = FunctionTool(hitting(marker))
+guard_process()
+begin, ended, later = threading.Event(), threading.Event(), []
+
+
+def late():
+    try:
+        asyncio.run(tool.run_async(args={"mark": way}, tool_context=None))
+        print("ran", flush=True)
+    except UnchosenToolError as error:
+        print("refused", error.tool_name, flush=True)
+
+
+def thread():
+    begin.wait(60)
+    late()
+    ended.set()
+
+
+async def callback(callback_context):
+    if way == "raw_thread":
+        _thread.start_new_thread(thread, ())
+    elif way == "atexit":
+        atexit.register(late)
+    else:
+        later.append(late)
+
+
+with opened(before(callback), tools=player) as sim:
+    play(sim)
+    begin.set()
+    if way == "raw_thread":
+        ended.wait(60)
+    for each in later:
+        each()
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("way", ["raw_thread", "atexit", "close"])
+def test_a_tool_that_nobody_chose_does_not_run_after_its_turn(way: str, tmp_path: Path) -> None:
+    """The same error as in the turn, and the log says so."""
+    marker = tmp_path / "marks"
+    done = _ran(way, "offline", marker)
+    assert done.stdout.split() == ["refused", "hit"], done
+    assert "hit did not run" in done.stderr
+    assert marks(marker) == []
+
+
+@pytest.mark.process
+def test_a_tool_that_is_real_in_the_session_runs_after_its_turn(tmp_path: Path) -> None:
+    """As long as the session is there."""
+    assert _ran("raw_thread", "real", tmp_path / "marks").stdout.split() == ["ran"]
+
+
+def _ran(way: str, player: str, marker: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, way, player, str(marker)], capture_output=True, text=True, check=True
+    )
