@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,7 @@ def test_an_address_of_the_users_model_is_not_taken_and_an_earlier_one_is_named(
     tab.click("seat_user_sit")
     assert "Model configuration: http_options.base_url" in tab.literal
     assert session.view().user.seat.config == earlier
-    write(tab, "model_configuration_", '{"http_options": {"timeout": 5000}}')
+    tab.fill("model_configuration_", '{"http_options": {"timeout": 5000}}')
     tab.click("seat_user_sit")
     assert session.view().user.seat.config["model_configuration"] == {"http_options": {"timeout": 5_000}}
 
