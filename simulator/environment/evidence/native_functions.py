@@ -182,7 +182,7 @@ _OF_TEXTS = """capitalize center count endswith expandtabs find index isalnum is
     lower lstrip partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
     swapcase title translate upper zfill"""
 _OF_SETS = "copy difference intersection isdisjoint issubset issuperset symmetric_difference union"
-_OF_DICTS = "clear copy get items keys pop popitem setdefault update"
+_OF_DICTS = "clear copy get items keys pop popitem setdefault update values"
 _OF_LISTS = "append clear copy count extend index insert pop remove reverse"
 _OF_DATES = "ctime isocalendar isoformat isoweekday replace strftime toordinal weekday"
 _OF_NUMBERS = "as_integer_ratio conjugate"
@@ -190,7 +190,7 @@ _OF_NUMBERS = "as_integer_ratio conjugate"
 METHODS: Mapping[type, frozenset[str]] = {
     str: _names(f"{_OF_TEXTS} casefold encode format isdecimal isidentifier isnumeric isprintable maketrans"),
     bytes: _names(f"{_OF_TEXTS} decode hex"),
-    int: _names(f"{_OF_NUMBERS} bit_count bit_length is_integer to_bytes"), bool: _names("bit_length conjugate"),
+    int: _names(f"{_OF_NUMBERS} bit_count bit_length is_integer to_bytes"), bool: _names("bit_count bit_length conjugate"),
     float: _names(f"{_OF_NUMBERS} hex is_integer"), complex: _names("conjugate"), range: _names("count index"),
     list: _names(f"{_OF_LISTS} sort"), tuple: _names("count index"),
     collections.deque: _names(f"{_OF_LISTS} appendleft extendleft popleft rotate"),
@@ -202,7 +202,7 @@ METHODS: Mapping[type, frozenset[str]] = {
     dt.datetime: _names(f"{_OF_DATES} date dst time timetz tzname utcoffset"), dt.timedelta: _names("total_seconds"),
     dt.timezone: _names("dst tzname utcoffset"),
     decimal.Decimal: _names("""adjusted as_integer_ratio compare copy_abs copy_negate copy_sign exp is_finite is_infinite is_nan is_signed is_zero ln log10
-        max min normalize quantize remainder_near sqrt to_integral_value"""),
+        max min normalize quantize remainder_near sqrt to_eng_string to_integral to_integral_exact to_integral_value"""),
 }  # fmt: skip
 """The methods that may be used, by the type of their value: none depends on the machine, reaches into other objects or calls back."""
 
@@ -210,7 +210,7 @@ _OF_DAYS, _OF_HOURS = "year month day", "hour minute second microsecond tzinfo f
 _FIELDS: Mapping[type, frozenset[str]] = {
     dt.date: _names(_OF_DAYS), dt.time: _names(_OF_HOURS), dt.datetime: _names(f"{_OF_DAYS} {_OF_HOURS}"),
     dt.timedelta: _names("days seconds microseconds"), range: _names("start stop step"), slice: _names("start stop step"),
-    **dict.fromkeys((bool, int, float, complex, decimal.Decimal), _names("real imag")),
+    **dict.fromkeys((bool, int, float, complex, decimal.Decimal), _names("real imag")), int: _names("real imag numerator denominator"),
 }  # fmt: skip
 """The attributes that are no methods, in the same way."""
 
@@ -257,7 +257,8 @@ def function(path: str) -> Callable[..., Any] | None:
 
 def has_method(value: Any, name: str) -> bool:
     """Return whether a known value has a method that may be used."""
-    return name in METHODS.get(_kind_of(value, name), ())
+    kind = _kind_of(value, name)
+    return name in METHODS.get(kind, ()) and hasattr(kind, name)  # some came with a later Python
 
 
 def has_field(value: Any, name: str) -> bool:

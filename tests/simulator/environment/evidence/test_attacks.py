@@ -106,6 +106,10 @@ FORMATTED = {
     "operators": ("return operator.mod('%s', 1) + operator.add('a', 'b')", "1ab"),
     "getters": ("return [operator.itemgetter('a')({'a': 1}), sorted([{'n': 2}, {'n': 1}], key=operator.itemgetter('n'))[0]['n']]", [1, 1]),
     "codings": ("return 'a'.encode('UTF-8').decode('latin_1') + bytes('b', 'utf8').hex()", "a62"),
+    "views": (
+        "d = {'a': 1} | {'b': 2}\nreturn [list(d.values()), list(d.keys()), [[k, v] for k, v in d.items()], Counter('aab').most_common(1)]",
+        [[1, 2], ["a", "b"], [["a", 1], ["b", 2]], [["a", 2]]],
+    ),
     "gcd": ("return math.gcd(1920, 1080)", 120),
     "flags": ("return re.match('A', 'a', re.IGNORECASE | re.M).group()", "a"),
     "found": ("return [re.findall('(.)(.)', 'abcd'), re.findall('a(b)?', 'aab'), re.split('(,)', 'a,b'), re.sub('(a)', '<\\\\1>', 'aba')]",
