@@ -60,7 +60,7 @@ def test_a_page_is_drawn_whatever_is_kept(agent: str, asked_for: set[tuple[str, 
             owners.setdefault((owner, signature), {})[name] = strange
         for (owner, signature), values in owners.items():
             live.drafts[owner] = json.dumps({"of": signature, "values": values})
-        Tab(session_id)
+        assert Tab(session_id).keys("response_")
 
 
 def _keep(session_id: str, strange: Any) -> tuple[str, str]:

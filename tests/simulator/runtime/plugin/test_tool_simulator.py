@@ -138,7 +138,7 @@ def test_what_a_function_returns_or_a_json_schema_is_an_output_schema() -> None:
         """Count."""
 
     sensed, number = run(simulator, [call("typed", param="x"), call("counted", param="x")])
-    SensorResponse.model_validate(sensed)
+    assert SensorResponse.model_validate(sensed)
     jsonschema.validate(number, schema)
 
 
