@@ -19,7 +19,6 @@ these names is first used, and not before.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -126,4 +125,4 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'evalset' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    return getattr(__import__(home, globals(), None, (name,)), name)

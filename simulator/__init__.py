@@ -6,7 +6,6 @@ a journal can be read, and a rule can be checked, without waiting for ADK.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -80,4 +79,4 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'simulator' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    return getattr(__import__(home, globals(), None, (name,)), name)

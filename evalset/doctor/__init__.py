@@ -22,7 +22,6 @@ and its recorded environment change together or not at all. A second run finds n
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,4 +98,4 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'evalset.doctor' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    return getattr(__import__(home, globals(), None, (name,)), name)

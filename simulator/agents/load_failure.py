@@ -47,7 +47,11 @@ def _hidden(error: BaseException, home: Path) -> str:
         return ""
     places = (folder / each for folder in (home, home.parent) for each in (name, f"{name}.py"))
     theirs = next((each for each in places if each.exists() and each not in _HERE.parents), None)
-    return f". {theirs} is hidden by the studio's package {name!r}; rename it" if theirs else ""
+    return (
+        f". {theirs} is hidden by the studio's package {name!r}; rename it, or run the command with --python, which plays the agent in a process of its own"
+        if theirs
+        else ""
+    )
 
 
 def _own_error(error: BaseException) -> BaseException:

@@ -10,6 +10,7 @@ from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import demo_agent
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.base.json_values import JsonObject
+from simulator.kernel.own_packages import share_names
 
 
 def of_folder(folder: Path, name: str) -> JsonObject:
@@ -43,6 +44,7 @@ def loaded(asked: JsonObject) -> SimulatedAgentConfig:
             return configs[place]
         case {"folder": str(folder), "name": str(name)}:
             agents = AgentFolder(Path(folder))
+            share_names(agents.home, name)
             try:
                 return agents.load(name)
             except (Exception, SystemExit) as error:
@@ -58,6 +60,7 @@ def listed(file: str) -> tuple[SimulatedAgentConfig, ...]:
         AgentLoadError: It lists none; the text says what failed and where.
     """
     configs = ConfigsFile(file)
+    share_names(configs.home, "" if configs.path else file)
     try:
         return configs.configs()
     except (Exception, SystemExit) as error:

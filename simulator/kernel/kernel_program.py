@@ -1,7 +1,8 @@
 """The program of a kernel, run by the interpreter of the agent's project.
 
 Only the packages `simulator` and `evalset` are offered to the agent's process, found by their folder, whatever is installed there. That folder is
-no place to look for anything else, so that no other module of ours stands before one of the project's. Messages go over the standard input and
+no place to look for anything else, so that no other module of ours stands before one of the project's; `own_packages` lets a project have
+these two names as well. Messages go over the standard input and
 output as they were; what the agent prints goes to the standard error.
 """
 
@@ -18,6 +19,7 @@ import signal
 import socket
 import sys
 import sysconfig
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -30,10 +32,10 @@ _OURS = """
 import importlib.util, os, sys
 home = sys.argv.pop(1)
 class Ours:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name in ("simulator", "evalset"):
-            folder = os.path.join(home, name)
+    of_studio = {name: os.path.join(home, name) for name in ("simulator", "evalset")}
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if folder := cls.of_studio.get(name):
             return importlib.util.spec_from_file_location(
                 name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
 sys.meta_path.insert(0, Ours)
@@ -126,13 +128,19 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO, end_family: Callable[[int], No
     if os.environ.pop(ASKED_FOR, ""):
         enter()
     guard_process()
-    try:
-        Server(Channel(incoming, outgoing)).serve()
-    finally:
+    server = Server(Channel(incoming, outgoing))
+
+    def serve() -> None:
         try:
-            end_family(os.getpid())
+            server.serve()
         finally:
-            os._exit(0)
+            try:
+                end_family(os.getpid())
+            finally:
+                os._exit(0)
+
+    threading.Thread(target=serve, name="kernel-calls").start()
+    server.load_forever()
 
 
 def serve_forks(number: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import platform
 import threading
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,6 +42,7 @@ from simulator.kernel.messages import (
     KernelReply,
     SessionDisplay,
 )
+from simulator.kernel.own_packages import import_own
 from simulator.kernel.process_priority import come_behind_the_page
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
 from simulator.runtime import Simulation, SimulationError
@@ -62,6 +65,7 @@ FOR_KERNELS = {
 MOST_IMPORTED = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
 """The modules that nearly every agent imports."""
 _WARM_SECONDS = 5.0
+_LOG = logging.getLogger(__name__)
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
 
@@ -154,6 +158,7 @@ class Server:
         self._numbers = iter(range(1, 1 << 62))
         self._changed = threading.Event()
         self._changes: set[str] = set()
+        self._loads: SimpleQueue[KernelCall] = SimpleQueue()
         self._workers = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kernel-call")
 
     def serve(self) -> None:
@@ -170,12 +175,22 @@ class Server:
         )
         while (message := self._channel.receive()) is not None:
             match message:
+                case KernelCall(name="load"):
+                    self._loads.put(message)
                 case KernelCall():
                     self._workers.submit(self._answer, message)
                 case KeepReply():
                     self._is_kept(message)
                 case _:
                     continue
+
+    def load_forever(self) -> None:
+        """Load what is asked for; for the main thread, as the import of an agent may set handlers of signals, which run there as well."""
+        while True:
+            try:
+                self._answer(self._loads.get())
+            except BaseException:  # noqa: BLE001 - what such a handler raises
+                _LOG.exception("A signal's handler of the agent failed")
 
     # ------------------------------------------------------------ calls
 
@@ -241,7 +256,7 @@ class Server:
         module = FOR_KERNELS.get(function)
         if module is None:
             raise SimulationError(f"unknown function of a kernel: {function!r}")
-        return getattr(importlib.import_module(module), function)(self._config, **arguments)
+        return getattr(import_own(module), function)(self._config, **arguments)
 
     def _agent(self) -> SimulatedAgentConfig:
         if self._config is None:

@@ -8,7 +8,6 @@ The names below import ADK when they are first used: the studio's server needs t
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,4 +42,4 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'simulator.runtime' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    return getattr(__import__(home, globals(), None, (name,)), name)

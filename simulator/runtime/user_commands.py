@@ -165,7 +165,7 @@ def _fields(
         return {}
     if scenario is None:
         raise SimulationError("no scenario was given")
-    adk = importlib.import_module("simulator.runtime.adk.user_simulator")
+    adk = importlib.import_module(".adk.user_simulator", __package__)
     named = {"model": model.model} if model is not None else {}
     given = simulation_commands.plain({**(config or {}), **named}, "user simulator's configuration")
     return {

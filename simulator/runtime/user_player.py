@@ -355,7 +355,7 @@ async def _of_own_simulator(
     seat = conversation.seat
     name = seat.own_simulator.replace(":", ".").rpartition(".")[2]
     told(f"asking {name}")
-    adk: Any = await asyncio.to_thread(importlib.import_module, "simulator.runtime.adk.user_simulator")
+    adk: Any = await asyncio.to_thread(importlib.import_module, ".adk.user_simulator", __package__)
     kept = {} if conversation.own is None else conversation.own
     own = kept.setdefault("simulator", adk.OwnSimulator())
     try:
@@ -401,7 +401,7 @@ class _Asking:
             getattr(model, "client_kwargs", None), getattr(model, "_additional_args", None)
         )
         # ADK's evaluation takes more than a second to import: other sessions go on meanwhile.
-        adk: Any = await asyncio.to_thread(importlib.import_module, "simulator.runtime.adk.user_simulator")
+        adk: Any = await asyncio.to_thread(importlib.import_module, ".adk.user_simulator", __package__)
         words = ""
         for number in range(self._patience.retries + 1):
             said = await self._try(adk, model)

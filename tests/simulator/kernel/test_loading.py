@@ -17,6 +17,7 @@ from simulator.kernel import agent_kernels, kernel_loader
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.seats.answers import said
 from tests.harness.processes import wait_until
 from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, project
 
@@ -203,3 +204,35 @@ def test_a_renamed_agent_goes_on_in_its_kernel(tmp_path: Path, ended: list[Agent
     assert [request.agent for request in again.pending if request.kind == "model"] == ["old"]
     again.close()
     old.kernels.end()
+
+
+def test_an_agent_may_set_handlers_of_signals_when_it_is_imported(
+    tmp_path: Path, ended: list[AgentCatalogue]
+) -> None:
+    """An agent of a folder and one of a file; the handler runs, and one that raises ends nothing."""
+    sets = """
+import os, signal
+def handler(number, frame):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGUSR1, handler)
+def before(callback_context):
+    os.kill(os.getpid(), signal.SIGUSR1)
+"""
+    home = project(tmp_path / "agents", DESK.replace("def before(", f"{sets}\n\ndef unused("))
+    file = tmp_path / "configs_with_signals.py"
+    file.write_text(f"{sets}{_FILE}")
+    ended.append(agents := catalogue_of(agents_dir=home, agents_file=str(file)))
+    assert {entry.name: entry.error for entry in agents.load_all()} == {
+        "desk": None,
+        "first": None,
+        "desk (file)": None,
+    }
+    config = agents.config("desk")
+    assert isinstance(config, KernelAgentConfig)
+    simulation = begun(config)
+    assert simulation.query("Hello", wait=PATIENCE)
+    process = config.kernels.kernel().process_id
+    simulation.answer(simulation.pending[0], said("Hello!"), wait=PATIENCE)
+    assert simulation.session.turns[0].ended
+    config.kernels.restart()
+    assert config.kernels.kernel().process_id != process

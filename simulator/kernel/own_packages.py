@@ -1,0 +1,109 @@
+"""Lets a project in a kernel have modules named as the studio's packages: its code gets its own, the studio's code goes on with the studio's.
+
+There is one table of modules. Once code that is not the studio's imports `simulator` or `evalset`, and its path has code of that
+name, the studio's package gives the name up: its modules stay, under a name that nobody else has. Imports in the studio's
+own files are led there. Nothing changes for a project that has no such module, or another copy of the studio.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_HOME = Path(__file__).resolve().parents[2]
+_MARKS = {"simulator": "kernel/kernel_program.py", "evalset": "golden_trace/builder.py"}
+"""The studio's packages, each with a file that tells a copy of it."""
+_FOLDERS = tuple(str(_HOME / name) + os.sep for name in _MARKS)
+_ASIDE = "golden_trace_studio_"
+_import = builtins.__import__
+
+
+def share_names(folder: Path, module: str) -> None:
+    """From now on let each side have its own modules.
+
+    Args:
+        folder: Where the agent's module is looked for.
+        module: Its name. It is imported by that, which says nothing of who asks.
+    """
+    builtins.__import__ = _imported
+    top = module.partition(".")[0]
+    if top in _MARKS and _is_theirs(top, [str(folder)]):
+        _step_aside(top)
+
+
+def import_own(name: str) -> ModuleType:
+    """Import a module of the studio by its name."""
+    return importlib.import_module(_now(name))
+
+
+def _imported(
+    name: str,
+    globals: Mapping[str, object] | None = None,  # noqa: A002 - as `__import__` has it
+    locals: Mapping[str, object] | None = None,  # noqa: A002 - as above
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> Any:
+    top = name.partition(".")[0]
+    if not level and top in _MARKS:
+        if str((globals or {}).get("__file__") or "").startswith(_FOLDERS):
+            name = _now(name)
+        elif not _is_aside(top) and _is_theirs(top, sys.path):
+            _step_aside(top)
+    return _import(name, globals, locals, fromlist or (), level)
+
+
+def _is_aside(top: str) -> bool:
+    return top not in _of_studio()
+
+
+def _of_studio() -> dict[str, str]:
+    """Return where the packages lie that `kernel_program` offers, each under its name of now."""
+    found: dict[str, str] = next(finder.of_studio for finder in sys.meta_path if hasattr(finder, "of_studio"))
+    return found
+
+
+def _now(name: str) -> str:
+    """Return the name under which a module of the studio is known."""
+    return f"{_ASIDE}{name}" if _is_aside(name.partition(".")[0]) else name
+
+
+def _is_theirs(top: str, path: Sequence[str]) -> bool:
+    """Return whether the path has code of this name that is no copy of the studio; a folder of eval sets is none."""
+    spec = PathFinder.find_spec(top, path)
+    if spec is None:
+        return False
+    folders = [Path(each) for each in spec.submodule_search_locations or ()]
+    if any((folder / _MARKS[top]).is_file() for folder in folders):
+        return False
+    return spec.origin is not None or any(True for folder in folders for _ in folder.glob("*.py"))
+
+
+def _step_aside(top: str) -> None:
+    """Give a name up: what was imported stays the same, and is found under its other name."""
+    ours, offered = dict(_known(top)), _of_studio()
+    offered[f"{_ASIDE}{top}"] = offered.pop(top)
+    for name, module in ours.items():
+        sys.modules[f"{_ASIDE}{name}"] = module
+    for name, module in ours.items():
+        spec = module.__spec__
+        module.__name__ = f"{_ASIDE}{name}"
+        if spec is not None:
+            spec.name = module.__name__
+            module.__package__ = spec.parent
+            loader: Any = spec.loader
+            loader.name = module.__name__
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def _known(top: str) -> Iterator[tuple[str, ModuleType]]:
+    for name, module in [*sys.modules.items()]:
+        if name == top or name.startswith(f"{top}."):
+            yield name, module
