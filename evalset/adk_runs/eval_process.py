@@ -26,6 +26,8 @@ RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopp
 
 OUTPUT_SHOWN = 20_000
 """Of how many bytes at the end of its output a view tells."""
+_OUTPUT_READ = 1 << 22
+"""In how many bytes at the end of it ADK's words on a case are looked for: an agent may print without end."""
 
 _ADK = """
 from google.adk.cli.cli_tools_click import main
@@ -199,7 +201,7 @@ class AdkEvalRun:
             results = read_results(files[-1].read_bytes())
         except ResultsError as error:
             return RunView(state="broken", problem=str(error))
-        told = with_problems(results, self.output_file.read_text(encoding="utf-8", errors="replace"))
+        told = with_problems(results, _tail(self.output_file, _OUTPUT_READ))
         kept = _kept(files[-1], self.spec.history)
         passed = bool(told.cases) and told.passed == len(told.cases)
         return RunView(state="passed" if passed else "failed", results=told, kept=kept)
@@ -303,11 +305,11 @@ def turns_taken(progress: Path) -> list[str]:
         return []
 
 
-def _tail(path: Path) -> str:
-    """Return the end of a file."""
+def _tail(path: Path, most: int = OUTPUT_SHOWN) -> str:
+    """Return the end of a file, of so many bytes at most."""
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - OUTPUT_SHOWN))
+            file.seek(max(0, path.stat().st_size - most))
             return file.read().decode(errors="replace")
     except OSError:
         return ""

@@ -50,6 +50,7 @@ from simulator.kernel.messages import (
     ProtocolError,
     SessionDisplay,
 )
+from simulator.kernel.printed_lines import printed_lines
 from simulator.runtime.adk.private_network import ASKED_FOR, NetworkNeededError
 
 START_SECONDS = 60.0
@@ -365,8 +366,7 @@ class Kernel:
         if errors is None:
             return
         with errors:
-            for line in errors:
-                text = line.decode(errors="replace").rstrip()
+            for text in printed_lines(errors):
                 self._last.append(text)
                 _LOG.debug("kernel %s: %s", self._process.pid, text)
 

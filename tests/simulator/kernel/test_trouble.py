@@ -138,8 +138,12 @@ def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelA
         ("import nothing_of_this_name\n", "nothing_of_this_name"),
         ("raise SystemExit(4)\n", "SystemExit: 4"),
         ("import os\nos._exit(5)\n", "exit code 5"),
+        (
+            "import os\nos.write(2, b'10 %' + b'x' * 5_000_000 + b'\\r20 %\\rno space left\\r')\nos._exit(6)\n",
+            r"exit code 6\): no space left$",
+        ),
     ],
-    ids=["import", "exit", "os-exit"],
+    ids=["import", "exit", "os-exit", "progress"],
 )
 def test_an_agent_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, words: str) -> None:
     """The studio goes on."""
