@@ -196,6 +196,8 @@ def _opened(named: str | None) -> Iterator[JournalStore]:
         file = file_of(where)
         if file is not None and not file.is_file():
             raise Ends(BAD_INPUT, f"--store: no such file: {file}")
+        if file is not None and not file.stat().st_size:
+            raise Ends(BAD_INPUT, f"--store: the file is empty, so it is no session database: {file}")
         store = JournalStore.open(where)
     except StoreError as error:
         raise Ends(BAD_INPUT, f"--store: {error}") from error

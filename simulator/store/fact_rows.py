@@ -38,6 +38,8 @@ def read(text: str) -> Fact:
     Raises:
         ValueError: It is no fact; the error says what is wrong in a few words.
     """
+    if not isinstance(text, str):  # a file that was damaged may hold anything
+        raise ValueError("not a text")  # noqa: TRY004 - as of all that is no fact
     try:
         return _FACT.validate_python(read_json(text, constants=True))
     except ValidationError as error:
@@ -57,13 +59,17 @@ class FactRow(NamedTuple):
 
 
 def fact_rows(connection: Connection, session_id: str, first: int = 0) -> list[FactRow]:
-    """Return the rows of a session from a number on, in their order."""
+    """Return the rows of a session from a number on, in their order; a parent that is damaged comes before no fact."""
     found = connection.execute(
         select(FACTS.c.number, FACTS.c.parent, FACTS.c.body)
         .where(FACTS.c.session_id == session_id, FACTS.c.number >= first)
         .order_by(FACTS.c.number)
     )
-    return [FactRow(*row) for row in found]
+    return [
+        FactRow(number, parent if isinstance(parent, int) else number, body)
+        for number, parent, body in found
+        if isinstance(number, int)
+    ]
 
 
 def place_of(connection: Connection, session_id: str) -> Place:
@@ -76,7 +82,9 @@ def place_of(connection: Connection, session_id: str) -> Place:
     found = connection.execute(query).first() if is_id(session_id) else None
     if found is None:
         raise UnknownSessionError(f"the store has no session {session_id!r}")
-    return Place(*found)
+    head, length = found
+    length = length if isinstance(length, int) else 0
+    return Place(head if isinstance(head, int) else length, length)  # where no fact is
 
 
 def row_of(session_id: str, number: int, parent: int, fact: Fact) -> dict[str, object]:

@@ -74,14 +74,20 @@ def made_file(url: URL) -> tuple[int, int] | None:
     if url.get_backend_name() != "sqlite":
         return None
     path = Path(str(url.database))
+    log, did = path.with_name(f"{path.name}-wal"), "opened" if path.exists() else "created"
     try:
+        if did == "opened" and not path.stat().st_size and log.is_file() and log.stat().st_size:
+            # SQLite takes it for a new database, and removes the log.
+            raise StoreError(
+                f"the session database {path}: the file is empty, but steps of it are in {log}. Put a copy of the file back, or use another database"
+            )
         made_folder(path.parent, private=not path.parent.exists())
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         for each in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm"))):
             narrow_file(each)
         return identity(path)
     except OSError as error:
-        raise StoreError(f"the session database {path}: it cannot be created ({error.strerror})") from error
+        raise StoreError(f"the session database {path}: it cannot be {did} ({error.strerror})") from error
 
 
 _NETWORK = frozenset(

@@ -62,7 +62,11 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaD
         connection.execute(insert(_VERSION).values(version=latest))
         return None
     version = connection.scalar(select(_VERSION.c.version))
-    if version is None or version > latest:
+    if not isinstance(version, int) or version < 1:
+        raise StoreError(
+            f"the session database is damaged: its schema version is {version!r}. Use a copy of it, or another database"
+        )
+    if version > latest:
         raise StoreError(
             f"the session database has schema version {version}, but this studio supports up to {latest}. "
             "Start the newer studio that created it, or use another database"

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
+
+from pydantic import ValidationError
 
 from simulator.base.frozen_value import Value
 from simulator.store.errors import StoreError
 
 LONGEST_ID = 200
+_EMPTY: dict[str, Any] = {
+    "tags": (),
+    "turns": 0,
+    "created_at": 0.0,
+    "changed_at": 0.0,
+    "archived": False,
+    "deleted_at": None,
+    "shared_token": None,
+    "head": -1,
+    "length": 0,
+}
+"""What stands for a field of a row that is damaged; the others are texts."""
+_LOG = logging.getLogger(__name__)
 
 
 class SessionRecord(Value):
@@ -70,8 +87,10 @@ def is_id(text: str) -> bool:
 
 def words(row: Mapping[str, Any]) -> str:
     """Return what a search looks in."""
-    texts = (row["name"], row["query"], " ".join(json.loads(row["tags"])), row["notes"], row["agent_name"])
-    return "\n".join(texts).casefold()
+    record = record_of_row(row)
+    return "\n".join(
+        (record.name, record.query, " ".join(record.tags), record.notes, record.agent_name)
+    ).casefold()
 
 
 def row_of_record(record: SessionRecord) -> dict[str, Any]:
@@ -93,6 +112,15 @@ def row_of_record(record: SessionRecord) -> dict[str, Any]:
 
 
 def record_of_row(row: Mapping[str, Any]) -> SessionRecord:
-    """Return what a row says."""
+    """Return what a row says. A field that is damaged is as if it were empty, and logged: the session and all others can be reached."""
     fields = {name: value for name, value in row.items() if name != "words"}
-    return SessionRecord.model_validate({**fields, "tags": tuple(json.loads(row["tags"]))})
+    with suppress(TypeError, ValueError):  # else it is no list of texts, as is said below
+        fields["tags"] = tuple(json.loads(fields["tags"]))
+    try:
+        return SessionRecord.model_validate(fields)
+    except ValidationError as error:
+        damaged = sorted({str(each["loc"][0]) for each in error.errors()})
+    _LOG.warning(
+        "Session %r: these fields of its row are damaged: %s", fields["session_id"], ", ".join(damaged)
+    )
+    return SessionRecord.model_validate({**fields, **{name: _EMPTY.get(name, "") for name in damaged}})

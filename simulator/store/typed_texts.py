@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import zlib
 from collections.abc import Mapping
@@ -14,8 +15,11 @@ from simulator.base.json_values import fingerprint
 from simulator.store.background_writer import Unwritten, Writer
 from simulator.store.database import Database
 from simulator.store.database_tables import DRAFTS, SESSIONS, UNSAVED
+from simulator.store.errors import StoreError
 from simulator.store.postgresql import WRITER_SECONDS
 from simulator.store.session_records import is_id
+
+_LOG = logging.getLogger(__name__)
 
 
 class DraftBox(Unwritten):
@@ -58,7 +62,12 @@ class DraftBox(Unwritten):
             found = connection.execute(
                 select(DRAFTS.c.name, DRAFTS.c.text).where(DRAFTS.c.session_id == session_id)
             )
-            stored = {json.loads(name): json.loads(text) for name, text in found}
+            stored = dict[str, str]()
+            for name, text in found:
+                try:
+                    stored[json.loads(name)] = json.loads(text)
+                except (TypeError, ValueError):
+                    _LOG.warning("Session %r: a text that was typed is damaged: %r", session_id, name)
         return {name: text for name, text in {**stored, **unwritten}.items() if text is not None}
 
     def store(self) -> None:
@@ -145,7 +154,11 @@ class UnsavedBox(Unwritten):
         self._writer.tell(self)
 
     def of(self, owner: str, path: str) -> Unsaved | None:
-        """Return somebody's work on a file, durable or not; None where there is none."""
+        """Return somebody's work on a file, durable or not; None where there is none.
+
+        Raises:
+            StoreError: The store does not answer, or the work is damaged.
+        """
         with self._lock:
             if (owner, path) in self._unwritten:
                 return self._unwritten[owner, path]
@@ -155,8 +168,11 @@ class UnsavedBox(Unwritten):
             row = connection.execute(select(UNSAVED).where(_place(owner, path))).first()
         if row is None:
             return None
-        beside = None if row.beside is None else zlib.decompress(row.beside)
-        return Unsaved(json.loads(row.body), zlib.decompress(row.base), beside, row.at)
+        try:
+            beside = None if row.beside is None else zlib.decompress(row.beside)
+            return Unsaved(json.loads(row.body), zlib.decompress(row.base), beside, row.at)
+        except (TypeError, ValueError, zlib.error) as error:
+            raise StoreError(f"the unsaved work on {path} is damaged in the session database") from error
 
     def store(self) -> None:
         """Store what is not durable; see `Unwritten`."""

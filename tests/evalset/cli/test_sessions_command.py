@@ -132,6 +132,20 @@ def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.Capture
     assert err.startswith(f"{broken}: ")
 
 
+@pytest.mark.parametrize("command", ["sessions", "script"])
+def test_an_emptied_store_is_no_store_without_sessions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """A file that was truncated is named, and stays as it is."""
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    words = ("one",) if command == "script" else ()
+    code, _, err = run(capsys, command, *words, "--store", empty)
+    assert code == 2
+    assert str(empty) in err
+    assert empty.read_bytes() == b""
+
+
 def test_the_page_and_the_commands_look_in_the_same_place() -> None:
     """One variable names the database for both."""
     assert STORE_VARIABLE == OF_THE_PAGE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -393,3 +394,65 @@ def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.Mon
         assert journal.first_unstored == 2
     journal.keep()
     assert (journal.trouble or "", journal.has_unwritten) == ("", False)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE studio_facts SET body = substr(body, 1, 20)",
+        "UPDATE studio_facts SET body = x'ff00fe'",
+        "UPDATE studio_facts SET parent = 'x'",
+        "UPDATE studio_sessions SET tags = '[\"a'",
+        "UPDATE studio_sessions SET tags = '[1]'",
+        "UPDATE studio_sessions SET turns = 'many', changed_at = 'late', name = x'fffe'",
+        "UPDATE studio_sessions SET head = 'x'",
+        "UPDATE studio_sessions SET length = 'x'",
+        "UPDATE studio_drafts SET text = x'ff'",
+    ],
+)
+def test_the_damage_of_one_session_leaves_all_others_and_what_is_whole_of_it(
+    tmp_path: Path, damage: str
+) -> None:
+    """It is listed, named, opened up to the damage and deleted; the rest is as it was."""
+    kept = Kept(tmp_path / "sessions.db")
+    store = kept.store()
+    for name in ("one", "two"):
+        begun(store, name)
+        store.put_drafts(name, {"a": "text"})
+    store.keep_drafts()
+    kept.run(f"{damage} WHERE session_id = 'two'".replace(":", "\\:"))
+    listed = store.records_of_all()
+    assert {record.session_id for record in listed} == {"one", "two"}
+    assert len(store.load("one")) == 2
+    assert store.drafts("one") == {"a": "text"}
+    assert store.record("two").session_id == "two"
+    for work in (store.load, store.export, store.duplicate, lambda name: store.rename(name, "named")):
+        with suppress(StoreError):  # and nothing else
+            work("two")
+    assert len(store.load("two", up_to_damage=True)) in {0, 1, 2}
+    assert set(store.drafts("two")) <= {"a"}
+    store.purge("two")
+    kept.drop_all()
+
+
+@pytest.mark.parametrize("version", [None, "abc", 0, -4])
+def test_a_schema_version_that_cannot_be_is_damage(tmp_path: Path, version: object) -> None:
+    """Nothing is changed in such a file."""
+    kept = Kept(tmp_path / "sessions.db")
+    begun(kept.store())
+    kept.drop_all()
+    kept.run("DROP TABLE studio_schema")
+    kept.run("CREATE TABLE studio_schema (version)")
+    kept.run("INSERT INTO studio_schema VALUES (:version)", version=version)
+    assert "schema version" in raising(kept.store)
+    assert kept.run("SELECT count(*) FROM studio_facts") == [(2,)]
+
+
+def test_an_emptied_file_does_not_take_its_log_along(tmp_path: Path) -> None:
+    """SQLite would remove it, with the newest steps."""
+    path = tmp_path / "sessions.db"
+    path.touch()
+    log = tmp_path / "sessions.db-wal"
+    log.write_bytes(b"steps")
+    assert str(log) in raising(lambda: JournalStore.open(path))
+    assert log.read_bytes() == b"steps"
