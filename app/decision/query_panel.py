@@ -17,7 +17,7 @@ from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import TypedJsonError, parse_object, show_json
 from app.forms.widget_store import KeptInputs
 from app.live.unsent_texts import UnsentTexts
-from app.session.commands import SeatUser
+from app.session.commands import GoTo, SeatUser
 from app.session.step_labels import text_said
 from app.session.user_form import text_of
 from simulator.base.json_values import JsonObject, canonical
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | SeatUser | Complete
+Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | GoTo | SeatUser | Complete
 """What can be asked for where the user speaks."""
 
 FORMS = ("Text", "JSON")
@@ -49,8 +49,7 @@ def query(
     if view.user.seat.ended:
         return over(view)
     if view.session.is_running and view.problems:
-        _interrupted(view)
-        return None
+        return _interrupted(view)
     held = view.user.held
     if held is not None:
         return _held(view, drafts, held)
@@ -107,11 +106,15 @@ def _held(view: SimulationView, drafts: UnsentTexts, held: JsonObject) -> Asked 
     return sent.model_copy(update={"of_held": True}) if sent is not None else asked
 
 
-def _interrupted(view: SimulationView) -> None:
-    """Say why a turn that has not ended does not go on, as where the agent's process ends again and again."""
+def _interrupted(view: SimulationView) -> GoTo | None:
+    """Say why a turn that has not ended does not go on, as where the agent's process ends again and again; return the wish to play it anew from here."""
     st.markdown("**Query**")
     with pane("decision"):
-        problem("The turn cannot continue. Undo a step, or stop the turn.", " ".join(view.problems))
+        problem(
+            "The turn cannot continue. Try again, undo a step, or stop the turn.", " ".join(view.problems)
+        )
+        again = st.button("Try again", key="play_again", icon=":material/refresh:")
+    return GoTo(fact=view.head) if again else None
 
 
 def _before(view: SimulationView) -> None:

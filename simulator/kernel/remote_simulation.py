@@ -55,7 +55,7 @@ _BEGIN_SECONDS = 30.0
 _TWICE_SECONDS = 15.0
 """A kernel that ends so soon after another one is not started again by itself."""
 _GOES_ON = "It is restarting. The session continues from the last saved step."
-_RESTS = "It was restarted and ended again. Stop the turn or go back a step to restart it."
+_RESTS = "It was restarted and ended again. Try again, stop the turn, or go back a step."
 _BESIDE = "Another session with this agent blocks its process. This session continues in a separate process."
 _AGAIN_AND_AGAIN = "the agent's process keeps ending"
 _LOG = logging.getLogger(__name__)

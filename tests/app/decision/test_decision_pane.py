@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from streamlit.testing.v1 import AppTest
 
 from app.decision.decision_commands import (
     AnswerCode,
@@ -18,7 +19,7 @@ from app.decision.decision_commands import (
     RunReal,
     SubmitQuery,
 )
-from app.session.commands import Command, StopTurn, hand
+from app.session.commands import Command, GoTo, StopTurn, hand
 from simulator.base.json_values import JsonObject
 from simulator.runtime import SimulationError
 from simulator.seats.answers import CodeAnswer, returned, said
@@ -108,3 +109,25 @@ def test_each_decision_is_handed_to_the_simulation() -> None:
     simulation.fails_with = "k: no"
     with pytest.raises(SimulationError, match="k: no"):
         hand(simulation, _TOOL)
+
+
+def _interrupted(simulation: "Any", asked_for: "list[Any]") -> None:  # noqa: UP037 - the script has no imports
+    from app.decision.query_panel import query  # noqa: PLC0415 - the function's text is the page's script
+    from app.live.unsent_texts import UnsentTexts  # noqa: PLC0415 - as above
+
+    ended = {"problems": ("the agent's process ended",), "pending": (), "busy": False}
+    asked_for.append(query(simulation.view().model_copy(update=ended), UnsentTexts(), None))
+
+
+def test_a_turn_that_cannot_go_on_is_tried_again_from_where_it_stands() -> None:
+    """As where the agent's process ended twice."""
+    with asked_for(call("slow", word="a")) as simulation:
+        given: list[Any] = []
+        tab = AppTest.from_function(
+            _interrupted, kwargs={"simulation": simulation, "asked_for": given}, default_timeout=PATIENCE
+        ).run()
+        tab.button(key="play_again").click().run()
+        assert given == [None, GoTo(fact=simulation.view().head)]
+        hand(simulation, given[1])
+        simulation.wait(PATIENCE)
+        assert [each.kind for each in simulation.pending] == ["tool"]

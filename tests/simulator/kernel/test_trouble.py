@@ -132,6 +132,25 @@ def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelA
     assert simulation.query("Hello", wait=PATIENCE)
 
 
+def test_a_session_whose_process_ended_twice_is_played_anew_from_where_it_stands(
+    config: KernelAgentConfig,
+) -> None:
+    """Going to the step where it stands is enough, as often as it is wanted, and nothing of it is lost."""
+    simulation = begun(config)
+    simulation.query("Hello", wait=PATIENCE)
+    before, length = simulation.pending, len(simulation.journal)
+    os.kill(config.kernels.kernel().process_id, 9)
+    until(simulation, lambda: bool(simulation.pending) and bool(simulation.view().problems))
+    for _ in range(2):
+        os.kill(config.kernels.kernel().process_id, 9)
+        until(simulation, lambda: not simulation.pending and not simulation.view().busy)
+        assert simulation.view().problems
+        simulation.move_head(simulation.view().head, wait=PATIENCE)
+        assert [each.key for each in simulation.pending] == [each.key for each in before]
+        assert not simulation.view().problems
+    assert len(simulation.journal) == length
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
