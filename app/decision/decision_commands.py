@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -20,6 +21,10 @@ class PartlyAnsweredError(ValueError):
     """Of several answers some hold and others were refused; the text says which, and may come from outside."""
 
 
+class OvertakenError(ValueError):
+    """A request was answered elsewhere meanwhile, so the page has no place for this answer any more; the text holds it."""
+
+
 class AnswerRequest(Command):
     """Answer a request that waits."""
 
@@ -28,7 +33,14 @@ class AnswerRequest(Command):
 
     @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        simulation.answer(self.key, self.answer, wait=AT_ONCE)
+        try:
+            simulation.answer(self.key, self.answer, wait=AT_ONCE)
+        except ValueError as error:
+            if any(request.key == self.key for request in simulation.pending):
+                raise
+            written = self.answer.model_dump(mode="json", exclude_defaults=True)
+            text = json.dumps(written, indent=2, ensure_ascii=False)
+            raise OvertakenError(f"{error}\n{text}") from error
 
 
 class AnswerTool(AnswerRequest):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.branches.branches_panel import branches_page
-from app.decision.decision_commands import PartlyAnsweredError
+from app.decision.decision_commands import OvertakenError, PartlyAnsweredError
 from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
 from app.decision.failed_turn import failed_step
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 COLUMNS = (1.05, 1.6, 0.95)
 _UNCHANGED = "The action failed. Nothing was changed."
 _UNSURE = "The action failed. The timeline shows what happened."
+_OVERTAKEN = "This was answered elsewhere meanwhile. Your answer was not used. Copy what you need of it."
 _UNFIT = "The message was not sent. It does not match the agent's input schema."
 _IN_PART = "Some calls were not answered."
 _ELSEWHERE = "This session was continued on another server. You see its current state. Your own changes are kept as a branch."
@@ -287,6 +288,9 @@ def _carried_out(work: Callable[[], object], live: LiveSession) -> bool:
     except PartlyAnsweredError as error:
         page_state.put("problem", str(error))
         page_state.put("changed", _IN_PART)
+    except OvertakenError as error:
+        page_state.put("problem", str(error))
+        page_state.put("changed", _OVERTAKEN)
     except UnfitMessageError as error:
         page_state.put("problem", str(error))
         page_state.put("changed", _UNFIT)

@@ -16,6 +16,8 @@ from app.decision.decision_commands import (
     AnswerTool,
     AnswerTools,
     Confirm,
+    OvertakenError,
+    PartlyAnsweredError,
     RunReal,
     SubmitQuery,
 )
@@ -131,3 +133,20 @@ def test_a_turn_that_cannot_go_on_is_tried_again_from_where_it_stands() -> None:
         hand(simulation, given[1])
         simulation.wait(PATIENCE)
         assert [each.kind for each in simulation.pending] == ["tool"]
+
+
+def test_an_answer_that_another_tab_overtook_is_kept_as_text() -> None:
+    """Alone and among several; where the request still waits the page has it, so that the error alone is told."""
+    with asked_for(call("slow", word="a"), call("slow", word="b")) as simulation:
+        first, second = (request.key for request in simulation.pending)
+        typed = returned({"word": "typed för long"})
+        simulation.answer(first, returned({"word": "other"}), wait=0)
+        with pytest.raises(OvertakenError, match='"typed för long"'):
+            hand(simulation, AnswerTool(key=first, answer=typed))
+        with pytest.raises(PartlyAnsweredError, match='"typed för long"'):
+            hand(
+                simulation,
+                AnswerTools(
+                    answers=(AnswerTool(key=first, answer=typed), AnswerTool(key=second, answer=returned({})))
+                ),
+            )
