@@ -70,14 +70,19 @@ class Insertion:
         )
 
 
+class EmptySetError(EvalSetError):
+    """The file is empty, as it also is for a moment while a program writes it anew."""
+
+
 def _check_encoding(path: Path, text: bytes) -> None:
     """Refuse what no JSON parser of ADK reads.
 
     Raises:
-        EvalSetError: The file is empty, or starts with a byte order mark.
+        EmptySetError: The file is empty.
+        EvalSetError: It starts with a byte order mark.
     """
     if not text.strip():
-        raise EvalSetError(path, "the file is empty; delete it, and the next export creates it again")
+        raise EmptySetError(path, "the file is empty. Put a copy of it back, or export to another file")
     if text.startswith(BOM):
         raise EvalSetError(
             path,

@@ -18,7 +18,7 @@ from evalset.files.eval_names import flaw_of_eval_id, set_id_for
 from evalset.files.legacy_format import keep_copy
 from evalset.files.outline_cache import KnownFiles, identity_of
 from evalset.files.set_opening import ChangedMeanwhileError, Old, Today, opened, status_of
-from evalset.files.set_outline import Insertion, Outline
+from evalset.files.set_outline import EmptySetError, Insertion, Outline
 from simulator.base.atomic_files import (
     Lock,
     LockTimeoutError,
@@ -36,6 +36,9 @@ Result = TypeVar("Result")
 
 _ATTEMPTS = 5
 _LOCK_TIMEOUT = 30.0
+_MOMENT = 0.02
+_EMPTY_MOMENTS = 50
+"""So many moments, each of so many seconds, may a file be empty that another program writes anew."""
 
 
 class WrittenCase(Value):
@@ -197,10 +200,19 @@ class EvalSetWriter:
             raise EvalSetError(self.path, f"cannot be written: {error}") from error
 
     def _unless_disturbed(self, target: Path, work: Callable[[Found], Result]) -> Result:
-        """Open the file and work on it, again where a program that takes no lock wrote it meanwhile."""
+        """Open the file and work on it, again where a program that takes no lock wrote it meanwhile, or has emptied it to write it."""
+        moments = 0
         for _ in range(_ATTEMPTS):
-            with contextlib.suppress(ChangedMeanwhileError), opened(self.path, target, self._known) as found:
-                return work(found)
+            try:
+                with (
+                    contextlib.suppress(ChangedMeanwhileError),
+                    opened(self.path, target, self._known) as found,
+                ):
+                    return work(found)
+            except EmptySetError:
+                if moments >= _EMPTY_MOMENTS:
+                    raise
+                moments += _until_filled(target, _EMPTY_MOMENTS - moments)
         raise EvalSetError(self.path, "another program keeps changing this file. Try again when it is done")
 
     def _plan(self, found: Found, new: _New) -> _Plan:
@@ -279,6 +291,23 @@ def _with_insertion(found: Today, inserted: Iterable[bytes]) -> Iterator[bytes |
     yield from chunks(found.file, place)
     yield from inserted
     yield from chunks(found.file, found.identity.size - place)
+
+
+def _until_filled(target: Path, most: int) -> int:
+    """Wait until a file that is empty has changed and grows no more, for so many moments at most; return how many it took."""
+    first = before = _size(target)
+    for number in range(1, most + 1):
+        time.sleep(_MOMENT)
+        size = _size(target)
+        if first != size == before:
+            return number
+        before = size
+    return most
+
+
+def _size(target: Path) -> int | None:
+    status = status_of(target)
+    return None if status is None else status.st_size
 
 
 def _check_unchanged(target: Path, found: Found) -> None:

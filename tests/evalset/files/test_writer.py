@@ -15,7 +15,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 
 from evalset import EvalSetError, EvalSetWriter, preview, read_back
-from evalset.files import set_opening
+from evalset.files import set_opening, set_writer
 from evalset.files.outline_cache import KnownFiles
 from tests.evalset.files.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY
@@ -292,3 +292,39 @@ def test_an_append_to_a_large_file_holds_a_part_of_it(
         tracemalloc.stop()
     assert peak < size / 2
     assert path.read_bytes() == expected
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_file_that_is_empty_while_another_program_writes_it_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    """ADK's manager empties a file before it writes it."""
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    written = [whole[: len(whole) * each // pieces] for each in range(1, pieces + 1)]
+
+    def pause(_: float) -> None:
+        if written:
+            path.write_bytes(written.pop(0))
+
+    monkeypatch.setattr(set_writer.time, "sleep", pause)
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert held_ids(path) == ["one", "two"]
+
+
+@pytest.mark.parametrize("content", [b"", b" \n"])
+def test_a_file_that_stays_empty_is_an_error_that_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """After a while; nobody is told to delete it."""
+    path = tmp_path / "set.evalset.json"
+    path.write_bytes(content)
+    pauses: list[float] = []
+    monkeypatch.setattr(set_writer.time, "sleep", pauses.append)
+    with pytest.raises(EvalSetError, match=r"set\.evalset\.json.*empty") as told:
+        EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    assert "delete" not in str(told.value)
+    assert 0 < sum(pauses) <= 5.0
+    assert contents(tmp_path)["set.evalset.json"] == content
