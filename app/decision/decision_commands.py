@@ -36,7 +36,7 @@ class AnswerRequest(Command):
         try:
             simulation.answer(self.key, self.answer, wait=AT_ONCE)
         except ValueError as error:
-            if any(request.key == self.key for request in simulation.pending):
+            if any(request.key == self.key for request in simulation.view().pending):
                 raise
             written = self.answer.model_dump(mode="json", exclude_defaults=True)
             text = json.dumps(written, indent=2, ensure_ascii=False)

@@ -366,7 +366,7 @@ class Kernel:
         if errors is None:
             return
         with errors:
-            for text in printed_lines(errors):
+            for text in printed_lines(errors):  # type: ignore[arg-type] # it is buffered
                 self._last.append(text)
                 _LOG.debug("kernel %s: %s", self._process.pid, text)
 

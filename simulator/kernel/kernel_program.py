@@ -9,6 +9,7 @@ output as they were; what the agent prints goes to the standard error.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import importlib
@@ -41,7 +42,7 @@ class Ours:
 sys.meta_path.insert(0, Ours)
 sys.path[:] = [place for place in sys.path if not place or os.path.abspath(place) != home]
 """
-_GROUP = """
+_FAMILY = """
 import os, signal
 def end_family(root):
     parents = {}
@@ -59,6 +60,9 @@ def end_family(root):
             os.kill(one, signal.SIGKILL)
         except OSError:
             pass
+"""
+_GROUP = f"""
+{_FAMILY}
 first = os.fork()
 if not first:
     if os.fork():
@@ -91,6 +95,7 @@ from simulator.kernel.kernel_program import serve_forks
 serve_forks(number)
 """
 _MOST_BYTES = 1 << 20
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def command_line(python: Path, life: int) -> list[str]:
@@ -117,6 +122,7 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO, end_family: Callable[[int], No
 
     What the agent has started ends first: once this process is gone, nobody knows whose a process in a session of its own was.
     """
+    adopt_orphans()
     # A crash in native code says where it was.
     faulthandler.enable()
     # Here and not before: without google-adk these cannot be imported, and the studio shall read why.
@@ -143,6 +149,16 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO, end_family: Callable[[int], No
     server.load_forever()
 
 
+def adopt_orphans() -> None:
+    """Become the parent of each descendant whose own parent ends, also of a daemon in a session of its own, so that it can be found and ended.
+
+    Only Linux can do that. A kernel is asked for it once what watches over it is no descendant any more; where a kernel itself
+    ends, its template is next.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def serve_forks(number: int) -> None:
     """Import what every kernel needs, and fork kernels until the studio has ended; `kernel_templates` is the studio's side.
 
@@ -157,6 +173,8 @@ def serve_forks(number: int) -> None:
         raise SystemExit("an imported module started a thread, so this process cannot be forked")
     gc.collect()
     gc.freeze()  # what a collection touches would be copied
+    adopt_orphans()
+    kernels = set[int]()
     studio = socket.socket(fileno=number)
     ended, wakes = os.pipe()
     os.set_blocking(wakes, False)
@@ -168,7 +186,7 @@ def serve_forks(number: int) -> None:
         readable, _, _ = select.select([studio.fileno(), ended], [], [])
         if ended in readable:
             os.read(ended, _MOST_BYTES)
-            _tell_ended(studio)
+            _tell_ended(studio, kernels)
         if studio.fileno() in readable:
             message, given, _, _ = socket.recv_fds(studio, _MOST_BYTES, 4)
             if not message:
@@ -176,16 +194,33 @@ def serve_forks(number: int) -> None:
             forked = os.fork()
             if not forked:
                 _become_kernel(json.loads(message), given, (studio.fileno(), ended, wakes))
+            kernels.add(forked)
             for one in given:
                 os.close(one)
             studio.send(json.dumps({"forked": forked}).encode())
 
 
-def _tell_ended(studio: socket.socket) -> None:
+def _tell_ended(studio: socket.socket, kernels: set[int]) -> None:
     with contextlib.suppress(ChildProcessError):  # there is none
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            code = os.waitstatus_to_exitcode(found[1])
-            studio.send(json.dumps({"ended": found[0], "code": code}).encode())
+            if found[0] in kernels:
+                kernels.discard(found[0])
+                code = os.waitstatus_to_exitcode(found[1])
+                studio.send(json.dumps({"ended": found[0], "code": code}).encode())
+    _end_orphans(kernels)
+
+
+def _end_orphans(kernels: set[int]) -> None:
+    """End what kernels that have ended had started; what watches over a living one is in its session."""
+    scope: dict[str, Any] = {}
+    exec(_FAMILY, scope)  # noqa: S102 - our own text
+    with contextlib.suppress(OSError):  # a system that does not list them
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+        for one in map(int, children.split()):
+            with contextlib.suppress(OSError):  # it has ended already
+                if not kernels & {one, os.getsid(one)}:
+                    scope["end_family"](one)
+                    os.kill(one, signal.SIGKILL)
 
 
 def _become_kernel(asked: dict[str, Any], given: list[int], of_template: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 
 from evalset import EvalSetError, EvalSetWriter, preview, read_back
-from evalset.files import set_opening, set_writer
+from evalset.files import set_opening
 from evalset.files.outline_cache import KnownFiles
 from tests.evalset.files.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY
@@ -309,7 +309,7 @@ def test_a_file_that_is_empty_while_another_program_writes_it_is_waited_for(
         if written:
             path.write_bytes(written.pop(0))
 
-    monkeypatch.setattr(set_writer.time, "sleep", pause)
+    monkeypatch.setattr("evalset.files.set_writer.time.sleep", pause)
     EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
     assert held_ids(path) == ["one", "two"]
 
@@ -322,7 +322,7 @@ def test_a_file_that_stays_empty_is_an_error_that_leaves_it(
     path = tmp_path / "set.evalset.json"
     path.write_bytes(content)
     pauses: list[float] = []
-    monkeypatch.setattr(set_writer.time, "sleep", pauses.append)
+    monkeypatch.setattr("evalset.files.set_writer.time.sleep", pauses.append)
     with pytest.raises(EvalSetError, match=r"set\.evalset\.json.*empty") as told:
         EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     assert "delete" not in str(told.value)

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -320,6 +321,49 @@ def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_o
     child = int((tmp_path / "child.txt").read_text())
     until_gone(kernel.process_id)
     until_gone(child)
+
+
+DAEMON = """
+import os, pathlib, time
+if (child := os.fork()) == 0:
+    os.setsid()
+    if os.fork() == 0:
+        pathlib.Path("child.tmp").write_text(str(os.getpid()))
+        os.rename("child.tmp", "child.txt")
+        time.sleep(3600)
+    os._exit(0)
+os.waitpid(child, 0)
+from google.adk.agents import LlmAgent
+root_agent = LlmAgent(name="one", model="none")
+"""
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="only Linux finds a daemon's way back to its process")
+@pytest.mark.parametrize(
+    "end",
+    [lambda kernel: kernel.kill(), lambda kernel: kernel.end(), lambda kernel: os.kill(kernel.process_id, 9)],
+    ids=["killed", "ended", "died"],
+)
+def test_a_daemon_of_an_agent_ends_with_its_process_and_no_other_one(
+    tmp_path: Path, end: Callable[[Kernel], None]
+) -> None:
+    """Also one that has left it by two forks and leads a session of its own."""
+    kernels, daemons = [], []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "agent.py").write_text(DAEMON)
+        kernels.append(Kernel(Path(sys.executable), folder))
+        kernels[-1].ask("load", of_folder(folder, name))
+        wait_until((folder / "child.txt").exists, what="the daemon", seconds=PATIENCE)
+        daemons.append(int((folder / "child.txt").read_text()))
+    end(kernels[0])
+    until_gone(kernels[0].process_id)
+    until_gone(daemons[0])
+    assert psutil.Process(daemons[1]).status() == psutil.STATUS_SLEEPING
+    assert kernels[1].has_pulse()
+    kernels[1].kill()
+    until_gone(daemons[1])
 
 
 def test_the_end_of_a_process_is_heard_though_a_child_of_it_holds_the_pipe(tmp_path: Path) -> None:
