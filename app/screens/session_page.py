@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 COLUMNS = (1.05, 1.6, 0.95)
 _UNCHANGED = "The action failed. Nothing was changed."
 _UNSURE = "The action failed. The timeline shows what happened."
-_OVERTAKEN = "This was answered elsewhere meanwhile. Your answer was not used. Copy what you need of it."
+_OVERTAKEN = "This was answered in another tab. Your answer was not used. Copy what you need of it."
 _UNFIT = "The message was not sent. It does not match the agent's input schema."
 _IN_PART = "Some calls were not answered."
 _ELSEWHERE = "This session was continued on another server. You see its current state. Your own changes are kept as a branch."

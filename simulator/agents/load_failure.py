@@ -48,7 +48,7 @@ def _hidden(error: BaseException, home: Path) -> str:
     places = (folder / each for folder in (home, home.parent) for each in (name, f"{name}.py"))
     theirs = next((each for each in places if each.exists() and each not in _HERE.parents), None)
     return (
-        f". {theirs} is hidden by the studio's package {name!r}; rename it, or run the command with --python, which plays the agent in a process of its own"
+        f". {theirs} is hidden by the studio's package {name!r}; rename it, or run the command with --python, which plays the agent in a separate process"
         if theirs
         else ""
     )
