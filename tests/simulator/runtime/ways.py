@@ -162,17 +162,6 @@ def answering_callback(traces: Traces) -> BaseAgent:
     return agent_of(tools=[traces.hit], before_model_callback=_speaks_once())
 
 
-def graph_in_agent_tool_without_plugins(traces: Traces) -> BaseAgent:
-    """A tool in a graph, as a nested agent without plugins."""
-    graph = Workflow(name="graph", edges=[(START, _opening), (_opening, FunctionTool(traces.hit))])
-    return agent_of([call("graph", request="go")], tools=[AgentTool(graph, include_plugins=False)])  # type: ignore[arg-type] # ADK takes any node here
-
-
-def _opening() -> dict[str, str]:
-    """Begin."""
-    return {"mark": "a"}
-
-
 def transferred(traces: Traces) -> BaseAgent:
     """A tool of an agent that is handed over to."""
     inner = agent_of([call("hit", mark="a")], tools=[traces.hit], name="helper")
@@ -207,6 +196,11 @@ def side_by_side(traces: Traces) -> BaseAgent:
     one = agent_of([call("hit", mark="a")], tools=[traces.hit], name="one")
     two = agent_of([call("hit", mark="b")], tools=[traces.hit], name="two")
     return ParallelAgent(name="both", sub_agents=[one, two])
+
+
+def _opening() -> dict[str, str]:
+    """Begin."""
+    return {"mark": "a"}
 
 
 def tool_in_graph(traces: Traces) -> Workflow:

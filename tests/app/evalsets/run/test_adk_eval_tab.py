@@ -214,7 +214,7 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     workspace.criteria.heed_tolerances(eval_set)
     spec = spec_of(workspace, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
-    workspace.criteria.own_metric("mine", "os.system")
+    workspace.criteria.own_metric("mine", "adder.own_metric")
     with pytest.raises(ValueError, match=": mine"):
         spec_of(workspace, choice, catalogue())
     local = spec_of_local(eval_set)
@@ -233,5 +233,5 @@ def spec_of_local(eval_set: Path) -> EvalRunSpec:
     """What whose machine it is runs with the same criteria."""
     workspace = workspaces().of(LOCAL, eval_set)
     workspace.criteria.heed_tolerances(eval_set)
-    workspace.criteria.own_metric("mine", "os.system")
+    workspace.criteria.own_metric("mine", "adder.own_metric")
     return spec_of(workspace, AdkEvalOptions(agent="adder"), catalogue())
