@@ -14,6 +14,7 @@ from app.live.pause_wait import AT_ONCE
 from app.live.simulation_protocol import LiveSimulation
 from app.session.commands import Command
 from simulator.base.json_values import JsonObject
+from simulator.runtime.errors import SimulationError
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
 
 
@@ -21,7 +22,7 @@ class PartlyAnsweredError(ValueError):
     """Of several answers some hold and others were refused; the text says which, and may come from outside."""
 
 
-class OvertakenError(ValueError):
+class OvertakenError(SimulationError):
     """A request was answered elsewhere meanwhile, so the page has no place for this answer any more; the text holds it."""
 
 
@@ -35,7 +36,7 @@ class AnswerRequest(Command):
     def carry_out(self, simulation: LiveSimulation) -> None:
         try:
             simulation.answer(self.key, self.answer, wait=AT_ONCE)
-        except ValueError as error:
+        except SimulationError as error:
             if any(request.key == self.key for request in simulation.view().pending):
                 raise
             written = self.answer.model_dump(mode="json", exclude_defaults=True)
