@@ -11,9 +11,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
+from simulator.base.json_text import JsonSyntaxError, JsonTextError, check_values, read_json
 
 _CHUNK = 1 << 18
+_FEW = 1 << 20
+"""A value of so many characters cannot hold more than may be held."""
+MOST_HELD = 64 << 20
+"""The longest value that is read whole, in characters: one case, one session."""
+MOST_VALUES = 500_000
+"""Of one value that is read whole. Of each, what ADK makes of it takes about a kilobyte."""
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 _LONGEST_WORD = len("-Infinity")
 _NUMBER_GOES_ON = len("e+")
@@ -163,6 +169,8 @@ class JsonStream:
         Raises:
             _CutError: It goes on behind the window, or is none.
         """
+        if len(self._text) - self._at > _FEW:
+            self._check_size()
         try:
             found, stop = self._decode(self._text, self._at)
         except json.JSONDecodeError as error:
@@ -177,6 +185,16 @@ class JsonStream:
         if is_number and stop + _NUMBER_GOES_ON >= len(self._text) and not self._is_last:
             raise _CutError
         return found, stop
+
+    def _check_size(self) -> None:
+        """Refuse a value that would take too much memory, before it is made."""
+        if len(self._text) - self._at > MOST_HELD + _CHUNK:
+            raise self._error(f"one value has more than {MOST_HELD >> 20} MB, which is the limit", self._at)
+        if self._text[self._at] in "[{":
+            try:
+                check_values(self._text, self._at, MOST_VALUES)
+            except JsonTextError as error:
+                raise self._error(error.reason.replace("the text", "one value"), self._at) from None
 
     def _grow(self) -> bool:
         """Read on, and forget what lies behind the cursor; False at the end of the file."""

@@ -13,6 +13,7 @@ from evalset.files.file_kinds import is_dataset
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.known_answers import known_answers
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from simulator.base.documents import read_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import snake
 
@@ -55,7 +56,7 @@ def read_dataset(path: Path) -> DatasetGoldens | None:
         ImportProblemError: A case of it cannot be read; the text says which and where.
         OSError: The file cannot be read.
     """
-    return dataset_goldens(path.read_bytes())
+    return dataset_goldens(read_file(path))
 
 
 def dataset_goldens(content: bytes) -> DatasetGoldens | None:

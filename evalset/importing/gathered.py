@@ -24,6 +24,7 @@ from evalset.recorded.recording import RecordedCase, version_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.stored_answers import put_texts
 from simulator.base.frozen_value import Value
+from simulator.base.validation_words import MOST_TEXT, InputError, shortened
 
 
 class GatheredCase(NamedTuple):
@@ -246,7 +247,11 @@ def _digest(case: EvalCase) -> str:
         return ""
 
 
-class ImportProblemError(ValueError):
+MOST_PROBLEMS = 1_000
+"""How many problems of an import are listed."""
+
+
+class ImportProblemError(InputError):
     """Something cannot be imported; the text says why, without the place."""
 
 
@@ -329,7 +334,12 @@ class Harvest:
 
     def tell(self, place: str, *problems: str) -> None:
         """Take in what could not be taken at a place."""
-        self.problems += [f"{place}: {problem}" for problem in problems]
+        room = MOST_PROBLEMS - len(self.problems)
+        self.problems += [shortened(f"{place}: {problem}", MOST_TEXT) for problem in problems[: max(room, 0)]]
+        if 0 <= room < len(problems):
+            self.problems.append(
+                f"{place}: more problems follow; only the first {MOST_PROBLEMS:,} are listed"
+            )
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
