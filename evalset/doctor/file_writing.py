@@ -170,7 +170,7 @@ def read_content(path: Path) -> FileContent:
         ChangedMeanwhileError: It was written each time that it was read.
     """
     for _ in range(_PATIENCE):
-        with open_file(path) as file:
+        with open_file(path, "examined") as file:
             identity = identity_of(os.fstat(file.fileno()))
             text = file.read()
             if identity_of(os.fstat(file.fileno())) == identity:

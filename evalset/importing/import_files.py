@@ -26,6 +26,7 @@ from evalset.files.own_formats import REVIEW
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import (
+    MOST_MEMORY,
     FoundCase,
     FoundCases,
     Harvest,
@@ -76,7 +77,7 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
         OSError: There is no such file or folder, or it cannot be read.
     """
     held = FoundCases()
-    harvest = Harvest(held, goes_on)
+    harvest = Harvest(held, goes_on, MOST_MEMORY)
     take_path(Path(path), harvest)
     origins = dict(zip(harvest.eval_ids, harvest.origins, strict=True))
     return held.imported(harvest.problems)._replace(origins=origins, rewritten=harvest.rewritten)
@@ -154,6 +155,7 @@ class _Source(NamedTuple):
 def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
     try:
         with open_file(path, "cases") as file:
+            harvest.begin(file)
             _take_json(_Source(path, file, place), outline_of_json(file), harvest, is_sure=is_sure)
     except NotUtf8Error as error:
         raise ImportProblemError(f"not UTF-8 text: byte {error.byte} cannot be read") from error

@@ -38,6 +38,7 @@ from simulator.agents import (
     catalogue_for,
 )
 from simulator.base.documents import read_file
+from simulator.base.json_text import JsonSizeError
 
 
 class ReadyCase(NamedTuple):
@@ -164,6 +165,8 @@ def _read(path: Path) -> tuple[list[EvalCase], DatasetGoldens | None]:
         return loaded(path).eval_cases, None
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except JsonSizeError as error:
+        raise UnreadableSetError(path, f"{path}: {error.reason}") from error
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
         try:
             if (dataset := read_dataset(path)) is not None:

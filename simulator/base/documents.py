@@ -38,7 +38,17 @@ from simulator.base.yaml_text import (
 )
 
 FileForm: TypeAlias = Literal[
-    "rules", "script", "session", "data", "reviews", "settings", "set", "archive", "cases"
+    "rules",
+    "script",
+    "session",
+    "data",
+    "reviews",
+    "settings",
+    "set",
+    "dataset",
+    "examined",
+    "archive",
+    "cases",
 ]
 
 _MB = 1 << 20
@@ -51,6 +61,8 @@ LIMITS: dict[FileForm, int] = {
     "reviews": 16 * _MB,
     "set": 256
     * _MB,  # eval sets, recordings beside them, datasets, results and kept runs, where all of the file is held
+    "dataset": 10 * _MB,  # of which all cases are made, to be verified
+    "examined": 48 * _MB,  # by the doctor, which keeps where everything stands
     "archive": 256 * _MB,  # of all that is unpacked
     "cases": 1024 * _MB,  # what is read case by case, of which little is held
 }

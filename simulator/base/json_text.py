@@ -41,6 +41,10 @@ class JsonSyntaxError(JsonTextError):
     """A text is not written as JSON; it may be something else."""
 
 
+class JsonSizeError(JsonTextError):
+    """A text is too long, or holds too many values; whether it is JSON was not looked at."""
+
+
 def read_json(
     text: str,
     *,
@@ -62,7 +66,7 @@ def read_json(
     """
     text = text.removeprefix("\ufeff")
     if len(text) > most:
-        raise JsonTextError(f"the text has {len(text):,} characters; the limit is {most:,}", 1, 1)
+        raise JsonSizeError(f"the text has {len(text):,} characters; the limit is {most:,}", 1, 1)
     check_values(text)
     value = _read(text, pairs=pairs, constants=constants)
     if is_deep(value):
@@ -74,13 +78,13 @@ def check_values(text: str, start: int = 0, most: int = MOST_VALUES) -> None:
     """Check how many values a text in JSON holds, from a place on; one with few commas and brackets is not looked through.
 
     Raises:
-        JsonTextError: There are more than `most`.
+        JsonSizeError: There are more than `most`.
     """
     if sum(text.count(sign, start) for sign in ",[{") <= most:
         return
     bare = _STRINGS.sub("", text[start:] if start else text)
     if (found := sum(bare.count(sign) for sign in ",[{")) > most:
-        raise JsonTextError(
+        raise JsonSizeError(
             f"the text has {found:,} values; the limit is {most:,}", *line_and_column(text, start)
         )
 

@@ -37,8 +37,8 @@ _PASSED_OVER = frozenset({"metadata", "serialization", "default", "expected"})
 class InputError(ValueError):
     """Something that comes from outside cannot be used; the text says what is wrong and where, and is never long."""
 
-    def __init__(self, words: str) -> None:
-        super().__init__(words if len(words) <= MOST_TEXT else f"{words[:MOST_TEXT]}...")
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(shortened(each, MOST_TEXT) if isinstance(each, str) else each for each in words))
 
 
 def validated(kind: type[Kind], value: Any) -> Kind:

@@ -140,232 +140,225 @@ _TABLES = {"orders": [{"order_id": "A", "total": 3}, {"order_id": "B", "total": 
 _RECORDING = [{"name": "find_order", "args": {"a": 1}, "response": {"b": [1, 2]}}]
 
 
-def readers() -> tuple[FileReader, ...]:
-    """Return the readers."""
-    agent = LlmAgent(name="desk", model="m")
+_agent = LlmAgent(name="desk", model="m")
 
-    def text(path: Path) -> str:
-        return path.read_text("utf-8")
 
-    def stored(path: Path) -> object:
-        with stored_recordings(path) as found:
-            return [found.case(eval_id) for eval_id in found.cases], [
-                found.note(each) for each in found.notes
-            ]
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")
 
-    def beside(path: Path) -> object:
-        (path.parent / "x.evalset.json").write_bytes(b'{"eval_set_id": "x", "eval_cases": []}')
-        opened = open_beside(path.parent / "x.evalset.json")
-        try:
-            return opened.trouble, [opened.case(eval_id) for eval_id in opened.eval_ids]
-        except ValidationError:
-            return opened.trouble
 
-    def reviews(path: Path) -> object:
-        return open_reviews(path.parent / "x.evalset.json").trouble
+def _stored(path: Path) -> object:
+    with stored_recordings(path) as found:
+        return [found.case(eval_id) for eval_id in found.cases], [found.note(each) for each in found.notes]
 
-    def data(path: Path) -> object:
-        config = SimulatedAgentConfig("desk", agent, path)
-        return environment_data_of(config)
 
-    def folder(path: Path) -> object:
-        return RuleSetFolder(path.parent).list()
+def _beside(path: Path) -> object:
+    (path.parent / "x.evalset.json").write_bytes(b'{"eval_set_id": "x", "eval_cases": []}')
+    opened = open_beside(path.parent / "x.evalset.json")
+    try:
+        return opened.trouble, [opened.case(eval_id) for eval_id in opened.eval_ids]
+    except ValidationError:
+        return opened.trouble
 
-    no_text = UnicodeDecodeError
-    return (
-        FileReader(
-            "session file",
-            "x.session.json",
-            _held("finished.session.json"),
-            lambda p: read_session_file(text(p)),
-            (StoreError, no_text),
-        ),
-        FileReader(
-            "journal",
-            "x.journal.json",
-            _held("parallel.journal.json"),
-            lambda p: Journal.from_json(text(p)),
-            (JournalError, no_text),
-        ),
-        FileReader(
-            "rule set",
-            "x.rules.json",
-            _held("order_desk.rules.json"),
-            lambda p: read_rule_set(text(p)),
-            (RuleSetError, no_text),
-        ),
-        FileReader(
-            "rule set, YAML",
-            "x.rules.yaml",
-            _held("order_desk.rules.yaml"),
-            lambda p: read_rule_set(text(p)),
-            (RuleSetError, no_text),
-        ),
-        FileReader("folder of rule sets", "x.rules.json", _held("order_desk.rules.json"), folder, ()),
-        FileReader(
-            "ADK configuration",
-            "x.json",
-            _json(_ADK_CONFIG),
-            lambda p: read_environment_config(text(p)),
-            (EnvironmentConfigError, no_text),
-        ),
-        FileReader(
-            "ADK configuration in Python",
-            "x.py",
-            _held("exports/simulation_python/simulation.py"),
-            lambda p: read_rule_set(text(p)),
-            (RuleSetError, no_text),
-        ),
-        FileReader(
-            "script",
-            "x.script.yaml",
-            _held("order_desk.script.yaml"),
-            lambda p: read_script(text(p)),
-            (ScriptError, no_text),
-        ),
-        FileReader(
-            "script, JSON",
-            "x.script.json",
-            _held("order_desk.script.json"),
-            lambda p: read_script(text(p)),
-            (ScriptError, no_text),
-        ),
-        FileReader(
-            "document",
-            "x.yaml",
-            _held("order_desk.script.yaml"),
-            lambda p: read_document(text(p)),
-            (DocumentError, no_text),
-        ),
-        FileReader(
-            "seed tables", "x.json", _json(_TABLES), lambda p: read_tables(text(p)), (TablesError, no_text)
-        ),
-        FileReader(
-            "environment data", "environment_data.json", _json(_TABLES), data, (EnvironmentDataError,)
-        ),
-        FileReader(
-            "recording",
-            "x.json",
-            _json(_RECORDING),
-            lambda p: read_recording(text(p)),
-            (RecordingError, no_text),
-        ),
-        FileReader(
-            "recorded environment",
-            "x.environment.json",
-            _held("order_desk.environment.json"),
-            read_environment,
-            (RecordedEnvironmentError,),
-        ),
-        FileReader(
-            "recorded environment, in parts",
-            "x.environment.json",
-            _held("order_desk.environment.json"),
-            stored,
-            (RecordedEnvironmentError,),
-        ),
-        FileReader(
-            "recorded environment, beside",
-            "x.environment.json",
-            _held("order_desk.environment.json"),
-            beside,
-            (RecordedEnvironmentError,),
-        ),
-        FileReader(
-            "eval set, opened", "x.evalset.json", _held("order_desk.evalset.json"), open_set, (EvalSetError,)
-        ),
-        FileReader(
-            "eval set, appended",
-            "x.evalset.json",
-            _held("order_desk.evalset.json"),
-            lambda p: EvalSetWriter(p, "").eval_ids(),
-            (EvalSetError,),
-        ),
-        FileReader(
-            "eval set, facts", "x.evalset.json", _held("order_desk.evalset.json"), set_facts.facts_of, ()
-        ),
-        FileReader(
-            "eval set, imported", "x.evalset.json", _held("order_desk.evalset.json"), import_cases, ()
-        ),
-        FileReader(
-            "eval set, parted",
-            "x.evalset.json",
-            _held("order_desk.evalset.json"),
-            lambda p: imported_sets.apart(p.read_bytes()),
-            (RecordedEnvironmentError,),
-        ),
-        FileReader(
-            "eval set, to verify",
-            "x.evalset.json",
-            _held("order_desk.evalset.json"),
-            lambda p: read_recorded_set(p, p.with_name("none")),
-            (VerifyError,),
-        ),
-        FileReader(
-            "eval set, scripts",
-            "x.evalset.json",
-            _held("order_desk.evalset.json"),
-            lambda p: read_cases(text(p)),
-            (ScenarioError, no_text),
-        ),
-        FileReader("dataset, imported", "x.json", _json(_DATASET), import_cases, ()),
-        FileReader(
-            "dataset, to verify",
-            "x.json",
-            _json(_DATASET),
-            lambda p: read_recorded_set(p, p.with_name("none")),
-            (VerifyError,),
-        ),
-        FileReader("ADK session", "x.session.json", _json(_ADK_SESSION), import_cases, ()),
-        FileReader("old form", "x.test.json", _json(_OLD), import_cases, ()),
-        FileReader("old form, opened", "x.test.json", _json(_OLD), open_set, (EvalSetError,)),
-        FileReader(
-            "session file, imported", "x.session.json", _held("finished.session.json"), import_cases, ()
-        ),
-        FileReader(
-            "archive, imported",
-            "x.zip",
-            _zipped("order_desk.evalset.json", "order_desk.environment.json", "finished.session.json"),
-            import_cases,
-            (),
-        ),
-        FileReader("archive, reviews", "x.zip", _zipped("order_desk.evalset.json"), brought_reviews, ()),
-        FileReader(
-            "archive, played",
-            "x.zip",
-            _zipped("order_desk.evalset.json", "order_desk.environment.json"),
-            lambda p: text_of_upload(p.read_bytes()),
-            (ValueError,),
-        ),
-        FileReader(
-            "results", "x.json", _json(_RESULTS), lambda p: read_results(p.read_bytes()), (ResultsError,)
-        ),
-        FileReader("kept run", "x.json", _json(_KEPT), read_run, (KeptRunError,)),
-        FileReader("reviews", "x.review.json", _json(_REVIEWS), reviews, ()),
-        FileReader(
-            "criteria",
-            "test_config.json",
-            _json(_CRITERIA),
-            lambda p: check(read_criteria(config_files.load(p) or "")),
-            (ConfigError,),
-        ),
-        FileReader("criteria, to verify", "test_config.json", _json(_CRITERIA), criteria_of, (VerifyError,)),
-        FileReader(
-            "scenarios",
-            "x.json",
-            _json(_SCENARIOS),
-            lambda p: read_scenarios(text(p)),
-            (ScenarioError, no_text),
-        ),
-        FileReader("doctor", "x.evalset.json", _held("order_desk.evalset.json"), lambda p: examine([p]), ()),
-        FileReader(
-            "doctor, recording",
-            "x.environment.json",
-            _held("order_desk.environment.json"),
-            lambda p: examine([p]),
-            (),
-        ),
-    )
+
+def _reviews(path: Path) -> object:
+    return open_reviews(path.parent / "x.evalset.json").trouble
+
+
+def _data(path: Path) -> object:
+    config = SimulatedAgentConfig("desk", _agent, path)
+    return environment_data_of(config)
+
+
+def _folder(path: Path) -> object:
+    return RuleSetFolder(path.parent).list()
+
+
+_no_text = UnicodeDecodeError
+READERS: tuple[FileReader, ...] = (
+    FileReader(
+        "session file",
+        "x.session.json",
+        _held("finished.session.json"),
+        lambda p: read_session_file(_text(p)),
+        (StoreError, _no_text),
+    ),
+    FileReader(
+        "journal",
+        "x.journal.json",
+        _held("parallel.journal.json"),
+        lambda p: Journal.from_json(_text(p)),
+        (JournalError, _no_text),
+    ),
+    FileReader(
+        "rule set",
+        "x.rules.json",
+        _held("order_desk.rules.json"),
+        lambda p: read_rule_set(_text(p)),
+        (RuleSetError, _no_text),
+    ),
+    FileReader(
+        "rule set, YAML",
+        "x.rules.yaml",
+        _held("order_desk.rules.yaml"),
+        lambda p: read_rule_set(_text(p)),
+        (RuleSetError, _no_text),
+    ),
+    FileReader("folder of rule sets", "x.rules.json", _held("order_desk.rules.json"), _folder, ()),
+    FileReader(
+        "ADK configuration",
+        "x.json",
+        _json(_ADK_CONFIG),
+        lambda p: read_environment_config(_text(p)),
+        (EnvironmentConfigError, _no_text),
+    ),
+    FileReader(
+        "ADK configuration in Python",
+        "x.py",
+        _held("exports/simulation_python/simulation.py"),
+        lambda p: read_rule_set(_text(p)),
+        (RuleSetError, _no_text),
+    ),
+    FileReader(
+        "script",
+        "x.script.yaml",
+        _held("order_desk.script.yaml"),
+        lambda p: read_script(_text(p)),
+        (ScriptError, _no_text),
+    ),
+    FileReader(
+        "script, JSON",
+        "x.script.json",
+        _held("order_desk.script.json"),
+        lambda p: read_script(_text(p)),
+        (ScriptError, _no_text),
+    ),
+    FileReader(
+        "document",
+        "x.yaml",
+        _held("order_desk.script.yaml"),
+        lambda p: read_document(_text(p)),
+        (DocumentError, _no_text),
+    ),
+    FileReader(
+        "seed tables", "x.json", _json(_TABLES), lambda p: read_tables(_text(p)), (TablesError, _no_text)
+    ),
+    FileReader("environment data", "environment_data.json", _json(_TABLES), _data, (EnvironmentDataError,)),
+    FileReader(
+        "recording",
+        "x.json",
+        _json(_RECORDING),
+        lambda p: read_recording(_text(p)),
+        (RecordingError, _no_text),
+    ),
+    FileReader(
+        "recorded environment",
+        "x.environment.json",
+        _held("order_desk.environment.json"),
+        read_environment,
+        (RecordedEnvironmentError,),
+    ),
+    FileReader(
+        "recorded environment, in parts",
+        "x.environment.json",
+        _held("order_desk.environment.json"),
+        _stored,
+        (RecordedEnvironmentError,),
+    ),
+    FileReader(
+        "recorded environment, beside",
+        "x.environment.json",
+        _held("order_desk.environment.json"),
+        _beside,
+        (RecordedEnvironmentError,),
+    ),
+    FileReader(
+        "eval set, opened", "x.evalset.json", _held("order_desk.evalset.json"), open_set, (EvalSetError,)
+    ),
+    FileReader(
+        "eval set, appended",
+        "x.evalset.json",
+        _held("order_desk.evalset.json"),
+        lambda p: EvalSetWriter(p, "").eval_ids(),
+        (EvalSetError,),
+    ),
+    FileReader("eval set, facts", "x.evalset.json", _held("order_desk.evalset.json"), set_facts.facts_of, ()),
+    FileReader("eval set, imported", "x.evalset.json", _held("order_desk.evalset.json"), import_cases, ()),
+    FileReader(
+        "eval set, parted",
+        "x.evalset.json",
+        _held("order_desk.evalset.json"),
+        lambda p: imported_sets.apart(p.read_bytes()),
+        (RecordedEnvironmentError,),
+    ),
+    FileReader(
+        "eval set, to verify",
+        "x.evalset.json",
+        _held("order_desk.evalset.json"),
+        lambda p: read_recorded_set(p, p.with_name("none")),
+        (VerifyError,),
+    ),
+    FileReader(
+        "eval set, scripts",
+        "x.evalset.json",
+        _held("order_desk.evalset.json"),
+        lambda p: read_cases(_text(p)),
+        (ScenarioError, _no_text),
+    ),
+    FileReader("dataset, imported", "x.json", _json(_DATASET), import_cases, ()),
+    FileReader(
+        "dataset, to verify",
+        "x.json",
+        _json(_DATASET),
+        lambda p: read_recorded_set(p, p.with_name("none")),
+        (VerifyError,),
+    ),
+    FileReader("ADK session", "x.session.json", _json(_ADK_SESSION), import_cases, ()),
+    FileReader("old form", "x.test.json", _json(_OLD), import_cases, ()),
+    FileReader("old form, opened", "x.test.json", _json(_OLD), open_set, (EvalSetError,)),
+    FileReader("session file, imported", "x.session.json", _held("finished.session.json"), import_cases, ()),
+    FileReader(
+        "archive, imported",
+        "x.zip",
+        _zipped("order_desk.evalset.json", "order_desk.environment.json", "finished.session.json"),
+        import_cases,
+        (),
+    ),
+    FileReader("archive, reviews", "x.zip", _zipped("order_desk.evalset.json"), brought_reviews, ()),
+    FileReader(
+        "archive, played",
+        "x.zip",
+        _zipped("order_desk.evalset.json", "order_desk.environment.json"),
+        lambda p: text_of_upload(p.read_bytes()),
+        (ValueError,),
+    ),
+    FileReader("results", "x.json", _json(_RESULTS), lambda p: read_results(p.read_bytes()), (ResultsError,)),
+    FileReader("kept run", "x.json", _json(_KEPT), read_run, (KeptRunError,)),
+    FileReader("reviews", "x.review.json", _json(_REVIEWS), _reviews, ()),
+    FileReader(
+        "criteria",
+        "test_config.json",
+        _json(_CRITERIA),
+        lambda p: check(read_criteria(config_files.load(p) or "")),
+        (ConfigError,),
+    ),
+    FileReader("criteria, to verify", "test_config.json", _json(_CRITERIA), criteria_of, (VerifyError,)),
+    FileReader(
+        "scenarios",
+        "x.json",
+        _json(_SCENARIOS),
+        lambda p: read_scenarios(_text(p)),
+        (ScenarioError, _no_text),
+    ),
+    FileReader("doctor", "x.evalset.json", _held("order_desk.evalset.json"), lambda p: examine([p]), ()),
+    FileReader(
+        "doctor, recording",
+        "x.environment.json",
+        _held("order_desk.environment.json"),
+        lambda p: examine([p]),
+        (),
+    ),
+)
 
 
 # ---------------------------------------------------------------- hostile inputs

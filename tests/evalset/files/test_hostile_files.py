@@ -11,18 +11,20 @@ from pathlib import Path
 
 import pytest
 
+from evalset.importing import import_files
+from evalset.importing.gathered import memory_of
 from simulator.base import documents, validation_words
 from simulator.base.documents import LIMITS, open_archive, read_file
 from simulator.base.json_text import MOST_VALUES, JsonTextError, read_json
 from simulator.base.validation_words import MOST_FLAWS, MOST_TEXT
-from tests.harness.file_readers import FileReader, Reading, floods, in_child, mutants, read_in, readers
+from tests.harness.file_readers import READERS, FileReader, Reading, floods, in_child, mutants, read_in
 
 HOSTILE_FILES = int(os.environ.get("HOSTILE_FILES", "12000"))
 """How many files are read in all; `HOSTILE_FILES=60000` reads more."""
 _BATCH = 200
 _MOST_MB = 500
 _LONGEST = MOST_TEXT + len("...")
-_READERS = {reader.name: reader for reader in readers()}
+_READERS = {reader.name: reader for reader in READERS}
 
 
 def _named(reader: FileReader) -> str:
@@ -69,8 +71,13 @@ def test_whatever_a_file_holds_it_is_read_or_refused(reader: FileReader, tmp_pat
 @pytest.mark.long
 @pytest.mark.parametrize("reader", _READERS.values(), ids=_named)
 def test_a_megabyte_of_one_wrong_field_takes_little(reader: FileReader, tmp_path: Path) -> None:
-    """At each place of the file that can hold it."""
+    """At some of the places that can hold it; with many hostile files at all of them."""
+    places = sorted(what for what, _ in floods(reader.valid(), 1_000))
+    chance = random.Random(reader.name)  # noqa: S311 - the same each time
+    chosen = set(chance.sample(places, min(len(places), HOSTILE_FILES // 2_000)))
     for what, content in floods(reader.valid(), 1_000_000):
+        if what not in chosen:
+            continue
         read = in_child(partial(_all, reader, tmp_path, [("", content)]))
         assert isinstance(read, list), f"{what}: the process {read}"
         assert not read[0].uncaught, what
@@ -153,6 +160,20 @@ def test_an_archive_with_a_list_without_end_is_refused() -> None:
     content[at : at + 4] = (64 << 20).to_bytes(4, "little")
     with pytest.raises(zipfile.BadZipFile, match="too many files"):
         open_archive(io.BytesIO(bytes(content)))
+
+
+def test_an_import_that_holds_its_cases_ends_before_they_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit is named, and what was found before stays. Patched to a small limit."""
+    reader = _READERS["eval set, imported"]
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.evalset.json").write_bytes(reader.valid())
+    with (tmp_path / "a.evalset.json").open("rb") as file:
+        monkeypatch.setattr(import_files, "MOST_MEMORY", memory_of(file) + 1)
+    found = import_files.import_cases(tmp_path)
+    assert len(found.cases) == 1
+    assert [problem.partition(":")[0] for problem in found.problems] == ["b.evalset.json"]
 
 
 @pytest.mark.long
