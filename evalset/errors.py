@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from simulator.base.json_values import place_words
-from simulator.base.validation_words import InputError, first_of, flaws, shortened
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class GoldenTraceError(ValueError):
     """A session cannot become an eval case; the text names what is missing, and in which turn."""
 
 
-class EvalSetError(InputError):
+class EvalSetError(ValueError):
     """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed.
 
     Attributes:
@@ -26,17 +27,12 @@ class EvalSetError(InputError):
         self.path = path
 
 
-class ScenarioError(InputError):
+class ScenarioError(ValueError):
     """A text holds no scenario, or no recorded messages, that can be used; the text names the place."""
 
 
 class ReadBackError(ValueError):
     """ADK's loader does not give back the case that was written; the text names the field that differs."""
-
-
-def words_of_refusal(error: Exception) -> str:
-    """Return what ADK's loader raised in a few words: pydantic's own text names everything that is wrong."""
-    return "\n".join(flaws(error)) if isinstance(error, ValidationError) else repr(error)
 
 
 def first_flaw(error: ValidationError, *within: str | int) -> str:
@@ -46,5 +42,5 @@ def first_flaw(error: ValidationError, *within: str | int) -> str:
         error: All that is wrong.
         within: Where the value stands.
     """
-    first = first_of(error)
-    return shortened(f"{place_words((*within, *first['loc']))}: {first['msg']}")
+    first = error.errors(include_url=False)[0]
+    return f"{place_words((*within, *first['loc']))}: {first['msg']}"

@@ -20,7 +20,6 @@ from evalset.recorded.recording_files import (
 )
 from simulator.base import atomic_files
 from simulator.base.atomic_files import LockTimeoutError, lock_path, sync_folder, system_locks, write_whole
-from simulator.base.documents import open_file
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -170,9 +169,9 @@ def read_content(path: Path) -> FileContent:
         ChangedMeanwhileError: It was written each time that it was read.
     """
     for _ in range(_PATIENCE):
-        with open_file(path, "examined") as file:
+        with path.open("rb", buffering=0) as file:
             identity = identity_of(os.fstat(file.fileno()))
-            text = file.read()
+            text = file.readall()
             if identity_of(os.fstat(file.fileno())) == identity:
                 return FileContent(text, identity)
     raise ChangedMeanwhileError
@@ -224,7 +223,7 @@ def _in_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
 def _tells_of_cases(path: Path) -> bool:
     """Return whether a file with any other name holds eval data."""
     try:
-        with open_file(path, "cases") as file:
+        with path.open("rb") as file:
             text = file.read(_HEAD)
     except OSError:
         return False

@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.base.documents import DocumentError, read_document, read_file
-from simulator.base.validation_words import InputError
+from simulator.base.documents import DocumentError, read_document
 from simulator.environment.world.seed_tables import TablesError, read_tables
 
 DATA_FILES = ("environment_data.json", "environment_data.yaml", "environment_data.yml")
 """The names under which the file lies in an agent's folder; the first one that is there counts."""
 
 
-class EnvironmentDataError(InputError):
+class EnvironmentDataError(ValueError):
     """The environment data of an agent cannot be used; the text names the file, and what is wrong where."""
 
 
@@ -38,7 +37,7 @@ def _in_folder(folder: Path) -> Path | None:
 
 def _read(file: Path) -> str:
     try:
-        text = read_file(file, "data").decode("utf-8-sig")
+        text = file.read_text(encoding="utf-8-sig")
         if file.suffix not in {".yaml", ".yml"} or not text.strip():
             return text
         document = read_document(text)

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Sequence
 
 from simulator.base.frozen_value import Value
-from simulator.base.validation_words import InputError
 from simulator.environment.world.invariants import Contradiction
 
 
-class SimulationError(InputError):
+class SimulationError(ValueError):
     """A command that does not fit what the session is doing; nothing was changed."""
 
 

@@ -86,14 +86,6 @@ def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str) -> N
         read_document(text)
 
 
-def test_json_nested_without_end_is_refused() -> None:
-    """At any depth, with the place where it went too far."""
-    with pytest.raises(DocumentError, match="nested too deeply"):
-        read_document('{"a":' * 100_000)
-    with pytest.raises(DocumentError, match="nested too deeply at line 1, column 201"):
-        read_document("[" * 900 + "]" * 900)
-
-
 def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words say what to do. Patched, as a text of that size takes a while to make."""
     monkeypatch.setattr(yaml_text, "MOST_CHARACTERS", 100)
