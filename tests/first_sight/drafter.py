@@ -17,7 +17,8 @@ from simulator.environment.drafts.draft_generator import DraftCall, drafted
 def _code(written: dict[str, Any]) -> Any:
     sketch = importlib.import_module("simulator.environment.evidence.sketch")
     project = {name: sketch.Module(**module) for name, module in written["project"].items()}
-    return sketch.Code(sketch.Module(**written["module"]), written["name"], written["line"], project=project)
+    source = getattr(sketch, "FunctionSource", None) or sketch.Code  # as earlier versions call it
+    return source(sketch.Module(**written["module"]), written["name"], written["line"], project=project)
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
