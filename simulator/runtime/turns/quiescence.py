@@ -32,16 +32,22 @@ class Settling:
             return  # nothing has been set going since
         until = self._loop.time() + _LONGEST_SETTLING
         while True:
-            await self._callbacks_settled()
+            settled_at = await self._callbacks_settled()
+            is_late = self._loop.time() >= until
+            if settled_at != self.activity and not is_late:
+                continue  # another who waited for the same moment was woken first, and has set something going
             wait = self._next_wake()
-            if wait is None or self._loop.time() >= until:
-                self._settled_at = self.activity
+            if wait is None or is_late:
+                self._settled_at = settled_at
                 return
             await asyncio.sleep(min(wait, max(0.0, until - self._loop.time())))
 
-    def _callbacks_settled(self) -> asyncio.Future[None]:
-        """Return a future that is done when nothing is left to run. It watches by callbacks: a task would cost more."""
-        settled: asyncio.Future[None] = self._loop.create_future()
+    def _callbacks_settled(self) -> asyncio.Future[int]:
+        """Return a future of the activity at which nothing was left to run.
+
+        It watches by callbacks: a task would cost more.
+        """
+        settled: asyncio.Future[int] = self._loop.create_future()
 
         def look(scheduled: int, activity: int, unmoved: int) -> None:
             # Everything that was ready has run by now. If our own look is the only callback that was scheduled
@@ -50,7 +56,7 @@ class Settling:
             if settled.done():
                 return
             if self._loop.scheduled == scheduled + 1 or unmoved >= _UNMOVED_TICKS:
-                settled.set_result(None)
+                settled.set_result(self.activity)
             else:
                 self._loop.call_soon(look, self._loop.scheduled, self.activity, unmoved)
 

@@ -9,6 +9,8 @@ import pytest
 
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime import Simulation
+from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.turns.quiescence import Settling
 from tests.simulator.runtime.playing import played, resumed
 from tests.simulator.runtime.shapes import SHAPES
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
@@ -22,6 +24,7 @@ _RULE = InjectionRule(
     effect=ErrorEffect(error_code=1, error_message="injected"),
 )
 _CALLS = 12
+_STEPS_AFTER_AN_ANSWER = 10
 
 
 def _fired(sim: Simulation) -> list[bool]:
@@ -81,3 +84,26 @@ def test_an_answer_can_be_given_the_instant_its_call_is_pending() -> None:
         assert sim.wait(PATIENCE)
         assert sim.session.state.value == "completed"
         assert [fact.arguments["mark"] for fact in tool_facts(sim)] == ["0", "1", "2", "3", "4", "last"]
+
+
+def test_who_waits_for_rest_also_waits_for_an_answer_that_another_gives_at_that_moment() -> None:
+    """Two wait for the same moment; what the one sets going when it comes is waited for by the other."""
+    loop = LoopThread.shared()
+    settling, done = Settling(loop.loop), list[str]()
+
+    async def answers() -> None:
+        await settling.settle()
+        settling.activity += 1
+        for _ in range(_STEPS_AFTER_AN_ANSWER):
+            await asyncio.sleep(0)
+        done.append("what follows from the answer")
+
+    async def rests() -> list[str]:
+        answering = asyncio.create_task(answers())
+        await asyncio.sleep(0)
+        await settling.settle()
+        seen = list(done)
+        await answering
+        return seen
+
+    assert loop.run(rests()) == ["what follows from the answer"]
