@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
+from simulator.base.json_text import JsonTextError
 from simulator.base.json_values import place_words
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
+from simulator.base.validation_words import InputError, first_of, flaws, shortened
 
 
 class GoldenTraceError(ValueError):
     """A session cannot become an eval case; the text names what is missing, and in which turn."""
 
 
-class EvalSetError(ValueError):
+class EvalSetError(InputError):
     """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed.
 
     Attributes:
@@ -27,12 +27,19 @@ class EvalSetError(ValueError):
         self.path = path
 
 
-class ScenarioError(ValueError):
+class ScenarioError(InputError):
     """A text holds no scenario, or no recorded messages, that can be used; the text names the place."""
 
 
 class ReadBackError(ValueError):
     """ADK's loader does not give back the case that was written; the text names the field that differs."""
+
+
+def words_of_refusal(error: Exception) -> str:
+    """Return what ADK's loader raised in a few words: pydantic's own text names everything that is wrong."""
+    if isinstance(error, JsonTextError):
+        return f"not JSON: {error}"
+    return "\n".join(flaws(error)) if isinstance(error, ValidationError) else repr(error)
 
 
 def first_flaw(error: ValidationError, *within: str | int) -> str:
@@ -42,5 +49,5 @@ def first_flaw(error: ValidationError, *within: str | int) -> str:
         error: All that is wrong.
         within: Where the value stands.
     """
-    first = error.errors(include_url=False)[0]
-    return f"{place_words((*within, *first['loc']))}: {first['msg']}"
+    first = first_of(error)
+    return shortened(f"{place_words((*within, *first['loc']))}: {first['msg']}")

@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import InputError, flaws, validated
 from simulator.facts import Fact
 from simulator.session import SessionFold, SimulationSession
 
@@ -22,8 +24,12 @@ FORMAT = "golden-trace-studio/journal"
 VERSION = 1
 
 
-class JournalError(ValueError):
+class JournalError(InputError):
     """A journal was asked for a fact that it does not hold, or read from something that is no journal."""
+
+
+UNFIT = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError)
+"""What reading an event of ADK's raises that is none."""
 
 
 class _Node(Value):
@@ -239,12 +245,17 @@ class Journal:
                 raise JournalError(f"fact {number} follows fact {parent}, which comes later")
             try:
                 folds.take(number, fact, parent)
-            except ValueError as error:
-                raise JournalError(f"fact {number}: {error}") from error
+            except UNFIT as error:
+                raise JournalError(f"fact {number}: {_words(error)}") from error
         if not ROOT <= document.head < len(facts):
             raise JournalError(f"the journal has no fact {document.head}; its length is {len(facts)}")
+        fold = folds.give(document.head)
+        try:
+            fold.forked().session()  # what ADK wrote is in facts as it is, and is looked at only here
+        except UNFIT as error:
+            raise JournalError(f"the history of the session cannot be read: {_words(error)}") from error
         journal = cls()
-        journal._hold(facts, parents, document.head, folds.give(document.head))
+        journal._hold(facts, parents, document.head, fold)
         return journal
 
     def _hold(self, facts: list[Fact], parents: list[int], head: int, fold: SessionFold) -> None:
@@ -252,20 +263,22 @@ class Journal:
         self._fold, self._facts, self._parents, self._head = fold, facts, parents, head
 
 
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else f"an event is none of ADK's: {error}"
+
+
 def _read(text: str) -> _Document:
     try:
-        data: Any = read_json(text)
+        data: Any = read_json(text, most=LIMITS["session"])
     except JsonTextError as error:
         raise JournalError(f"not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise JournalError(f"not a journal: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
         raise JournalError(
-            f"journal version {data.get('version')!r} is not supported; this studio reads version {VERSION}"
+            f"journal version {data.get('version')!r:.40} is not supported; this studio reads version {VERSION}"
         )
     try:
-        return _Document.model_validate(data)
+        return validated(_Document, data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise JournalError(f"not a journal: {place}: {first['msg']}") from error
+        raise JournalError("\n".join(f"not a journal: {each}" for each in flaws(error))) from error

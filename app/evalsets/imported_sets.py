@@ -7,6 +7,7 @@ from pathlib import Path
 from app.evalsets.set_discovery import ENDING
 from evalset.editing.reviews_beside import ReviewFileError, add_reviews, brought_reviews
 from evalset.files.file_kinds import importable_kind
+from simulator.base.documents import open_file
 
 _HEAD = 8_000_000
 """A larger file is looked at in the import alone."""
@@ -35,7 +36,7 @@ def apart(content: bytes) -> tuple[bytes, bytes]:
 def importable(path: Path) -> str:
     """Return what a file is whose cases can be imported; empty where it is nothing of the kind."""
     try:
-        with path.open("rb") as file:
+        with open_file(path, "cases") as file:
             return importable_kind(file.read(_HEAD))
     except OSError:
         return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 
 
@@ -39,7 +40,7 @@ def facts_of(path: Path) -> SetFacts:
 @lru_cache(maxsize=16)
 def _facts(path: Path, *_: int) -> SetFacts:
     try:
-        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        text = read_file(path).removeprefix(b"\xef\xbb\xbf")
         found = _SET.validate_json(text)
     except OSError as error:
         return SetFacts(problem=f"{path}: {error.strerror or error}")

@@ -12,6 +12,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
+from simulator.base.validation_words import InputError
 
 Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]
 
@@ -27,7 +28,7 @@ _NOT_OURS = frozenset({"args", "response", "session_details"})
 """What is inside of these is the agent's, and keeps its names."""
 
 
-class ResultsError(ValueError):
+class ResultsError(InputError):
     """A text holds no results of `adk eval`; it says what is wrong, and where."""
 
 
@@ -115,6 +116,10 @@ class RunResults(Value):
         return tuple(dict.fromkeys(metric.name for case in self.cases for metric in case.metrics))
 
 
+_END_OF_TIME = 1e11
+"""In seconds since the epoch, some three thousand years from now."""
+
+
 def read_results(text: str | bytes) -> RunResults:
     """Read a results file, also one that is encoded twice, as older releases of ADK wrote it.
 
@@ -133,11 +138,14 @@ def read_results(text: str | bytes) -> RunResults:
     for place, case in enumerate(document["eval_case_results"]):
         try:
             cases.append(_case(case))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
             raise ResultsError(f"eval_case_results[{place}] cannot be read: {error}") from error
+    created = document.get("creation_timestamp") or 0.0
+    if not isinstance(created, (int, float)) or not 0 <= created < _END_OF_TIME:
+        raise ResultsError(f"creation_timestamp: {created!r:.40} is not a time in seconds")
     return RunResults(
         eval_set_id=str(document.get("eval_set_id") or ""),
-        created=float(document.get("creation_timestamp") or 0.0),
+        created=float(created),
         cases=tuple(sorted(cases, key=lambda case: case.eval_id)),
     )
 

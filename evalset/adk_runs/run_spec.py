@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from evalset.errors import EvalSetError
+from evalset.errors import EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded, set_json
 from evalset.replay.unrecorded_calls import Policy
 from simulator.base.frozen_value import Value
@@ -134,7 +134,9 @@ def _copied(spec: EvalRunSpec, folder: Path) -> tuple[Path, tuple[str, ...], int
     try:
         found = loaded(spec.eval_set)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise EvalSetError(spec.eval_set, f"ADK's loader cannot read it: {error!r}") from error
+        raise EvalSetError(
+            spec.eval_set, f"ADK's loader cannot read it: {words_of_refusal(error)}"
+        ) from error
     chosen = [case for case in found.eval_cases if not spec.cases or case.eval_id in spec.cases]
     if unknown := sorted(set(spec.cases) - {case.eval_id for case in chosen}):
         raise EvalSetError(spec.eval_set, f"no case {unknown[0]!r}")

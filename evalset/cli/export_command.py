@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from evalset.exporting.pytest_file import OPENING
 from simulator.base.atomic_files import write_whole
+from simulator.base.documents import read_file
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -262,7 +263,7 @@ def _is_taken(path: Path, content: bytes) -> bool:
     """Return whether another file stands there; a test file that an export wrote before is ours to write anew."""
     if not path.exists():
         return False
-    before = path.read_bytes()
+    before = read_file(path)
     return before != content and not (path.suffix == ".py" and before.startswith(OPENING.encode()))
 
 

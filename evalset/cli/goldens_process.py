@@ -27,6 +27,7 @@ from evalset.verify.verify_request import VerifyRequest
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here
 from simulator.agents import absolute_agent
+from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_executor import KernelExecutor
@@ -140,7 +141,7 @@ def read_golden_set(path: Path, agents: GoldenAgents) -> GoldenCases:
         VerifyError: The set, or the recording beside it, cannot be read; the text says why and where.
     """
     try:
-        eval_ids: Sequence[str] = ids_in_order(path, path.read_bytes())
+        eval_ids: Sequence[str] = ids_in_order(path, read_file(path))
     except EvalSetError as error:  # ADK's old form, or no eval set
         eval_ids = _ids_there(path, agents)
         if not eval_ids:
@@ -157,7 +158,7 @@ def read_golden_dataset(path: Path, agents: GoldenAgents) -> GoldenCases:
         VerifyError: As for `read_golden_set`.
     """
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     if b'"eval_cases"' not in content and b'"evalCases"' not in content:

@@ -31,6 +31,7 @@ from evalset.recorded.recording_files import RecordedEnvironmentError, read_envi
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
 from simulator.agents.agent_settings import interpreter_named
+from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
 from simulator.facts import Fact
@@ -270,7 +271,7 @@ def _to_complete(
 def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptText, tuple[str, ...]]:
     """Read the script, or that of an eval set's case; and what the case does not tell."""
     try:
-        content = path.read_bytes()
+        content = read_file(path)
         text = text_of_archive(content) if content.startswith(ARCHIVE_STARTS) else content.decode()
         if what := importable_kind(text.encode()):
             raise Ends(BAD_INPUT, f"{path}: this is {what}, not a script. Import it: {import_command(path)}")

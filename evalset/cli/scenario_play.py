@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,8 @@ from evalset.golden_trace.case_script import read_cases
 from evalset.golden_trace.scenarios import read_scenarios, scenario_case
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.documents import read_file
+from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
 from simulator.facts import Fact, ToolPlayer
@@ -147,7 +148,7 @@ def _nobody(wait: Waits) -> str:
 
 def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
         found = _of_eval_set(text) if holds_cases(text) else _of_scenarios(text, config)
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
@@ -198,10 +199,10 @@ def _user_config(given: argparse.Namespace) -> JsonObject:
     config: JsonObject = {}
     if given.config is not None:
         try:
-            document: Any = json.loads(given.config.read_text(encoding="utf-8-sig"))
+            document: Any = read_json(read_file(given.config, "settings").decode("utf-8-sig"), constants=True)
         except OSError as error:
             raise Ends(BAD_INPUT, f"{given.config}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise Ends(BAD_INPUT, f"{given.config}: not valid JSON: {error}") from error
         if not isinstance(document, dict):
             raise Ends(BAD_INPUT, f"{given.config}: not a JSON object")
@@ -239,7 +240,7 @@ _OF_CALLS = ({"name", "args"}, {"name", "response"})
 def unrecorded_cases(eval_set: Path) -> tuple[EvalCase, ...]:
     """Return the cases of an eval set beside which nothing is recorded that can be read."""
     try:
-        cases = EvalSet.model_validate_json(eval_set.read_bytes()).eval_cases
+        cases = EvalSet.model_validate_json(read_file(eval_set)).eval_cases
     except (OSError, ValidationError):  # there is none yet; or the writer says what is wrong with it
         return ()
     try:

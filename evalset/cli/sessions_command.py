@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
 from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine, plain
+from simulator.base.documents import read_file
 from simulator.scripts import ScriptError, script_of, write_script
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _of_file(path: Path) -> Journal:
     from simulator.store import StoreError, read_session  # noqa: PLC0415 - as above
 
     try:
-        return read_session(path.read_text(encoding="utf-8"))
+        return read_session(read_file(path, "session").decode())
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

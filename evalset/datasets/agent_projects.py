@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
+from simulator.base.documents import read_document, read_file
 
 _MANIFEST = "agents-cli-manifest.yaml"
 _PYPROJECT = "pyproject.toml"
@@ -48,13 +48,13 @@ def _project(root: Path, settings: Any) -> AgentProject:
 
 def _read_yaml(path: Path) -> Any:
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        return read_document(read_file(path, "settings").decode())
+    except (OSError, ValueError):
         return None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return tomllib.loads(read_file(path, "settings").decode())
+    except (OSError, ValueError, RecursionError):
         return {}

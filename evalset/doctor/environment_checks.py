@@ -36,7 +36,7 @@ from evalset.recorded.recording import (
     RecordedTurn,
     lean,
 )
-from evalset.recorded.recording_files import RecordedEnvironmentError, parsed, validated
+from evalset.recorded.recording_files import RecordedEnvironmentError, environment_of, parsed
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.base.json_differences import ABSENT, differing
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
@@ -59,7 +59,7 @@ def note_form(
     try:
         if any(note.code == "no-json-number" for note in notes.all) or not isinstance(document.value, dict):
             return parsed(file, text)
-        return validated(file, document.value)
+        return environment_of(file, document.value)
     except RecordedEnvironmentError as error:
         reason = str(error).removeprefix(f"{file}: ")
         words = f"The recorded environment cannot be used: {reason}."

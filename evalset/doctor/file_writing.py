@@ -20,6 +20,7 @@ from evalset.recorded.recording_files import (
 )
 from simulator.base import atomic_files
 from simulator.base.atomic_files import LockTimeoutError, lock_path, sync_folder, system_locks, write_whole
+from simulator.base.documents import open_file
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -169,9 +170,9 @@ def read_content(path: Path) -> FileContent:
         ChangedMeanwhileError: It was written each time that it was read.
     """
     for _ in range(_PATIENCE):
-        with path.open("rb", buffering=0) as file:
+        with open_file(path, "examined") as file:
             identity = identity_of(os.fstat(file.fileno()))
-            text = file.readall()
+            text = file.read()
             if identity_of(os.fstat(file.fileno())) == identity:
                 return FileContent(text, identity)
     raise ChangedMeanwhileError
@@ -223,7 +224,7 @@ def _in_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
 def _tells_of_cases(path: Path) -> bool:
     """Return whether a file with any other name holds eval data."""
     try:
-        with path.open("rb") as file:
+        with open_file(path, "cases") as file:
             text = file.read(_HEAD)
     except OSError:
         return False

@@ -27,6 +27,7 @@ from evalset.doctor.short_values import short
 from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel, snake
 from simulator.base.secret_masking import error_words
+from simulator.base.validation_words import is_long, validated
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "conversation": (Invocation,),
@@ -82,6 +83,8 @@ def note_refusals(case: JsonNode, text: bytes, eval_id: str, notes: Notes) -> No
 
 def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
     try:
+        if is_long(case.value):
+            validated(EvalCase, case.value)  # ends where enough is wrong
         EvalCase.model_validate_json(text)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)

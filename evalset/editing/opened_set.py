@@ -19,6 +19,7 @@ from evalset.files.json_splice import Layout
 from evalset.files.json_streams import JsonStream, Span
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.set_outline import CASES, SET_ID, outline_of
+from simulator.base.documents import open_file
 
 _ATTEMPTS = 5
 _HALF = rb"\ud"
@@ -113,7 +114,7 @@ def identity_at(path: Path) -> Identity | None:
 def _read(path: Path) -> tuple[bytes, Identity]:
     try:
         for _ in range(_ATTEMPTS):
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 before = identity_of(os.fstat(file.fileno()))
                 text = file.read()
                 if identity_of(os.fstat(file.fileno())) == before:
@@ -130,7 +131,10 @@ def _converted(path: Path, text: bytes) -> bytes | None:
     from evalset.files.legacy_format import convert_old_form  # noqa: PLC0415 - as above
 
     converted = convert_old_form(path, text)
-    return None if converted is None else set_json(converted).encode()
+    try:
+        return None if converted is None else set_json(converted).encode()
+    except ValueError as error:  # NaN, or half of a surrogate pair
+        raise EvalSetError(path, f"a case cannot be written in ADK's present form: {error}") from error
 
 
 def _checked_cases(path: Path, text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:

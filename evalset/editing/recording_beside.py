@@ -21,6 +21,9 @@ from evalset.recorded.recording_files import (
     read_environment,
     sidecar_of,
 )
+from simulator.base.documents import read_file
+from simulator.base.json_text import JsonTextError
+from simulator.base.validation_words import first_of
 
 _LARGE = 4 << 20
 """Of a file of more bytes a case is checked when it is asked for, and not before."""
@@ -92,10 +95,10 @@ def open_beside(eval_set: Path) -> RecordingSidecar:
     if identity is None:
         return _inside(eval_set, path)
     try:
-        text = path.read_bytes()
+        text = read_file(path)
         _check(path, text)
         return RecordingSidecar(path, text, identity)
-    except (RecordedEnvironmentError, OSError, ValidationError) as error:
+    except (RecordedEnvironmentError, OSError, JsonTextError, ValidationError) as error:
         return RecordingSidecar(path, None, identity, str(error))
 
 
@@ -120,5 +123,5 @@ def _check(path: Path, text: bytes) -> None:
         # An object whose members are all ignored: the whole text is parsed, and nothing of it is held.
         SchemaValidator(core_schema.typed_dict_schema({})).validate_json(text.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = first_of(error)
         raise RecordedEnvironmentError(path, f"it is not a JSON object: {first['msg']}") from error

@@ -9,7 +9,8 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -23,16 +24,18 @@ from evalset.files.outline_cache import Identity
 from evalset.files.own_formats import REVIEW, own_document
 from evalset.recorded.recording import lean
 from simulator.base.atomic_files import lock_path, system_lock, write_whole
+from simulator.base.documents import open_archive, read_file, unpacked
 from simulator.base.frozen_value import Value
+from simulator.base.validation_words import InputError, validated
 
 VERSION = 1
-MOST_BYTES = 16 << 20
-"""A larger file in an archive is not read."""
 _EVAL_SET = ".evalset.json"
 _PATIENCE_SECONDS = 30.0
+_MOST_ARCHIVED = 100
+"""So many files of reviews are read of one archive."""
 
 
-class ReviewFileError(ValueError):
+class ReviewFileError(InputError):
     """A file holds no reviews that can be used; the text names the file, the place and what is wrong."""
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -74,7 +77,7 @@ def open_reviews(eval_set: Path | str) -> ReviewSidecar:
     if identity is None:
         return ReviewSidecar(path)
     try:
-        return ReviewSidecar(path, path.read_bytes(), identity)
+        return ReviewSidecar(path, read_file(path, "reviews"), identity)
     except OSError as error:
         return ReviewSidecar(path, None, identity, f"{path}: cannot be read: {error.strerror or error}")
 
@@ -90,7 +93,7 @@ def parsed_reviews(path: Path, text: bytes) -> dict[str, CaseReview]:
     except ValueError as error:
         raise ReviewFileError(path, str(error)) from error
     try:
-        return dict(_ReviewFile.model_validate(found).cases)
+        return dict(validated(_ReviewFile, found).cases)
     except ValidationError as error:
         raise ReviewFileError(path, first_flaw(error)) from error
 
@@ -129,13 +132,14 @@ def brought_reviews(path: Path) -> BroughtReviews:
     """Read the reviews that come with the eval sets of a file, a folder or a ZIP archive."""
     found: dict[tuple[str, str], CaseReview] = {}
     problems: list[str] = []
-    for place, text in _brought_files(path):
+    for place, content in _brought_files(path):
         try:
-            if len(text) > MOST_BYTES:
-                raise ReviewFileError(Path(place), f"more than {MOST_BYTES >> 20} MB")  # noqa: TRY301 - told like the others
-            reviews = parsed_reviews(Path(place), text)
+            reviews = parsed_reviews(Path(place), content())
         except ReviewFileError as error:
             problems.append(str(error))
+            continue
+        except OSError as error:
+            problems.append(f"{place}: cannot be read: {error.strerror or error}")
             continue
         for ending in (_EVAL_SET, ".json"):
             eval_set = f"{place.removesuffix(REVIEWS_ENDING)}{ending}"
@@ -143,28 +147,27 @@ def brought_reviews(path: Path) -> BroughtReviews:
     return BroughtReviews(found, tuple(problems))
 
 
-def _brought_files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the place and the content of each file of reviews."""
+def _brought_files(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Yield the place of each file of reviews, and what reads it until the next one is asked for."""
     if path.is_dir():
         for file in sorted(path.rglob("*")):
             place = file.relative_to(path).as_posix()
             if file.suffix == ".zip":
                 yield from _archived(file, f"{place}/")
             elif file.name.endswith(REVIEWS_ENDING) and file.is_file():
-                yield place, file.read_bytes()
-    elif zipfile.is_zipfile(path):
+                yield place, partial(read_file, file, "reviews")
+    elif path.is_file() and zipfile.is_zipfile(path):
         yield from _archived(path, f"{path.name}/")
     elif (beside := reviews_path(path)).is_file():
-        yield beside.name, beside.read_bytes()
+        yield beside.name, partial(read_file, beside, "reviews")
 
 
-def _archived(archive: Path, within: str) -> Iterator[tuple[str, bytes]]:
+def _archived(archive: Path, within: str) -> Iterator[tuple[str, Callable[[], bytes]]]:
     try:
-        with zipfile.ZipFile(archive) as packed:
-            for name in sorted(packed.namelist()):
-                if name.endswith(REVIEWS_ENDING):
-                    with packed.open(name) as source:
-                        yield f"{within}{name}", source.read(MOST_BYTES + 1)
+        with open_archive(archive) as packed:
+            names = sorted(name for name in packed.namelist() if name.endswith(REVIEWS_ENDING))
+            for name in names[:_MOST_ARCHIVED]:
+                yield f"{within}{name}", partial(unpacked, packed, name, "reviews")
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
         return  # what is wrong with the archive itself is said where its cases are read
 
@@ -181,7 +184,7 @@ def add_reviews(eval_set: Path, reviews: Mapping[str, CaseReview]) -> Path | Non
         return None
     # Whoever saves reviews holds the lock of their set.
     with system_lock(lock_path(Path(os.path.realpath(eval_set))), _PATIENCE_SECONDS):
-        held = parsed_reviews(path, path.read_bytes()) if path.exists() else {}
+        held = parsed_reviews(path, read_file(path, "reviews")) if path.exists() else {}
         write_whole(path, [reviews_text({**held, **reviews})])
     return path
 

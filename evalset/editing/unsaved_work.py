@@ -19,8 +19,10 @@ from evalset.editing.set_work import SetWork
 from evalset.errors import EvalSetError
 from evalset.files.outline_cache import Identity
 from evalset.recorded.recording_files import sidecar_of
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.validation_words import validated
 
 _NO_FILE = Identity(-1, -1, -1, -1, -1)
 """Of no file: what has it, is not as it is on the disk."""
@@ -92,7 +94,7 @@ def restored_work(path: Path, kept: KeptWork) -> tuple[SetWork | None, dict[str,
         RestoreError: It cannot be read, or its edits do not fit what they were made on.
     """
     try:
-        found = _KEPT.validate_python(read_json(kept.body, constants=True))
+        found: _Kept = validated(_Kept, read_json(kept.body, constants=True))
         if not found.edits:
             return None, found.texts
         identity = _identity(path, found.digest)
@@ -108,7 +110,7 @@ def _digest_of(work: SetWork) -> str:
     """Return the digest of the file as the work takes it to be; of no file where it is not so any more."""
     path = work.opened.path
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except OSError:
         return ""
     return _digest(text) if identity_at(path) == work.identity else ""
@@ -121,7 +123,7 @@ def _digest(text: bytes) -> str:
 def _identity(path: Path, digest: str) -> Identity:
     identity = identity_at(path)
     try:
-        same = identity is not None and _digest(path.read_bytes()) == digest
+        same = identity is not None and _digest(read_file(path)) == digest
     except OSError:
         same = False
     return identity if same and identity is not None else _NO_FILE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain, islice
 from typing import Any, Literal
 
 from google.adk.evaluation.eval_config import EvalConfig
@@ -22,6 +24,7 @@ from evalset.eval_config.config_edits import custom_metrics, flaw_of_function, t
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
+from simulator.base.validation_words import validated
 
 CLASSES: Mapping[Kind, type[BaseCriterion]] = {
     "plain": BaseCriterion,
@@ -48,13 +51,22 @@ class Flaw(Value):
     sentence: str
 
 
+_MOST_FLAWS = 100
+
+
 def check(document: JsonObject) -> tuple[Flaw, ...]:
-    """Say what is wrong with a document; nothing where `adk eval` takes it as it is meant."""
+    """Say what is wrong with a document, of many flaws the first; nothing where `adk eval` takes it as it is meant."""
     refused = (
         Flaw(severity="error", place=each.place, sentence=each.sentence)
         for each in server_settings_in(document)
     )
-    return (*_criteria(document), *_custom(document), *_rest(document), *refused)
+    found = chain(_criteria(document), _custom(document), _rest(document), refused)
+    first = tuple(islice(found, _MOST_FLAWS))
+    rest = Counter(flaw.severity for flaw in found)
+    if not rest:
+        return first
+    severity: Literal["error", "warning"] = "error" if rest["error"] else "warning"
+    return (*first, Flaw(severity=severity, place="", sentence=f"and {rest.total():,} more"))
 
 
 def _criteria(document: JsonObject) -> Iterator[Flaw]:
@@ -188,7 +200,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _misfits(model: type[BaseModel], said: Mapping[str, Any], place: str) -> Iterator[Flaw]:
     try:
-        model.model_validate(said)
+        validated(model, said)
     except ValidationError as error:
         for each in error.errors(include_url=False, include_input=False):
             steps = [step for step in each["loc"] if step not in _user_simulators()]

@@ -11,15 +11,17 @@ from typing import Any
 from pydantic import JsonValue
 
 from evalset.eval_config.adk_criteria import criterion_named
+from simulator.base.documents import LIMITS
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.name_casing import camel
+from simulator.base.validation_words import InputError
 
 _THRESHOLD = "threshold"
 _CRITERIA, _CUSTOM = "criteria", "custom_metrics"
 
 
-class ConfigError(ValueError):
+class ConfigError(InputError):
     """A text is no document of an `EvalConfig`; it says what is wrong, and where."""
 
 
@@ -32,7 +34,7 @@ def read_document(text: str) -> JsonObject:
     if not text.strip():
         return {}
     try:
-        found = read_json(text)
+        found = read_json(text, most=LIMITS["settings"])
     except JsonTextError as error:
         raise ConfigError(f"line {error.line}, column {error.column}: {error.reason}") from error
     if not isinstance(found, dict):
@@ -116,7 +118,12 @@ def threshold(document: JsonObject, name: str) -> float | None:
     """Return the threshold of a criterion; None where it has none that is a number."""
     found = value_at(document, (_CRITERIA, name))
     said = value_at(found, (_THRESHOLD,)) if isinstance(found, dict) else found
-    return float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) else None
+    if not isinstance(said, (int, float)) or isinstance(said, bool):
+        return None
+    try:
+        return float(said)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
 
 
 def with_threshold(document: JsonObject, name: str, value: float) -> JsonObject:

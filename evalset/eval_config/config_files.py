@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evalset.eval_config.config_edits import ConfigError
 from simulator.base.atomic_files import LockTimeoutError, lock_path, sync_folder, system_lock, write_whole
+from simulator.base.documents import read_file
 
 NAME = "test_config.json"
 """`adk eval` takes this file where it is given the path of a set in the same folder, and no other criteria."""
@@ -26,7 +27,7 @@ def load(path: Path) -> str | None:
         ConfigError: It cannot be read, or is no text.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_file(path, "settings").decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:

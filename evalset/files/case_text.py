@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from evalset.errors import ReadBackError
 from evalset.files.eval_names import snake_case
 from evalset.files.json_splice import Style
+from simulator.base.documents import LIMITS, read_file
+from simulator.base.json_text import read_json
+from simulator.base.validation_words import is_long, validated
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -127,17 +130,30 @@ def read_back(source: Path | str, case: EvalCase) -> None:
 
 
 def loaded(source: Path | str) -> EvalSet:
-    """Read an eval-set file, or the text of one, with ADK's own loader; raises whatever that raises."""
+    """Read an eval-set file, or the text of one, with ADK's own loader; raises whatever that raises.
+
+    ADK opens whatever it is given, and lists everything that is wrong with it: what is no file, too large or wrong in many places
+    is refused before.
+    """
     from google.adk.evaluation.local_eval_sets_manager import (  # noqa: PLC0415 - as above
         load_eval_set_from_file,
     )
 
+    _check(read_file(source).decode() if isinstance(source, Path) else source)
     if isinstance(source, Path):
         return load_eval_set_from_file(str(source), source.stem)
     with tempfile.TemporaryDirectory(prefix="evalset-") as folder:
         path = Path(folder, "preview.evalset.json")
         path.write_bytes(source.encode())
         return load_eval_set_from_file(str(path), path.stem)
+
+
+def _check(text: str) -> None:
+    from google.adk.evaluation.eval_set import EvalSet  # noqa: PLC0415 - as above
+
+    document = read_json(text, constants=True, most=LIMITS["set"])
+    if isinstance(document, dict) and "eval_cases" in document and is_long(document):
+        validated(EvalSet, document)
 
 
 def _difference(wanted: Any, found: Any, place: str) -> str | None:

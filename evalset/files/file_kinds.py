@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Any
+
+from simulator.base.json_text import JsonTextError, read_json
 
 ARCHIVE_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 """How a ZIP archive begins, and one that holds nothing."""
@@ -100,6 +101,6 @@ def _document(text: str) -> Any:
     if not text.lstrip("\ufeff \n\r\t").startswith(("{", "[")):
         return []
     try:
-        return json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
+        return read_json(text.lstrip("\ufeff"), constants=True)
+    except JsonTextError:
         return []

@@ -11,9 +11,24 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
+from simulator.base.json_text import (
+    MOST_LEVELS,
+    JsonSyntaxError,
+    JsonTextError,
+    check_values,
+    is_deep,
+    read_json,
+)
 
 _CHUNK = 1 << 18
+_MOST_STEPS = 5_000_000
+"""So many entries and members are stepped through, each in a microsecond or two."""
+_FEW = 1 << 20
+"""A value of so many characters cannot hold more than may be held."""
+MOST_HELD = 64 << 20
+"""The longest value that is read whole, in characters: one case, one session."""
+MOST_VALUES = 500_000
+"""Of one value that is read whole. Of each, what ADK makes of it takes about a kilobyte."""
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 _LONGEST_WORD = len("-Infinity")
 _NUMBER_GOES_ON = len("e+")
@@ -62,6 +77,7 @@ class JsonStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text, self._at, self._is_last = "", 0, False
         self._read = start  # bytes of the file
+        self._steps = 0
         self._counted, self._bytes = 0, start  # so many bytes stand before this character of the window
         self._line, self._column = 1, 1  # of the first character of the window
 
@@ -134,6 +150,7 @@ class JsonStream:
                 raise self._error("Expecting property name enclosed in double quotes", self._at)
             name = self.value()
             self._take(":", "Expecting ':' delimiter")
+            self._step()
             yield name
             if self._passes("}"):
                 return
@@ -146,6 +163,7 @@ class JsonStream:
             return
         number = 0
         while True:
+            self._step()
             yield number
             number += 1
             if self._passes("]"):
@@ -163,6 +181,8 @@ class JsonStream:
         Raises:
             _CutError: It goes on behind the window, or is none.
         """
+        if len(self._text) - self._at > _FEW:
+            self._check_size()
         try:
             found, stop = self._decode(self._text, self._at)
         except json.JSONDecodeError as error:
@@ -173,10 +193,28 @@ class JsonStream:
         except (RecursionError, ValueError) as error:
             self._explain()
             raise self._error(str(error), self._at) from error
+        brackets = sum(self._text.count(sign, self._at, stop) for sign in "[{")
+        if brackets > MOST_LEVELS and is_deep(found):
+            raise self._error("nested too deeply", self._at)
         is_number = isinstance(found, (int, float))
         if is_number and stop + _NUMBER_GOES_ON >= len(self._text) and not self._is_last:
             raise _CutError
         return found, stop
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise self._error(f"more than {_MOST_STEPS:,} entries and members, which is the limit", self._at)
+
+    def _check_size(self) -> None:
+        """Refuse a value that would take too much memory, before it is made."""
+        if len(self._text) - self._at > MOST_HELD + _CHUNK:
+            raise self._error(f"one value has more than {MOST_HELD >> 20} MB, which is the limit", self._at)
+        if self._text[self._at] in "[{":
+            try:
+                check_values(self._text, self._at, MOST_VALUES)
+            except JsonTextError as error:
+                raise self._error(error.reason.replace("the text", "one value"), self._at) from None
 
     def _grow(self) -> bool:
         """Read on, and forget what lies behind the cursor; False at the end of the file."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import base_name
 from simulator.base import atomic_files
+from simulator.base.json_text import read_json
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_set import EvalSet
@@ -24,8 +24,8 @@ def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
         EvalSetError: It is a list, but ADK's converter cannot read it.
     """
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text.decode(), constants=True)
+    except ValueError:
         return None
     cases = _old_cases(path, value)
     if cases is None:

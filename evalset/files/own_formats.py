@@ -24,7 +24,7 @@ def own_document(content: bytes, form: str, newest: int, what: str) -> dict[str,
         ValueError: It is something else, is newer than this release, or is damaged; the text says where, without the file's name.
     """
     try:
-        found = read_json(content.decode("utf-8-sig"))
+        found = read_json(content.decode())
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: byte {error.start}") from error
     except JsonTextError as error:
@@ -39,7 +39,7 @@ def check_format(document: Mapping[str, Any], form: str, newest: int, what: str)
         raise ValueError(f"not {what}: its `format` is not {form!r}")
     version = document.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ValueError(f"its `version` is {version!r}, which is not a version number")
+        raise ValueError(f"its `version` is {version!r:.40}, which is not a version number")
     if version > newest:
         raise ValueError(
             f"its version is {version}, but this release reads up to {newest}: it was written by a newer release"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from google.adk.evaluation.eval_set import EvalSet
 
@@ -17,6 +17,7 @@ from evalset.files.large_sets import LARGE, outline_in_parts
 from evalset.files.legacy_format import convert_old_form
 from evalset.files.outline_cache import Identity, KnownFiles, identity_of
 from evalset.files.set_outline import Outline, outline_of
+from simulator.base.documents import open_file
 
 
 class ChangedMeanwhileError(Exception):
@@ -56,7 +57,7 @@ def opened(path: Path, target: Path, known: KnownFiles) -> Iterator[Today | Old 
         raise EvalSetError(
             path, "is a folder, not a file" if stat.S_ISDIR(status.st_mode) else "is not a file"
         )
-    with target.open("rb", buffering=0) as file:
+    with cast("FileIO", open_file(target, "cases", buffering=0)) as file:
         identity = identity_of(os.fstat(file.fileno()))
         outline = known.outline(target, identity, file)
         if outline is not None:

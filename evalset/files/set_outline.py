@@ -164,7 +164,7 @@ def cases_schema() -> CoreSchema:
         core_schema.str_schema(strict=True), validation_alias=either_spelling
     )
     return core_schema.list_schema(
-        core_schema.typed_dict_schema({"eval_id": eval_id}, extra_behavior="ignore")
+        core_schema.typed_dict_schema({"eval_id": eval_id}, extra_behavior="ignore"), fail_fast=True
     )
 
 

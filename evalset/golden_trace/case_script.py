@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation, InvocationEvents
 from google.genai import types
 
-from evalset.errors import ScenarioError
+from evalset.errors import ScenarioError, words_of_refusal
 from evalset.files.case_text import loaded
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.declared_tools import STEERING
@@ -50,7 +50,7 @@ def read_cases(text: str) -> dict[str, EvalCase]:
     try:
         return {case.eval_id: case for case in loaded(text).eval_cases}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ScenarioError(f"ADK's loader cannot read the eval set: {error!r}") from error
+        raise ScenarioError(f"ADK's loader cannot read the eval set: {words_of_refusal(error)}") from error
 
 
 def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> CaseScript:

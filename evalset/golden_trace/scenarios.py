@@ -12,6 +12,7 @@ from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from evalset.errors import ScenarioError
 from evalset.files.set_writer import EvalSetWriter, WrittenCase
 from evalset.golden_trace.case_script import read_cases
+from simulator.base.documents import LIMITS
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.user_simulator import read_scenario, written_scenario
@@ -32,7 +33,7 @@ def read_scenarios(text: str) -> tuple[JsonObject, ...]:
         ScenarioError: The text is no JSON, no such file, or holds no scenario; says which of them and where.
     """
     try:
-        document: Any = read_json(text, constants=True)
+        document: Any = read_json(text, constants=True, most=LIMITS["settings"])
     except JsonTextError as error:
         raise ScenarioError(f"the scenario file is not valid JSON: {error}") from error
     listed = document.get("scenarios", [document]) if isinstance(document, dict) else None

@@ -40,6 +40,7 @@ from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.recording import RecordedCase
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
+from simulator.base.validation_words import is_long, validated
 from simulator.session.adk_event_fields import USER_AUTHOR
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 
@@ -633,6 +634,8 @@ def _dumped(content: types.Content) -> JsonObject:
 
 def _valid(kind: type[Model], value: Any, place: str) -> Model:
     try:
+        if is_long(value):
+            validated(kind, value)  # ends where enough is wrong
         return kind.model_validate_json(
             json.dumps(value)
         )  # in JSON's mode, in which bytes are written as text

@@ -11,8 +11,10 @@ from google.adk.evaluation.eval_case import EvalCase, InvocationEvents
 from evalset.files.eval_names import FreeIds, usable_eval_id
 from evalset.files.file_kinds import is_dataset
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
+from evalset.importing.gathered import ImportProblemError
 from evalset.importing.known_answers import known_answers
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import snake
 
@@ -55,7 +57,7 @@ def read_dataset(path: Path) -> DatasetGoldens | None:
         ImportProblemError: A case of it cannot be read; the text says which and where.
         OSError: The file cannot be read.
     """
-    return dataset_goldens(path.read_bytes())
+    return dataset_goldens(read_file(path))
 
 
 def dataset_goldens(content: bytes) -> DatasetGoldens | None:
@@ -66,6 +68,9 @@ def dataset_goldens(content: bytes) -> DatasetGoldens | None:
         return None
     if not is_dataset(document):
         return None
+    if len(content) > LIMITS["dataset"]:
+        size = f"{len(content) / (1 << 20):,.1f} MB"
+        raise ImportProblemError(f"a dataset of {size}; the limit is {LIMITS['dataset'] >> 20} MB. Split it")
     names = tuple(document)
     entries = document[next(name for name in names if snake(name) == "eval_cases")]
     free, goldens = FreeIds(), dict[str, DatasetCase]()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self
 
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic_core import from_json, to_json
@@ -24,6 +24,7 @@ from evalset.recorded.recording import RecordedCase, version_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.stored_answers import put_texts
 from simulator.base.frozen_value import Value
+from simulator.base.validation_words import MOST_TEXT, InputError, shortened
 
 
 class GatheredCase(NamedTuple):
@@ -246,7 +247,14 @@ def _digest(case: EvalCase) -> str:
         return ""
 
 
-class ImportProblemError(ValueError):
+MOST_MEMORY = 600 << 20
+"""How much memory the cases of an import may take where all are held."""
+_BYTES_A_VALUE, _BEFORE_VALUES, _PIECE = 320, (b",", b"[", b"{"), 1 << 20
+MOST_PROBLEMS = 1_000
+"""How many problems of an import are listed."""
+
+
+class ImportProblemError(InputError):
     """Something cannot be imported; the text says why, without the place."""
 
 
@@ -284,12 +292,22 @@ class FoundCases:
         return Imported(tuple(each.case for each in self.found), known, tuple(problems))
 
 
+def memory_of(file: BinaryIO) -> int:
+    """Return about how many bytes of memory the cases of a file in JSON take: what ADK makes of each value beside its text."""
+    file.seek(0)
+    needed = 0
+    while piece := file.read(_PIECE):
+        needed += len(piece) + _BYTES_A_VALUE * sum(map(piece.count, _BEFORE_VALUES))
+    return needed
+
+
 class Harvest:
     """Gives each case that is found an id of its own, and hands it to a keeper.
 
     Args:
         keeper: Keeps the cases.
         goes_on: Asked with each case, with how many were found before; False ends the import.
+        most_bytes: How much memory the cases may take; None where the keeper holds none.
 
     Attributes:
         eval_ids: The ids of all cases, in the order of the import.
@@ -298,8 +316,11 @@ class Harvest:
         rewritten: The digests of reviewed cases as they are written now, by those that they had.
     """
 
-    def __init__(self, keeper: Keeper, goes_on: Callable[[int], bool] = lambda _: True) -> None:
+    def __init__(
+        self, keeper: Keeper, goes_on: Callable[[int], bool] = lambda _: True, most_bytes: int | None = None
+    ) -> None:
         self._keeper, self._goes_on = keeper, goes_on
+        self._most_bytes, self._bytes = most_bytes, 0
         self._free = FreeIds()
         self.eval_ids: list[str] = []
         self.origins: list[tuple[str, str]] = []
@@ -327,9 +348,30 @@ class Harvest:
             self.origins.append((place, wanted))
             self._keeper.keep(each._replace(case=case))
 
+    def begin(self, file: BinaryIO) -> None:
+        """Take in how much memory the cases of the next file will take.
+
+        Raises:
+            ImportProblemError: It is too much beside the others.
+        """
+        if self._most_bytes is None:
+            return
+        needed = memory_of(file)
+        if self._bytes + needed > self._most_bytes:
+            raise ImportProblemError(
+                f"left out: the cases would take more than {self._most_bytes >> 20} MB of memory, the limit of an import that shows its "
+                "cases. `golden-trace import` takes larger ones"
+            )
+        self._bytes += needed
+
     def tell(self, place: str, *problems: str) -> None:
         """Take in what could not be taken at a place."""
-        self.problems += [f"{place}: {problem}" for problem in problems]
+        room = MOST_PROBLEMS - len(self.problems)
+        self.problems += [shortened(f"{place}: {problem}", MOST_TEXT) for problem in problems[: max(room, 0)]]
+        if 0 <= room < len(problems):
+            self.problems.append(
+                f"{place}: more problems follow; only the first {MOST_PROBLEMS:,} are listed"
+            )
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:

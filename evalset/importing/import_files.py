@@ -17,7 +17,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.adk.events.event import Event
 from pydantic import ValidationError
 
-from evalset.errors import EvalSetError, first_flaw
+from evalset.errors import first_flaw
 from evalset.files.eval_names import base_name, case_digest, reviews_path
 from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
 from evalset.files.json_streams import JsonStream, NotUtf8Error, contains
@@ -26,6 +26,7 @@ from evalset.files.own_formats import REVIEW
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import (
+    MOST_MEMORY,
     FoundCase,
     FoundCases,
     Harvest,
@@ -38,16 +39,18 @@ from evalset.recorded.recording import FORMAT as SIDECAR
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
+from simulator.base.documents import LIMITS, open_archive, open_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import snake
 from simulator.base.state_scopes import OF_APP, OF_USER
+from simulator.base.validation_words import validated
 from simulator.environment.recordings.recorded_calls import (
     JOURNAL_FORMAT,
     ObservedCall,
     RecordingError,
     read_recording,
 )
-from simulator.journal import Journal, JournalError
+from simulator.journal import UNFIT, Journal, JournalError
 
 _SESSION_FORMAT = "golden-trace-studio/session"
 _NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
@@ -74,7 +77,7 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
         OSError: There is no such file or folder, or it cannot be read.
     """
     held = FoundCases()
-    harvest = Harvest(held, goes_on)
+    harvest = Harvest(held, goes_on, MOST_MEMORY)
     take_path(Path(path), harvest)
     origins = dict(zip(harvest.eval_ids, harvest.origins, strict=True))
     return held.imported(harvest.problems)._replace(origins=origins, rewritten=harvest.rewritten)
@@ -110,7 +113,7 @@ def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
 def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
     """Take in a file; one that is nothing known is a problem where that `is_sure` to be one."""
     try:
-        with path.open("rb") as file:
+        with open_file(path, "cases") as file:
             head = file.read(len(MAGIC))
         if head == MAGIC:
             take_database(path, place, harvest)
@@ -118,8 +121,12 @@ def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
             _take_archive(path, place, harvest)
         else:
             _take_text(path, place, harvest, is_sure=is_sure)
-    except (ImportProblemError, EvalSetError, RecordedEnvironmentError) as error:
+    except ValidationError as error:  # of a value of ours: the file holds what no journal can hold
+        harvest.tell(place, f"a case cannot be kept: {first_flaw(error)}")
+    except ValueError as error:
         harvest.tell(place, str(error).removeprefix(f"{path}: "))
+    except UNFIT as error:
+        harvest.tell(place, f"an event is none of ADK's: {error}")
 
 
 def _take_archive(path: Path, place: str, harvest: Harvest) -> None:
@@ -147,7 +154,8 @@ class _Source(NamedTuple):
 
 def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
     try:
-        with path.open("rb") as file:
+        with open_file(path, "cases") as file:
+            harvest.begin(file)
             _take_json(_Source(path, file, place), outline_of_json(file), harvest, is_sure=is_sure)
     except NotUtf8Error as error:
         raise ImportProblemError(f"not UTF-8 text: byte {error.byte} cannot be read") from error
@@ -265,7 +273,7 @@ def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> 
     """Read a session in JSON, as ADK's API gives it, or as `adk test` keeps it."""
     found = _either(document, "state") or {}
     try:
-        events = [Event.model_validate(each) for each in _timed(document["events"])]
+        events: list[Event] = [validated(Event, each) for each in _timed(document["events"])]
     except ValidationError as error:
         raise ImportProblemError(
             f"the session has an event that ADK cannot read: {first_flaw(error)}"
@@ -297,7 +305,7 @@ def _either(document: dict[str, Any], *names: str) -> Any:
 
 
 MOST_FILES = 10_000
-MOST_BYTES = 1 << 30
+MOST_BYTES = LIMITS["archive"]
 _PIECE = 1 << 20
 _LONGEST_NAME = 200
 
@@ -317,7 +325,7 @@ def unpack(archive: Path, folder: Path, suffixes: frozenset[str]) -> Unpacked:
     """
     problems: list[str] = []
     try:
-        with zipfile.ZipFile(archive) as packed:
+        with open_archive(archive) as packed:
             wanted = [each for each in packed.infolist() if not each.is_dir()]
             wanted = [each for each in wanted if PurePosixPath(each.filename).suffix in suffixes]
             if len(wanted) > MOST_FILES:
@@ -334,7 +342,7 @@ def unpack(archive: Path, folder: Path, suffixes: frozenset[str]) -> Unpacked:
                     continue
                 left -= _written(packed, entry, target, left)
                 files += 1
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
         raise ImportProblemError(f"not a readable ZIP archive: {error}") from error
     except RuntimeError as error:  # zipfile raises it for a file that needs a password
         raise ImportProblemError(f"the archive cannot be unpacked: {error}") from error
@@ -450,7 +458,7 @@ def _events(connection: sqlite3.Connection, session: sqlite3.Row) -> Iterator[An
 
 def _event(data: Any) -> Event:
     try:
-        return Event.model_validate(data)
+        return validated(Event, data)
     except ValidationError as error:
         raise ImportProblemError(f"an event cannot be read: {first_flaw(error)}") from error
 
@@ -507,6 +515,8 @@ def _told(harvest: Harvest, place: str) -> Iterator[None]:
         yield
     except ValueError as error:
         harvest.tell(place, str(error))
+    except UNFIT as error:
+        harvest.tell(place, f"an event is none of ADK's: {error}")
 
 
 def _teller(harvest: Harvest, place: str) -> Callable[[str], None]:
@@ -630,12 +640,12 @@ def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[CaseWithSourc
     """
     frame = {_SET_NAMES.get(name, name): value for name, value in outline.document.items()}
     try:
-        EvalSet.model_validate(frame)
+        validated(EvalSet, frame)
     except ValidationError as error:
         raise _set_problem(error) from error
     for place, value in enumerate(values_of_set(file, outline)):
         try:
-            case = EvalCase.model_validate(value)
+            case: EvalCase = validated(EvalCase, value)
         except ValidationError as error:
             raise _set_problem(error, _CASES, place) from error
         yield case, value
@@ -661,7 +671,7 @@ def one_case(file: BinaryIO) -> Iterator[CaseWithSource]:
     """
     value = whole(file)
     try:
-        yield EvalCase.model_validate(value), value
+        yield validated(EvalCase, value), value
     except ValidationError as error:
         raise ImportProblemError(f"ADK cannot read this eval case: {first_flaw(error)}") from error
 

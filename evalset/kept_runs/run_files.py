@@ -21,14 +21,16 @@ from evalset.recorded.recording import lean
 from evalset.verify.report import steps_beside
 from evalset.verify.results import CaseResult, CaseStatus, Divergence, Verification
 from simulator.base.atomic_files import write_whole
+from simulator.base.documents import read_file
 from simulator.base.user_data import made_folder
+from simulator.base.validation_words import InputError, validated
 
 _TWO = 2
 RUNS = Path(".golden-trace", "runs")
 """Where runs are kept, in the folder of the eval set; in it, a folder for each set."""
 
 
-class KeptRunError(ValueError):
+class KeptRunError(InputError):
     """A file holds no run that can be used, or one cannot be kept; the text names the file and what is wrong."""
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -118,13 +120,13 @@ def read_run(path: Path) -> KeptRun:
         KeptRunError: It cannot be read, is none, is newer than this, or is damaged; the text says where.
     """
     try:
-        found = own_document(path.read_bytes(), FORMAT, VERSION, "a kept run")
+        found = own_document(read_file(path), FORMAT, VERSION, "a kept run")
     except OSError as error:
         raise KeptRunError(path, f"cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise KeptRunError(path, str(error)) from error
     try:
-        return KeptRun.model_validate(found)
+        return validated(KeptRun, found)
     except ValidationError as error:
         raise KeptRunError(path, first_flaw(error)) from error
 

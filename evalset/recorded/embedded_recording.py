@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, environment_text, parsed
+from simulator.base.documents import open_archive, unpacked
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.validation_words import InputError
 
-MOST_BYTES = 64 << 20
-"""An archive that holds more than this is no download of a set and its recording."""
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
 
 
@@ -28,7 +29,7 @@ class Parted(NamedTuple):
     environment: RecordedEnvironment | None
 
 
-class ArchiveError(ValueError):
+class ArchiveError(InputError):
     """An archive does not hold one eval set; the text says what it holds instead."""
 
 
@@ -36,7 +37,7 @@ def joined(document: str, environment: RecordedEnvironment) -> str:
     """Write an eval set with its recording inside of it; as it is, where nothing is recorded."""
     if not environment.cases and not environment.notes:
         return document
-    value = json.loads(document)
+    value = read_json(document)
     value[KEY] = json.loads(environment_text(environment))
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -54,8 +55,8 @@ def parted(source: Path | str, text: str) -> Parted:
     if f'"{KEY}"' not in text:
         return Parted(text, None)
     try:
-        value: Any = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
+        value: Any = read_json(text.lstrip("\ufeff"), constants=True)
+    except JsonTextError:
         return Parted(text, None)
     if not isinstance(value, dict) or KEY not in value:
         return Parted(text, None)
@@ -76,7 +77,7 @@ def text_of_archive(content: bytes) -> str:
         RecordedEnvironmentError: The recording in it is none.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        with open_archive(io.BytesIO(content)) as packed:
             names = [name for name in packed.namelist() if name.endswith(_EVAL_SET)]
             if len(names) != 1:
                 raise ArchiveError(
@@ -87,18 +88,16 @@ def text_of_archive(content: bytes) -> str:
             if beside not in packed.namelist():
                 return text
             return joined(text, parsed(Path(beside), _read(packed, beside).encode()))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise ArchiveError(f"the archive cannot be read: {error}") from error
-    except json.JSONDecodeError as error:
+    except JsonTextError as error:
         raise ArchiveError(f"the eval set in the archive is not valid JSON: {error}") from error
 
 
 def _read(packed: zipfile.ZipFile, name: str) -> str:
-    with packed.open(name) as source:
-        content = source.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ArchiveError(f"{name} in the archive has more than {MOST_BYTES >> 20} MB")
     try:
-        return content.decode("utf-8-sig")
+        return unpacked(packed, name, "set").decode("utf-8-sig")
+    except OSError as error:
+        raise ArchiveError(f"{name} in the archive: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ArchiveError(f"{name} in the archive is not UTF-8 text: byte {error.start}") from error

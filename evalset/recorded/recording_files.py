@@ -20,8 +20,10 @@ from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.own_formats import check_format
 from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
+from simulator.base.documents import open_file, read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.validation_words import InputError, validated
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -36,7 +38,7 @@ KEY = "recorded_environment"
 """The name at the top of an eval set under which its recording may stand, so that both travel as one file."""
 
 
-class RecordedEnvironmentError(ValueError):
+class RecordedEnvironmentError(InputError):
     """A file holds no recorded environment that can be used; the text names the file, the place and what is wrong.
 
     Attributes:
@@ -76,7 +78,7 @@ def holds_recording(path: Path) -> bool:
 @lru_cache(maxsize=64)
 def _holds(path: Path, _: Identity) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_file(path, "cases") as file:
             return contains(file, f'"{KEY}"'.encode()) and _is_embedded(head_of(file))
     except (JsonTextError, NotUtf8Error):
         return False
@@ -134,14 +136,14 @@ def read_environment(path: Path | str) -> RecordedEnvironment:
         OSError: The file cannot be read.
     """
     path = Path(path)
-    document = _document(path, path.read_bytes())
+    document = _document(path, read_file(path))
     if not _is_embedded(document):
-        return validated(path, document)
+        return environment_of(path, document)
     beside, held = sidecar_of(path), document[KEY]
     if beside.exists():
         return read_environment(beside)
     try:
-        return validated(path, held if isinstance(held, dict) else {})
+        return environment_of(path, held if isinstance(held, dict) else {})
     except RecordedEnvironmentError as error:
         raise RecordedEnvironmentError(path, f"{KEY}: {str(error).removeprefix(f'{path}: ')}") from error
 
@@ -156,10 +158,10 @@ def parsed(path: Path, content: bytes) -> RecordedEnvironment:
     Raises:
         RecordedEnvironmentError: As for `read_environment`.
     """
-    return validated(path, _document(path, content))
+    return environment_of(path, _document(path, content))
 
 
-def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
+def environment_of(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
     """Read a document in JSON that a file holds.
 
     Raises:
@@ -170,8 +172,8 @@ def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
     except ValueError as error:
         raise RecordedEnvironmentError(path, str(error)) from error
     try:
-        return RecordedEnvironment.model_validate(
-            {key: held for key, held in document.items() if key != "version"}
+        return validated(
+            RecordedEnvironment, {key: held for key, held in document.items() if key != "version"}
         )
     except ValidationError as error:
         raise RecordedEnvironmentError(path, first_flaw(error)) from error
@@ -179,7 +181,7 @@ def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        found = read_json(content.decode("utf-8-sig"))
+        found = read_json(content.decode())
     except UnicodeDecodeError as error:
         raise RecordedEnvironmentError(path, f"not UTF-8 text: byte {error.start}") from error
     except JsonTextError as error:

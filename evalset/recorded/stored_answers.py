@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,12 +17,14 @@ from evalset.recorded.recording_files import (
     KEY,
     Held,
     RecordedEnvironmentError,
+    environment_of,
     file_pieces,
     replace_environment,
-    validated,
     value_text,
 )
-from simulator.base.json_text import JsonTextError
+from simulator.base.documents import open_file
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.validation_words import validated
 
 _LISTED = ("cases", "notes")
 
@@ -43,7 +44,7 @@ class Stored:
             self._within = f"{KEY}: "
             shape = shape.inside or _Shape({}, {})
         try:
-            validated(path, shape.head)
+            environment_of(path, shape.head)
         except RecordedEnvironmentError as error:
             raise self._refused(str(error).removeprefix(f"{path}: ")) from error
         self.cases, self.notes = (shape.spans.get(name, {}) for name in _LISTED)
@@ -64,7 +65,7 @@ class Stored:
     def _read(self, kind: type[Held], span: Span, place: str) -> Held:
         try:
             self._file.seek(span.start)
-            return kind.model_validate(json.loads(self._file.read(span.stop - span.start)))
+            return validated(kind, read_json(self._file.read(span.stop - span.start).decode()))
         except ValidationError as error:
             raise self._refused(first_flaw(error, place)) from error
         except (ValueError, OSError) as error:  # the file was written in place since it was opened
@@ -122,7 +123,7 @@ def stored_recordings(path: Path) -> Iterator[Stored]:
     """
     with ExitStack() as held:
         try:
-            stored = Stored(path, held.enter_context(path.open("rb")))
+            stored = Stored(path, held.enter_context(open_file(path, "cases")))
         except OSError as error:
             raise RecordedEnvironmentError(path, f"cannot be read: {error.strerror or error}") from error
         yield stored

@@ -12,13 +12,12 @@ from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
 from evalset.datasets.agent_projects import project_of
-from evalset.errors import EvalSetError
+from evalset.errors import EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded
 from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
-from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.known_agents import fitting_agent, known_agent
@@ -38,6 +37,8 @@ from simulator.agents import (
     agent_named,
     catalogue_for,
 )
+from simulator.base.documents import read_file
+from simulator.base.json_text import JsonSizeError
 
 
 class ReadyCase(NamedTuple):
@@ -164,18 +165,20 @@ def _read(path: Path) -> tuple[list[EvalCase], DatasetGoldens | None]:
         return loaded(path).eval_cases, None
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except JsonSizeError as error:
+        raise UnreadableSetError(path, f"{path}: {error.reason}") from error
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
         try:
             if (dataset := read_dataset(path)) is not None:
                 return dataset.cases, dataset
-            converted = convert_old_form(path, path.read_bytes())
-        except ImportProblemError as flaw:
-            raise UnreadableSetError(path, f"{path}: {flaw}") from error
+            converted = convert_old_form(path, read_file(path))
         except (EvalSetError, OSError) as flaw:
             raise UnreadableSetError(path, str(flaw)) from error
+        except ValueError as flaw:
+            raise UnreadableSetError(path, f"{path}: {flaw}") from error
         if converted is not None:
             return converted.eval_cases, None
-        reason = _reason(path) or f"{path}: ADK's loader cannot read it: {error!r}"
+        reason = _reason(path) or f"{path}: ADK's loader cannot read it: {words_of_refusal(error)}"
         raise UnreadableSetError(path, reason) from error
 
 

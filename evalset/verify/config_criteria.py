@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,11 @@ from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Metric
 from evalset.verify.errors import VerifyError
 from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
 from evalset.verify.results import Check, CheckStatus
+from simulator.base.documents import read_file
+from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import place_words
 from simulator.base.secret_masking import error_words
+from simulator.base.validation_words import first_of, validated
 
 _STATUS: dict[EvalStatus, CheckStatus] = {EvalStatus.PASSED: "passed", EvalStatus.FAILED: "failed"}
 
@@ -45,6 +48,13 @@ def criteria_of(path: Path | str) -> Criteria:
     for name, function in own.items():
         if flaw := flaw_of_function(function):
             raise VerifyError(f"{path}: custom_metrics.{name}.code_config.name: {flaw}")
+    try:
+        return _criteria(config, own)
+    except ValidationError as error:
+        raise VerifyError(f"{path}: {first_flaw(error)}") from error
+
+
+def _criteria(config: EvalConfig, own: Mapping[str, str]) -> Criteria:
     made: dict[str, Any] = {"trajectory": None, "response": None}
     metrics: list[Metric] = []
     for name, given in config.criteria.items():
@@ -56,25 +66,24 @@ def criteria_of(path: Path | str) -> Criteria:
         else:
             written = criterion.model_dump(mode="json", exclude_none=True)
             metrics.append(Metric(name=name, function=own.get(name, ""), criterion=written))
-    try:
-        return Criteria(**made, metrics=tuple(metrics))
-    except ValidationError as error:
-        raise VerifyError(f"{path}: {first_flaw(error)}") from error
+    return Criteria(**made, metrics=tuple(metrics))
 
 
 def _read(path: Path) -> EvalConfig:
     try:
-        return EvalConfig.model_validate_json(path.read_bytes())
+        return validated(EvalConfig, read_json(read_file(path, "settings").decode(), constants=True))
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (JsonTextError, UnicodeDecodeError) as error:
+        raise VerifyError(f"{path}: not an EvalConfig: not valid JSON: {error}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = first_of(error)
         place = place_words(first["loc"])
         raise VerifyError(f"{path}: not an EvalConfig: {place or 'top level'}: {first['msg']}") from error
 
 
 def _trajectory(criterion: BaseCriterion) -> dict[str, Any]:
-    asked = ToolTrajectoryCriterion.model_validate(criterion.model_dump())
+    asked: ToolTrajectoryCriterion = validated(ToolTrajectoryCriterion, criterion.model_dump())
     return {
         "trajectory": asked.threshold,
         "match": MATCHES[asked.match_type],

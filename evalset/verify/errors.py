@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from simulator.base.validation_words import InputError
+
 NO_GOLDEN = "a scenario case has no golden conversation to compare with"
 """Why a case cannot be verified that a simulated user plays: nothing is wrong with it."""
 
@@ -23,7 +25,7 @@ UNCHECKED = frozenset({NO_GOLDEN, NOT_RECORDED, NO_MODEL_TURNS})
 """The errors of cases that have nothing to be checked against, though nothing is wrong with them."""
 
 
-class VerifyError(ValueError):
+class VerifyError(InputError):
     """Something cannot be done with an eval set or one of its cases; the text names it, and nothing was changed."""
 
 

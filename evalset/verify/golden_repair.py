@@ -46,6 +46,7 @@ from evalset.verify.results import ActualTurn, RunResult
 from evalset.verify.verdict_evidence import gone_tools
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
+from simulator.base.documents import read_file
 from simulator.base.json_places import JsonPlaces
 from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.base.name_casing import snake
@@ -466,7 +467,7 @@ def _change_golden(path: Path, eval_id: str, change: _Change) -> None:
 
 
 def _change(path: Path, target: Path, eval_id: str, change: _Change) -> RecordedCase | None:
-    content = target.read_bytes()
+    content = read_file(target)
     found = dataset_goldens(content)
     golden = found.goldens.get(eval_id) if found is not None else None
     if found is None or golden is None:

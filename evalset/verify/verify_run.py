@@ -19,6 +19,7 @@ from evalset.verify.verify_request import AT_ONCE, Models, Stop, VerifyRequest
 from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.documents import read_file
 from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
@@ -173,7 +174,7 @@ def chosen_ids(eval_set: Path, chosen: Collection[str]) -> list[str]:
         VerifyError: The file cannot be read, or holds something else, or has no case of a chosen id.
     """
     try:
-        ids = ids_in_order(eval_set, eval_set.read_bytes())
+        ids = ids_in_order(eval_set, read_file(eval_set))
     except (EvalSetError, OSError):
         # An old form, or nothing that can be read: ADK's loader and the doctor have the word.
         from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - imports ADK

@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.base.documents import DocumentError, read_document
+from simulator.base.documents import DocumentError, read_document, read_file
+from simulator.base.validation_words import InputError
 from simulator.environment.world.seed_tables import TablesError, read_tables
 
 DATA_FILES = ("environment_data.json", "environment_data.yaml", "environment_data.yml")
 """The names under which the file lies in an agent's folder; the first one that is there counts."""
 
 
-class EnvironmentDataError(ValueError):
+class EnvironmentDataError(InputError):
     """The environment data of an agent cannot be used; the text names the file, and what is wrong where."""
 
 
@@ -37,7 +38,7 @@ def _in_folder(folder: Path) -> Path | None:
 
 def _read(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_file(file, "data").decode("utf-8-sig")
         if file.suffix not in {".yaml", ".yml"} or not text.strip():
             return text
         document = read_document(text)

@@ -1,13 +1,23 @@
-"""Reads and writes JSON values as JSON or YAML text, so that each of the two says the same."""
+"""Takes in what people bring: files of a size that is known before they are read, and JSON values as JSON or YAML text.
+
+Each file is opened here, whoever names it: a page, a command, another file. `LIMITS` has all sizes. A text is read by
+`simulator.base.json_text` or `simulator.base.yaml_text`, which refuse too many values and levels; a value is validated by
+`simulator.base.validation_words`, which stops where enough is wrong.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import re
+import stat
+import zipfile
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal, TypeAlias, cast
 
 import yaml
 from pydantic import JsonValue
@@ -15,6 +25,7 @@ from pydantic import JsonValue
 from simulator.base.json_places import JsonPlaces
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import NotJsonError, taken
+from simulator.base.validation_words import InputError
 from simulator.base.yaml_text import (
     BOOLEAN,
     FLOAT,
@@ -26,24 +37,162 @@ from simulator.base.yaml_text import (
     read_yaml,
 )
 
-_MOST_CHARACTERS = 20_000_000
+FileForm: TypeAlias = Literal[
+    "rules",
+    "script",
+    "session",
+    "data",
+    "reviews",
+    "settings",
+    "set",
+    "dataset",
+    "examined",
+    "archive",
+    "cases",
+]
+
+_MB = 1 << 20
+LIMITS: dict[FileForm, int] = {
+    "rules": 4 * _MB,
+    "settings": 4 * _MB,  # criteria, simulator configurations, scenarios, projects
+    "script": 20 * _MB,
+    "session": 16 * _MB,  # and journals
+    "data": 16 * _MB,  # environment data, and other programs' recordings
+    "reviews": 16 * _MB,
+    "set": 256
+    * _MB,  # eval sets, recordings beside them, datasets, results and kept runs, where all of the file is held
+    "dataset": 10 * _MB,  # of which all cases are made, to be verified
+    "examined": 48 * _MB,  # by the doctor, which keeps where everything stands
+    "archive": 256 * _MB,  # of all that is unpacked
+    "cases": 1024 * _MB,  # what is read case by case, of which little is held
+}
+"""The most bytes of a file of each form. What a form makes of a megabyte decides it."""
+
+_MOST_LISTED = 8 * _MB
+_IN_LONG_SUMMARY = 0xFFFFFFFF
+_END_OF_ARCHIVE = (1 << 16) + 100
+"""An archive ends with a comment of at most 64 KB behind its summary."""
+_KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a named pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
 _CORE = "tag:yaml.org,2002:"
 _ODD_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
 """What PyYAML takes for the end of a line, or leaves out, where it is not escaped."""
 
 
-class DocumentError(ValueError):
+class DocumentError(InputError):
     """A text cannot be read as a JSON value; says what is wrong, and in which line."""
 
 
-def read_document(text: str) -> JsonValue:
-    """Read JSON, or else YAML without its surprises: `no` is a text, `2024-01-01` too, and there are no aliases.
+def open_file(path: Path | str, form: FileForm = "set", *, buffering: int = -1) -> BinaryIO:
+    """Open a file that a person names, to read its bytes.
+
+    Args:
+        path: The file.
+        form: What it should be, which decides how large it may be.
+        buffering: As of `open`.
 
     Raises:
-        DocumentError: It is neither, names a field twice, or holds what JSON has no word for.
+        OSError: There is none, it cannot be read, is larger than `LIMITS` allows, or is no regular file: what could wait for
+            ever, or never end, is not opened.
     """
-    if len(text) > _MOST_CHARACTERS:
-        raise DocumentError(f"the text has {len(text):,} characters; the limit is {_MOST_CHARACTERS:,}")
+    _check(path, Path(path).stat(), form)
+    # `Path.open` takes no opener.
+    file: Any = open(path, "rb", buffering=buffering, opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+    try:
+        _check(path, os.fstat(file.fileno()), form)
+    except OSError:
+        file.close()
+        raise
+    return cast("BinaryIO", file)
+
+
+def read_file(path: Path | str, form: FileForm = "set") -> bytes:
+    """Read a file that a person names; the arguments and errors are those of `open_file`."""
+    with open_file(path, form) as file:
+        return read_at_most(file, LIMITS[form], path)
+
+
+def read_at_most(file: IO[bytes], most: int, named: Path | str) -> bytes:
+    """Read all of a file that is open, also one that grows or is being unpacked.
+
+    Raises:
+        OSError: It is larger than `most` bytes.
+    """
+    content = file.read(most + 1)
+    if len(content) > most:
+        raise _too_large(named, f"more than {most / _MB:,.0f} MB", most)
+    return content
+
+
+def open_archive(source: Path | BinaryIO) -> zipfile.ZipFile:
+    """Open a ZIP archive whose list of files is not too long to be read.
+
+    Raises:
+        zipfile.BadZipFile: It is none, or lists too many files.
+        OSError: As `open_file`.
+    """
+    with open_file(source, "cases") if isinstance(source, Path) else contextlib.nullcontext(source) as file:
+        _check_list(file)
+    return zipfile.ZipFile(source)
+
+
+def unpacked(packed: zipfile.ZipFile, name: str, form: FileForm) -> bytes:
+    """Return a file of an archive; what the archive says of its size is not believed.
+
+    Raises:
+        OSError: It is too large.
+    """
+    with packed.open(name) as source:
+        return read_at_most(source, LIMITS[form], name)
+
+
+def _check_list(file: BinaryIO) -> None:
+    """Check how long the list of an archive's files is: each entry takes a kilobyte once it is read, and 46 bytes before."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END_OF_ARCHIVE))
+    end = file.read()
+    start = end.rfind(b"PK\x05\x06")
+    listed = [int.from_bytes(end[start + 12 : start + 16], "little")] if start >= 0 else []
+    if b"PK\x06\x06" in end:  # of an archive with more than 65,535 files
+        listed.append(int.from_bytes(end[(long := end.rfind(b"PK\x06\x06")) + 40 : long + 48], "little"))
+    if any(_MOST_LISTED < each < _IN_LONG_SUMMARY for each in listed):
+        raise zipfile.BadZipFile("it lists too many files")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file that may have become a pipe by now."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check(path: Path | str, status: os.stat_result, form: FileForm) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((words for is_kind, words in _KINDS.items() if is_kind(status.st_mode)), "something else")
+        raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))
+    if status.st_size > LIMITS[form]:
+        raise _too_large(path, f"{status.st_size / _MB:,.1f} MB", LIMITS[form])
+
+
+def _too_large(path: Path | str, size: str, most: int) -> OSError:
+    return OSError(errno.EFBIG, f"it has {size}; the limit is {most // _MB:,} MB", str(path))
+
+
+def read_document(text: str, form: FileForm = "script") -> JsonValue:
+    """Read JSON, or else YAML without its surprises: `no` is a text, `2024-01-01` too, and there are no aliases.
+
+    Args:
+        text: The text.
+        form: What it should be, which decides how long it may be.
+
+    Raises:
+        DocumentError: It is neither, is too long, names a field twice, or holds what JSON has no word for.
+    """
+    if len(text) > LIMITS[form]:
+        raise DocumentError(f"the text has {len(text):,} characters; the limit is {LIMITS[form]:,}")
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise DocumentError("the text is empty")

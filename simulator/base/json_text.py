@@ -8,14 +8,22 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-_TOO_DEEP = "nested too deeply"
-_LEVELS = 200
-"""So many levels are read anywhere; more is refused here or later."""
+from simulator.base.validation_words import InputError
 
+_TOO_DEEP = "nested too deeply"
+MOST_LEVELS = 240
+"""So many levels are read anywhere; more is refused. A journal holds values of up to 200 levels, within some of its own."""
+
+MOST_CHARACTERS = 64 << 20
+"""As many as an upload has bytes."""
+MOST_VALUES = 2_000_000
+"""Of one text. What Python makes of a value takes up to 300 bytes, however short it is written."""
+
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"?|-?(?:NaN|Infinity)|-?[0-9]+|[\[\]{}]', re.DOTALL)
 
 
-class JsonTextError(ValueError):
+class JsonTextError(InputError):
     """A text is no JSON.
 
     Attributes:
@@ -33,23 +41,70 @@ class JsonSyntaxError(JsonTextError):
     """A text is not written as JSON; it may be something else."""
 
 
+class JsonSizeError(JsonTextError):
+    """A text is too long, or holds too many values; whether it is JSON was not looked at."""
+
+
 def read_json(
     text: str,
     *,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     constants: bool = False,
+    most: int = MOST_CHARACTERS,
 ) -> Any:
-    """Read JSON.
+    """Read JSON. What is too large is refused before it is parsed.
 
     Args:
         text: The text; a byte order mark before it is left out.
         pairs: Makes an object of its members.
         constants: Let NaN and Infinity pass, which JSON cannot represent.
+        most: The longest text that is read, in characters.
 
     Raises:
-        JsonTextError: It is no JSON, is nested too deeply, or holds a number of more digits than Python reads.
+        JsonTextError: It is no JSON, is too long, holds more than `MOST_VALUES`, is nested too deeply, or holds a number of more
+            digits than Python reads.
     """
     text = text.removeprefix("\ufeff")
+    if len(text) > most:
+        raise JsonSizeError(f"the text has {len(text):,} characters; the limit is {most:,}", 1, 1)
+    check_values(text)
+    value = _read(text, pairs=pairs, constants=constants)
+    if is_deep(value):
+        raise JsonTextError(_TOO_DEEP, *line_and_column(text, _deepest(text) or 0))
+    return value
+
+
+def check_values(text: str, start: int = 0, most: int = MOST_VALUES) -> None:
+    """Check how many values a text in JSON holds, from a place on; one with few commas and brackets is not looked through.
+
+    Raises:
+        JsonSizeError: There are more than `most`.
+    """
+    if sum(text.count(sign, start) for sign in ",[{") <= most:
+        return
+    bare = _STRINGS.sub("", text[start:] if start else text)
+    if (found := sum(bare.count(sign) for sign in ",[{")) > most:
+        raise JsonSizeError(
+            f"the text has {found:,} values; the limit is {most:,}", *line_and_column(text, start)
+        )
+
+
+def is_deep(value: Any) -> bool:
+    """Return whether lists and objects are nested more than `MOST_LEVELS` deep."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, (dict, list)) for each in level)
+
+
+def _read(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None, constants: bool) -> Any:
     try:
         return json.loads(text, object_pairs_hook=pairs, parse_constant=None if constants else _no_constant)
     except json.JSONDecodeError as error:
@@ -92,7 +147,7 @@ def _deepest(text: str) -> int | None:
     for token in _TOKENS.finditer(text):
         if token[0] in "[{":
             depth += 1
-            if depth > _LEVELS:
+            if depth > MOST_LEVELS:
                 return token.start()
         elif token[0] in "]}":
             depth -= 1

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import AfterValidator, JsonValue
 from pydantic_core import from_json
 
+from simulator.base.validation_words import InputError
+
 _DIGEST_LENGTH = 16
 _LONG_TEXT = 4096
 # pydantic writes 255 levels; what stands around an answer in the journal, in ADK's events and in views needs some.
@@ -42,7 +44,7 @@ _plain = _encoder()
 _read: Any = make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # it is typed as its own argument
 
 
-class NotJsonError(ValueError):
+class NotJsonError(InputError):
     """A value that JSON cannot hold stood where a journal needs JSON."""
 
 

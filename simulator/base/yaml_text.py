@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from simulator.base.json_text import line_and_column
+from simulator.base.validation_words import InputError
 
 try:
     from yaml import CLoader as _Events
@@ -32,7 +33,7 @@ _PLAIN_STARTS = frozenset("tTfF~nN-+.0123456789")
 _TRUE = frozenset({"true", "True", "TRUE"})
 
 
-class YamlTextError(ValueError):
+class YamlTextError(InputError):
     """A text is no YAML that stands for a JSON value; `line` and `column` are counted from 1, where they are known."""
 
     def __init__(self, reason: str, line: int | None = None, column: int | None = None) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
-from simulator.base.validation_words import complaint
+from simulator.base.validation_words import complaint, flaws, validated
 from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection import rule_sets
 from simulator.environment.injection.adk_config_text import config_in_snippet, is_code
@@ -231,9 +232,9 @@ def _of_mapping(document: dict[str, Any]) -> SimulatedEnvironmentConfig:
 
 def _checked(fields: Mapping[str, Any]) -> SimulatedEnvironmentConfig:
     try:
-        return SimulatedEnvironmentConfig.model_validate(fields)
+        return validated(SimulatedEnvironmentConfig, dict(fields))
     except ValidationError as error:
-        raise EnvironmentConfigError("\n".join(_complaints(error))) from error
+        raise EnvironmentConfigError("\n".join(flaws(error, _complaint))) from error
 
 
 def _rules(document: dict[str, Any]) -> tuple[InjectionRule, ...]:
@@ -265,13 +266,11 @@ def _check_head(document: Mapping[str, Any]) -> None:
         )
 
 
-def _complaints(error: ValidationError) -> Iterator[str]:
-    names = (*SimulatedEnvironmentConfig.model_fields, *EnvironmentSettings.model_fields)
-    for detail in error.errors(include_url=False, include_context=False):
-        said = complaint(detail, names)
-        if detail["loc"] or not said.startswith("settings."):
-            said = f"{'.'.join(map(str, detail['loc'])) or 'the environment'}: {said}"
-        yield said
+def _complaint(flaw: ErrorDetails) -> str:
+    said = complaint(flaw, (*SimulatedEnvironmentConfig.model_fields, *EnvironmentSettings.model_fields))
+    if flaw["loc"] or not said.startswith("settings."):
+        said = f"{'.'.join(map(str, flaw['loc'])) or 'the environment'}: {said}"
+    return said
 
 
 # ---------------------------------------------------------------- writing

@@ -6,21 +6,19 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from simulator.base.documents import DocumentError, Located, line_of, read_document, write_json, write_yaml
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, place_words
-from simulator.base.validation_words import complaint
+from simulator.base.validation_words import InputError, complaint, flaws, validated
 from simulator.scripts import script, script_lines
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
 from simulator.seats.requests import CodeRequest, ModelRequest, Request
 from simulator.session import OpenCall
 
-_MOST_TOLD = 50
-"""How many mistakes are told at once; fixing them shows the next ones."""
 
-
-class ScriptError(ValueError):
+class ScriptError(InputError):
     """A script cannot be read or made; each line of the text names the line, the place and what was expected there."""
 
 
@@ -53,9 +51,13 @@ def read_script(text: str) -> ScriptText:
         raise ScriptError(str(error)) from error
     _check_head(document)
     try:
-        return ScriptText(Script.model_validate(document), text)
+        return ScriptText(validated(Script, document), text)
     except ValidationError as error:
-        raise ScriptError("\n".join(dict.fromkeys(_complaints(error, document, text)))) from error
+        located = Located(text)
+        told = flaws(error, lambda flaw: _complaint(flaw, document, located))
+        raise ScriptError(
+            "\n".join(dict.fromkeys(line for each in told for line in each.splitlines()))
+        ) from error
 
 
 def _check_head(document: JsonValue) -> None:
@@ -72,18 +74,13 @@ def _check_head(document: JsonValue) -> None:
         )
 
 
-def _complaints(error: ValidationError, document: JsonValue, text: str) -> Iterator[str]:
-    found = error.errors(include_url=False, include_context=False)
-    located = Located(text)
-    for detail in found[:_MOST_TOLD]:
-        place = tuple(_steps(detail["loc"], document))
-        if detail["type"] == "missing":
-            place = (*place, detail["loc"][-1])
-        line = located.line(place)
-        for said in complaint(detail, _NAMES).splitlines():
-            yield f"{f'line {line}: ' if line else ''}{words_of(place)}: {said}"
-    if len(found) > _MOST_TOLD:
-        yield f"line {line}: {len(found) - _MOST_TOLD:,} more after this line are not shown"
+def _complaint(flaw: ErrorDetails, document: JsonValue, located: Located) -> str:
+    place = tuple(_steps(flaw["loc"], document))
+    if flaw["type"] == "missing":
+        place = (*place, flaw["loc"][-1])
+    line = located.line(place)
+    where = f"{f'line {line}: ' if line else ''}{words_of(place)}"
+    return "\n".join(f"{where}: {said}" for said in complaint(flaw, _NAMES).splitlines())
 
 
 def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:

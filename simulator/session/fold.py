@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias, get_args
 
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import InputError
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import EnvironmentFact
 from simulator.facts import (
@@ -56,7 +57,7 @@ _TOOL_PLAYERS = frozenset(get_args(ToolPlayer))
 _Way: TypeAlias = "Callable[[SessionFold, Any], None]"
 
 
-class IllegalFactError(ValueError):
+class IllegalFactError(InputError):
     """A fact that cannot follow the facts before it; nothing was changed."""
 
     def __init__(self, fact: Fact, state: SessionState, reason: str) -> None:

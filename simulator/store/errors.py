@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
+from simulator.base.validation_words import InputError
 from simulator.store.database_names import masked, shown_name
 
 
-class StoreError(ValueError):
+class StoreError(InputError):
     """The store could not do what it was asked for; what was not durable is still in memory."""
 
 

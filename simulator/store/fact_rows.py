@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, select
 
 from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.validation_words import first_of, validated
 from simulator.facts import Fact
 from simulator.journal import ROOT, Folds
 from simulator.session import SessionFold
@@ -19,6 +20,7 @@ from simulator.store.errors import BrokenJournalError, UnknownSessionError
 from simulator.store.session_records import is_id
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+_FACT_TYPE: Any = Fact
 
 
 def written(fact: Fact) -> str:
@@ -41,9 +43,9 @@ def read(text: str) -> Fact:
     if not isinstance(text, str):  # a file that was damaged may hold anything
         raise ValueError("not a text")  # noqa: TRY004 - as of all that is no fact
     try:
-        return _FACT.validate_python(read_json(text, constants=True))
+        return cast("Fact", validated(_FACT_TYPE, read_json(text, constants=True)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = first_of(error)
         place = ".".join(str(step) for step in first["loc"])
         raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from error
     except JsonTextError as error:

@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import WrittenObject
+from simulator.base.validation_words import flaws, validated
 from simulator.facts import SessionOpened
 from simulator.journal import Journal, JournalError
 from simulator.store.errors import StoreError
@@ -60,22 +62,20 @@ def read(text: str) -> tuple[SessionMetadata, Journal, dict[str, str]]:
         StoreError: It is something else, or of a version that is not known; the error says what is wrong and where.
     """
     try:
-        data: Any = read_json(text)
+        data: Any = read_json(text, most=LIMITS["session"])
     except JsonTextError as error:
         raise StoreError(f"not a session file: not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise StoreError(f"not a session file: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
         raise StoreError(
-            f"session file version {data.get('version')!r} is not supported; this studio reads version {VERSION}"
+            f"session file version {data.get('version')!r:.40} is not supported; this studio reads version {VERSION}"
         )
     try:
-        document = _Document.model_validate(data)
+        document: _Document = validated(_Document, data)
         journal = Journal.from_json(json.dumps(document.journal))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise StoreError(f"not a session file: {place}: {first['msg']}") from error
+        raise StoreError("\n".join(f"not a session file: {each}" for each in flaws(error))) from error
     except JournalError as error:
         raise StoreError(f"the file's journal cannot be read: {error}") from error
     return document.record, journal, document.drafts

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticSerializationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied, place_words
-from simulator.base.validation_words import complaint
+from simulator.base.validation_words import InputError, complaint, doubled, flaws, validated
 from simulator.environment.environment_value import Number, Whole
 from simulator.environment.injection.adk_losses import injection, losses, unwritable
 from simulator.environment.injection.injection import InjectionRule
@@ -33,7 +33,7 @@ MOCK_STRATEGIES = {"MOCK_STRATEGY_UNSPECIFIED": 0, "MOCK_STRATEGY_TOOL_SPEC": 1,
 """ADK's `MockStrategy`, by name. The last is deprecated, for the second with `tracing`."""
 
 
-class EnvironmentConfigError(ValueError):
+class EnvironmentConfigError(InputError):
     """A configuration cannot be read; the text names each tool, injection and field that is wrong."""
 
 
@@ -235,12 +235,12 @@ def config_from_rules(rules: Iterable[InjectionRule], base: object = None) -> Wr
 
 def _read(document: JsonObject) -> _Config:
     try:
-        read = _Config.model_validate(document)
+        read: _Config = validated(_Config, document)
     except ValidationError as error:
-        raise EnvironmentConfigError("\n".join(_complaints(error, document))) from error
-    names = [tool.tool_name for tool in read.tool_simulation_configs]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise EnvironmentConfigError(f"{_TOOLS} has two entries for {', '.join(map(repr, twice))}")
+        words = flaws(error, lambda flaw: f"{_place(flaw['loc'], document)}: {complaint(flaw, _KNOWN)}")
+        raise EnvironmentConfigError("\n".join(words)) from error
+    if twice := doubled(tool.tool_name for tool in read.tool_simulation_configs):
+        raise EnvironmentConfigError(f"{_TOOLS} has two entries for {twice}")
     return read
 
 
@@ -291,11 +291,6 @@ def _rule(tool_name: str, index: int, injection: _Injection) -> InjectionRule:
     )
 
 
-def _complaints(error: ValidationError, document: JsonObject) -> Iterator[str]:
-    for detail in error.errors(include_url=False, include_context=False):
-        yield f"{_place(detail['loc'], document)}: {complaint(detail, _KNOWN)}"
-
-
 _KNOWN = [name for model in (_Config, _Tool, _Injection, _Error) for name in model.model_fields]
 
 
@@ -322,7 +317,7 @@ def _tool_name(document: JsonObject, index: int) -> str:
     tools = document.get(_TOOLS)
     tool = tools[index] if isinstance(tools, list) and index < len(tools) else None
     name = tool.get("tool_name") if isinstance(tool, dict) else None
-    return repr(name) if isinstance(name, str) and name else f"at index {index}"
+    return f"{name!r:.80}" if isinstance(name, str) and name else f"at index {index}"
 
 
 def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Iterator[JsonObject]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
+from simulator.base.documents import read_file
 from simulator.environment.injection.rule_sets import (
     RuleSet,
     RuleSetError,
@@ -156,7 +157,7 @@ def _stored(path: Path) -> StoredSet:
 
 def _read(path: Path) -> RuleSet:
     try:
-        text = path.read_text("utf-8")
+        text = read_file(path, "rules").decode("utf-8")
     except UnicodeDecodeError as error:
         raise RuleSetError(f"the file is not UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.base.json_values import JsonObject, place_words
-from simulator.base.validation_words import complaint
+from simulator.base.validation_words import InputError, complaint, doubled, flaws, shortened, validated
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection import conditions, distortions, rule_effects
 from simulator.environment.injection.adk_config_text import is_code, read_config_text
@@ -25,12 +25,11 @@ VERSION = 1
 
 _ADK = "tool_simulation_configs"
 _FIELDS = ("format", "version", "name", "description", "rules")
-_RULES = TypeAdapter(tuple[InjectionRule, ...])
 
 RuleSetForm: TypeAlias = Literal["json", "yaml"]
 
 
-class RuleSetError(ValueError):
+class RuleSetError(InputError):
     """A set of rules cannot be read; the text names each rule and field that is wrong."""
 
 
@@ -67,7 +66,7 @@ def read_rule_set(text: str) -> ReadRules:
     try:
         if is_code(text):
             return _of_adk(read_config_text(text))
-        document = read_document(text)
+        document = read_document(text, "rules")
         if isinstance(document, dict) and _ADK in document:
             return _of_adk(read_config(document))
     except (DocumentError, EnvironmentConfigError) as error:
@@ -117,28 +116,26 @@ def _check_head(document: JsonObject) -> None:
     if isinstance(version, bool) or version != VERSION:
         raise RuleSetError(f"version {version!r:.40} is unknown; this studio reads version {VERSION}")
     if unknown := [name for name in document if name not in _FIELDS]:
-        raise RuleSetError(f"{', '.join(unknown)}: unknown field; the fields are {', '.join(_FIELDS)}")
+        raise RuleSetError(
+            f"{shortened(', '.join(unknown))}: unknown field; the fields are {', '.join(_FIELDS)}"
+        )
     if "rules" not in document:
         raise RuleSetError("rules: this field is required")
 
 
 def _read_rules(value: JsonValue) -> tuple[InjectionRule, ...]:
     try:
-        rules = _RULES.validate_python(value)
+        rules: tuple[InjectionRule, ...] = validated(tuple[InjectionRule, ...], value)
     except ValidationError as error:
-        raise RuleSetError("\n".join(_complaints(error, value))) from error
-    names = [rule.rule_id for rule in rules]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise RuleSetError(f"rules: two rules have the rule_id {', '.join(map(repr, twice))}")
+        raise RuleSetError(
+            "\n".join(flaws(error, lambda flaw: f"{_place(flaw['loc'], value)}: {complaint(flaw, _NAMES)}"))
+        ) from error
+    if twice := doubled(rule.rule_id for rule in rules):
+        raise RuleSetError(f"rules: two rules have the rule_id {twice}")
     return rules
 
 
 # ---------------------------------------------------------------- what is wrong, and where
-
-
-def _complaints(error: ValidationError, rules: JsonValue) -> Iterator[str]:
-    for detail in error.errors(include_url=False, include_context=False):
-        yield f"{_place(detail['loc'], rules)}: {complaint(detail, _NAMES)}"
 
 
 def _place(loc: tuple[int | str, ...], rules: JsonValue) -> str:
@@ -147,7 +144,9 @@ def _place(loc: tuple[int | str, ...], rules: JsonValue) -> str:
         return "rules"
     rule = rules[loc[0]]
     name = rule.get("rule_id") if isinstance(rule, dict) else None
-    named = f"rule {name!r} (number {loc[0] + 1})" if isinstance(name, str) else f"rule number {loc[0] + 1}"
+    named = (
+        f"rule {name!r:.80} (number {loc[0] + 1})" if isinstance(name, str) else f"rule number {loc[0] + 1}"
+    )
     field = place_words(_without_kinds(loc[1:]))
     return f"{named}: {field}" if field else named
 

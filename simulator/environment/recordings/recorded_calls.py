@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulator.base.documents import LIMITS
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import Json, JsonObject, NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
+from simulator.base.validation_words import InputError
 from simulator.environment.environment_value import FiniteValue
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
@@ -29,7 +31,7 @@ _PLACES_OF_CALLS = {
 _MISSING: Any = object()
 
 
-class RecordingError(ValueError):
+class RecordingError(InputError):
     """A recording is no JSON; says where."""
 
 
@@ -73,7 +75,7 @@ def read_recording(text: str) -> Recording:
 
 def _document(text: str) -> Any:
     try:
-        return read_json(text)
+        return read_json(text, most=LIMITS["data"])
     except JsonSyntaxError as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and _is_json(lines[0]):

@@ -9,8 +9,10 @@ from functools import lru_cache
 
 from pydantic import Field, JsonValue
 
+from simulator.base.documents import LIMITS
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import JsonObject, NotJsonError, taken
+from simulator.base.validation_words import InputError
 from simulator.environment.conventions.entity_kinds import (
     id_kind,
     id_of,
@@ -26,7 +28,7 @@ _MOST_DEPTH = 3
 _UNNAMED = "records"
 
 
-class TablesError(ValueError):
+class TablesError(InputError):
     """The environment's data is no JSON of tables; the text names the table, the row and the field."""
 
 
@@ -77,7 +79,7 @@ def read_tables(text: str) -> Tables:
     if not text.strip():
         return NO_TABLES
     try:
-        data: JsonValue = taken(read_json(text, pairs=_object))
+        data: JsonValue = taken(read_json(text, pairs=_object, most=LIMITS["data"]))
     except JsonTextError as error:
         if not isinstance(error, JsonSyntaxError) or _MEANT_AS_JSON.match(text):
             raise TablesError(f"line {error.line}, column {error.column}: {error.reason}") from error

@@ -28,8 +28,9 @@ from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 from pydantic import ValidationError
 
-from simulator.base.json_values import JsonObject, copied
+from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.secret_masking import error_words
+from simulator.base.validation_words import first_of, shortened, validated
 from simulator.facts import UserStatus
 from simulator.runtime.adk.adk_private import simulator_config_type
 from simulator.runtime.errors import SimulationError
@@ -120,9 +121,11 @@ def read_scenario(written: JsonObject) -> ConversationScenario:
         SimulationError: It is no `ConversationScenario`, or ADK has no such persona; the text says where.
     """
     try:
-        scenario = ConversationScenario.model_validate(copied(written))
+        scenario = validated(ConversationScenario, copied(written))
     except ValidationError as error:
         raise SimulationError(f"the scenario: {_first(error)}") from error
+    except NotJsonError as error:
+        raise SimulationError(f"the scenario: {error}") from error
     except NotFoundError:
         known = ", ".join(personas())
         raise SimulationError(
@@ -163,12 +166,14 @@ def read_config(written: JsonObject) -> LlmBackedUserSimulatorConfig:
         SimulationError: It is none, or holds what ADK does not know; the text says where.
     """
     try:
-        config = LlmBackedUserSimulatorConfig.model_validate({**copied(written), "type": ADKS_SIMULATOR})
+        config: LlmBackedUserSimulatorConfig = validated(
+            LlmBackedUserSimulatorConfig, {**copied(written), "type": ADKS_SIMULATOR}
+        )
     except ValidationError as error:
         raise SimulationError(f"the user simulator's configuration: {_first(error)}") from error
     if unknown := sorted(config.model_extra or ()):
         raise SimulationError(
-            f"the user simulator's configuration has fields that ADK does not support: {', '.join(unknown)}"
+            f"the user simulator's configuration has fields that ADK does not support: {shortened(', '.join(unknown))}"
         )
     return config
 
@@ -192,7 +197,7 @@ def written_config(written: JsonObject) -> JsonObject:
 
 
 def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    first = first_of(error)
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 

@@ -21,6 +21,7 @@ from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from simulator.base.documents import read_file
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.environment.plugin_config import (
     SimulatedEnvironmentConfig,
@@ -200,7 +201,9 @@ def _environment(
 ) -> StandInEnvironment:
     if isinstance(config, str) and _PATH.fullmatch(config.strip()):
         config = Path(config.strip())
-    read = read_environment_config(config.read_text("utf-8") if isinstance(config, Path) else config)
+    read = read_environment_config(
+        read_file(config, "rules").decode("utf-8") if isinstance(config, Path) else config
+    )
     try:
         configuration_of(read.settings.simulation_model_configuration)
     except SimulationError as error:

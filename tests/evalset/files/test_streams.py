@@ -152,3 +152,11 @@ def test_a_byte_that_is_no_text_is_named(before: bytes, odd: bytes) -> None:
 def test_a_word_is_found_anywhere(text: bytes, word: bytes) -> None:
     """Across the ends of windows too."""
     assert contains(io.BytesIO(text), word) == (word in text)
+
+
+def test_a_value_nested_too_deeply_is_refused_where_it_is_held() -> None:
+    """What reads it would run out of Python's stack. One that is passed over is not held."""
+    deep = b"[" * 300 + b"]" * 300
+    with pytest.raises(JsonTextError, match="nested too deeply"):
+        JsonStream(io.BytesIO(deep)).value()
+    assert JsonStream(io.BytesIO(b"[" * 200 + b"]" * 200)).value()

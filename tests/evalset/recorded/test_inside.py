@@ -14,6 +14,7 @@ from evalset.doctor import examine, mend, preview
 from evalset.editing.case_edits import RenameCase
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
+from evalset.recorded import recording_files
 from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import (
@@ -26,6 +27,7 @@ from evalset.recorded.recording_files import (
 from evalset.recorded.tolerances import Ignore
 from evalset.verify import VerifyError, add_tolerances, verify
 from evalset.verify.metric import eval_config
+from simulator.base import documents
 from tests.evalset.editing.editing_sets import work_on
 from tests.evalset.verify.desks import TWO_TURNS, agents, recorded_set, the_case, the_run
 
@@ -97,20 +99,18 @@ def test_the_first_change_makes_the_file_beside_of_it(inside: Path, tmp_path: Pa
 def test_a_set_is_looked_through_once_until_it_changes(inside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page asks on each click, and a set may be large."""
     reads: list[Path] = []
-    opened = Path.open
+    opened = documents.open_file
 
     def read(path: Path, *arguments: Any) -> Any:
         reads.append(path)
         return opened(path, *arguments)
 
-    monkeypatch.setattr(Path, "open", read)
+    monkeypatch.setattr(recording_files, "open_file", read)
     assert [recording_of(inside) for _ in range(5)] == [inside] * 5
     assert reads == [inside]
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", opened)
-        document = json.loads(inside.read_text())
-        del document["recorded_environment"]
-        inside.write_text(json.dumps(document))
+    document = json.loads(inside.read_text())
+    del document["recorded_environment"]
+    inside.write_text(json.dumps(document))
     assert recording_of(inside) == sidecar_of(inside)
     assert reads == [inside, inside]
 

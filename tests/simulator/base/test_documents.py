@@ -63,7 +63,8 @@ def test_nothing_is_read_by_python_alone(monkeypatch: pytest.MonkeyPatch) -> Non
         ("- " * 100_000, "too deeply.*line 1"),
         ("!!map {a: " * 100_000, "too deeply.*line 1, column"),
         ('{"a":' * 100_000, "too deeply"),
-        ("[" * 900 + "]" * 900, "200 levels"),
+        ("[" * 220 + "]" * 220, "200 levels"),
+        ("[" * 900 + "]" * 900, "too deeply .*line 1, column 241"),
         ("a: 1\na: 2", "'a' appears twice .*line 2, column 1"),
         ("1: 2", "strings.*line 1, column 1"),
         (f"x: {'9' * 5_000}", "5,000 digits.*4,000.*line 1, column 4"),
@@ -84,6 +85,14 @@ def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str) -> N
     """Bombs, numbers without end, names twice and what JSON cannot say: each in a moment, with line and column."""
     with pytest.raises(DocumentError, match=words):
         read_document(text)
+
+
+def test_json_nested_without_end_is_refused() -> None:
+    """At any depth, with the place where it went too far."""
+    with pytest.raises(DocumentError, match="nested too deeply"):
+        read_document('{"a":' * 100_000)
+    with pytest.raises(DocumentError, match="nested too deeply at line 1, column 241"):
+        read_document("[" * 900 + "]" * 900)
 
 
 def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

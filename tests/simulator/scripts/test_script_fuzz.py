@@ -117,12 +117,12 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_looked_into(
     text = HEAD + "turns:\n" + "- say: hi\n" * 2_500_000
     said = tried(text)
     assert f"{len(text):,}" in said
-    assert "20,000,000" in said
+    assert f"{documents.LIMITS['script']:,}" in said
 
 
 def test_many_mistakes_are_told_in_few_lines() -> None:
     """A file with thousands of mistakes gives an error that a person can read: with a place, a field that is near, and a count."""
     said = tried(HEAD + "turns:\n" + "- sya: hi\n" * 1_000).splitlines()
     assert re.fullmatch(r"line 4: turns\.0\.sya: .*'say'.*", said[0])
-    assert len(said) <= 101
-    assert re.match(r"line \d+: [1-9][\d,]+ ", said[-1])
+    assert len(said) == 11
+    assert re.search(r"990 more", said[-1])

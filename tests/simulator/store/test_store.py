@@ -118,7 +118,7 @@ def test_an_unknown_session_is_named(kept: Kept, session_id: str) -> None:
     store = kept.store()
     begun(store)
     for ask in (store.load, store.place, store.record, store.export, store.duplicate, store.archive):
-        with pytest.raises(UnknownSessionError, match=re.escape(repr(session_id))):
+        with pytest.raises(UnknownSessionError, match=re.escape(repr(session_id)[:1_000])):
             ask(session_id)
     assert store.drafts(session_id) == {}
     with pytest.raises(UnknownSessionError):
