@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, TypeVar, TypeVarTuple
 
+from simulator.runtime.adk.outside_work import watch_outside_work
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
 
 T = TypeVar("T")
@@ -106,6 +107,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         _collect_less_often()
+        watch_outside_work()
         self.loop = StudioLoop()
         self.loop.set_default_executor(
             ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="simulation-worker")
