@@ -59,6 +59,13 @@ class UploadSet(Value):
     content: bytes
 
 
+class RemoveUpload(Value):
+    """Delete an upload from the server."""
+
+    kind: Literal["remove_upload"] = "remove_upload"
+    path: str
+
+
 class ImportFile(Value):
     """Import the cases of a file that is no eval set into a new one, and open that."""
 
@@ -146,6 +153,7 @@ SetCommand: TypeAlias = (
     CloseSet
     | OpenSet
     | UploadSet
+    | RemoveUpload
     | ImportFile
     | OpenCase
     | ApplyEdits

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 
 from app.forms.typed_paths import typed_path, upload_name
@@ -15,6 +16,8 @@ from app.live.recent_sets import recent_sets
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING as DATASET
+from evalset.files.eval_names import reviews_path
+from evalset.recorded.recording_files import sidecar_of
 from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
 from simulator.base.frozen_value import Value
 
@@ -23,17 +26,25 @@ IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
 """The endings of files that are no eval sets, and whose cases can be imported."""
 MOST_SETS = 500
 _DEEPEST = 3
+UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
+"""The environment variable that says how many megabytes of uploads each person has on the server."""
+_UPLOAD_MB = 256
+_MB = 1 << 20
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 class SetLine(Value):
-    """An eval set in the list: its file, the agent in whose folder it lies (empty for an upload), its size and age."""
+    """An eval set in the list: its file, the agent in whose folder it lies (empty for an upload), its size and age.
+
+    `is_upload`: somebody uploaded it, and can remove it.
+    """
 
     path: str
     name: str
     agent: str = ""
     size: int = 0
     modified: float = 0.0
+    is_upload: bool = False
 
 
 def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str]:
@@ -63,16 +74,23 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     """List the eval sets and datasets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
     lines: dict[str, SetLine] = {}
     own = uploads_of(owner)
-    for folder, agent in ((own, ""), *homes.items()):
-        for path in _sets_below(folder):
-            if len(lines) >= MOST_SETS:
-                break
-            if (line := _line(path, agent)) is not None:
-                lines.setdefault(str(path.resolve()), line)
+    uploads = ((path, "") for path in _uploads_in(own))
+    below = ((path, agent) for folder, agent in homes.items() for path in _sets_below(folder))
+    for path, agent in islice(chain(uploads, below), MOST_SETS):
+        if (line := _line(path, agent, is_upload=path.parent == own)) is not None:
+            lines.setdefault(str(path.resolve()), line)
     for used in recent_sets(owner):
         if (line := _line(Path(used.path), used.agent)) is not None:
             lines.setdefault(str(Path(used.path).resolve()), line)
     return sorted(lines.values(), key=lambda line: -line.modified)
+
+
+def _uploads_in(folder: Path) -> Iterator[Path]:
+    """Yield what was uploaded: sets, and archives and databases too, as they take room."""
+    if folder.is_dir():
+        yield from (
+            path for path in sorted(folder.iterdir()) if _is_set(path.name) or path.suffix in IMPORTED
+        )
 
 
 def _sets_below(folder: Path) -> Iterator[Path]:
@@ -90,13 +108,20 @@ def _is_set(name: str) -> bool:
     return not name.startswith(".") and name.endswith((ENDING, ".test.json", DATASET))
 
 
-def _line(path: Path, agent: str) -> SetLine | None:
+def _line(path: Path, agent: str, *, is_upload: bool = False) -> SetLine | None:
     try:
         status = path.stat()
     except OSError:
         return None
     name = path.name.removesuffix(ENDING)
-    return SetLine(path=str(path), name=name, agent=agent, size=status.st_size, modified=status.st_mtime)
+    return SetLine(
+        path=str(path),
+        name=name,
+        agent=agent,
+        size=status.st_size,
+        modified=status.st_mtime,
+        is_upload=is_upload,
+    )
 
 
 def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
@@ -143,7 +168,7 @@ def take_upload(owner: str, name: str, content: bytes) -> Path:
 
     Raises:
         OSError: The disk refused.
-        ValueError: No file can have that name; says why.
+        ValueError: No file can have that name, or the owner's uploads would take more than `UPLOAD_MB` allows; says which.
     """
     plain = upload_name(name, "uploaded")
     folder = uploads_of(owner)
@@ -155,5 +180,35 @@ def take_upload(owner: str, name: str, content: bytes) -> Path:
     while path.exists() and path.read_bytes() != content:
         number += 1
         path = folder / f"{stem}_{number}{ending}"
-    path.write_bytes(content)
+    if not path.exists():
+        _check_room(folder, len(content))
+        path.write_bytes(content)
     return path
+
+
+def _check_room(folder: Path, size: int) -> None:
+    most = _most_uploaded()
+    taken = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
+    if taken + size > most:
+        raise ValueError(
+            f"Your uploads would take {(taken + size) / _MB:,.1f} MB; the limit is {most // _MB:,} MB. Remove an upload from the "
+            f"list of eval sets first. The server's owner can raise the limit with {UPLOAD_MB}."
+        )
+
+
+def _most_uploaded() -> int:
+    written = os.environ.get(UPLOAD_MB, "").strip()
+    return (int(written) if written.isdecimal() else _UPLOAD_MB) * _MB
+
+
+def remove_upload(owner: str, path: Path) -> None:
+    """Delete an upload, and what lies beside it.
+
+    Raises:
+        OSError: The disk refused.
+        ValueError: It is no upload of theirs.
+    """
+    if path.resolve().parent != uploads_of(owner).resolve():
+        raise ValueError(f"{path.name} is not one of your uploads")
+    for each in (path, sidecar_of(path), reviews_path(path)):
+        each.unlink(missing_ok=True)

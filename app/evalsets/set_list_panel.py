@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from app.evalsets.imported_sets import importable
-from app.evalsets.set_context import CloseSet, ImportFile, OpenSet, SetCommand, UploadSet
+from app.evalsets.set_context import CloseSet, ImportFile, OpenSet, RemoveUpload, SetCommand, UploadSet
 from app.evalsets.set_discovery import IMPORTED, SetLine
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import workspaces
@@ -86,8 +86,17 @@ def _line(line: SetLine) -> SetCommand | None:
             if line.agent:
                 st.badge(safe_label(line.agent, 32), icon=":material/smart_toy:", color="gray")
             st.caption(f"{_size(line.size)} \u00b7 {_day(line.modified)}", width="content")
+            removed = line.is_upload and _removed(key)
         st.text(literal(line.path), wrap=False)
+    if removed:
+        return RemoveUpload(path=line.path)
     return OpenSet(path=line.path) if opened else None
+
+
+def _removed(key: str) -> bool:
+    with st.popover("Remove", icon=":material/delete:", type="tertiary", key=f"remove_{key}"):
+        st.caption("Deletes the upload and its unsaved edits from the server. Download it first to keep it.")
+        return st.button("Remove upload", key=f"remove_set_{key}", icon=":material/delete:")
 
 
 def _size(size: int) -> str:

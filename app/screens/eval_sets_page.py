@@ -25,13 +25,14 @@ from app.evalsets.set_context import (
     PlayCase,
     RedoEdit,
     ReloadSet,
+    RemoveUpload,
     SaveSet,
     SetCommand,
     SetContext,
     UndoEdit,
     UploadSet,
 )
-from app.evalsets.set_discovery import check_set, folders, found_sets, take_upload
+from app.evalsets.set_discovery import check_set, folders, found_sets, remove_upload, take_upload
 from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
 from app.forms.common_panel import problem
@@ -172,6 +173,8 @@ def _done(asked: SetCommand, scene: SetContext | None) -> None:
             if recorded:
                 sidecar_of(taken).write_bytes(recorded)
             page_state.show_sets(str(taken))
+        case RemoveUpload(path=path):
+            remove_upload(visitor().owner, Path(path))
         case ImportFile(path=path):
             with st.spinner("Importing the cases"):
                 page_state.show_sets(str(imported_beside(Path(path))))
@@ -221,7 +224,7 @@ def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one a
             edited_sets().put(scene.owner, scene.path, work)
         case PlayCase():
             page_state.go_to(play_case(asked, scene.work, scene.owner).session_id)
-        case CloseSet() | OpenSet() | UploadSet() | ImportFile():
+        case CloseSet() | OpenSet() | UploadSet() | RemoveUpload() | ImportFile():
             raise ValueError(f"{asked.kind} does not apply to an open eval set")
         case never:
             assert_never(never)

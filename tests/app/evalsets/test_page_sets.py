@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.set_discovery import check_set, found_sets, take_upload
+from app.evalsets.set_discovery import UPLOAD_MB, check_set, found_sets, remove_upload, take_upload
 from app.live.session_store import server_store
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
@@ -122,6 +122,36 @@ def test_others_open_only_what_is_theirs(path: Path, tmp_path: Path) -> None:
     assert check_set(str(archive), "browser-a", homes) == archive
     with pytest.raises(ValueError, match=NOT_THEIRS):
         check_set(str(archive), "browser-b", homes)
+
+
+def test_uploads_have_a_limit_and_are_removed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person uploads has a limit; archives count too. Removing an upload makes room, and removes nothing of anybody else."""
+    monkeypatch.setenv(UPLOAD_MB, "1")
+    archive = take_upload("browser-q", "first.zip", b"PK" + bytes(700_000))
+    with pytest.raises(ValueError, match=rf"1\.\d MB; the limit is 1 MB.*{UPLOAD_MB}"):
+        take_upload("browser-q", "second.zip", b"PK" + bytes(700_000))
+    assert take_upload("browser-q", "first.zip", b"PK" + bytes(700_000)) == archive
+    taken = take_upload("browser-q", "up.evalset.json", path.read_bytes())
+    put_cases(sidecar_of(taken), {})
+    assert {line.name for line in found_sets({}, "browser-q")} == {"first.zip", "up"}
+    for mine in (path, take_upload("browser-r", "first.zip", b"PK" + bytes(700_000))):
+        with pytest.raises(ValueError, match="your uploads"):
+            remove_upload("browser-q", mine)
+        assert mine.is_file()
+    for mine in (archive, taken):
+        remove_upload("browser-q", mine)
+    assert list(taken.parent.iterdir()) == []
+    take_upload("browser-q", "second.zip", b"PK" + bytes(700_000))
+
+
+def test_an_upload_is_removed_from_the_list(path: Path) -> None:
+    """The list offers it for an upload alone, behind a second click."""
+    taken = take_upload("local", "mine.evalset.json", path.read_bytes())
+    tab = Tab().click("open_sets")
+    tab.click(tab.key("remove_set_"))
+    assert not taken.exists()
+    assert "orders.evalset.json" in tab.literal
+    assert "mine.evalset.json" not in tab.literal
 
 
 def edit_step(tab: Tab, step: str) -> Tab:
