@@ -309,6 +309,10 @@ class Engine:
             self.divergence = diverged.divergence
             self.run = self.answering = None
             return
+        except asyncio.CancelledError:
+            if self.run is not run:  # the session is being closed
+                raise
+            error = written_error(RuntimeError("the agent's code cancelled the tasks of its process"))
         finally:
             await cancelled(agent, replay)
             self._agent = None  # its context holds the turn, and so this

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 import pytest
@@ -15,7 +17,9 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from pydantic import PrivateAttr
 
+from simulator.facts import TurnEnded
 from simulator.runtime import Simulation, SimulationError
+from tests.harness.processes import wait_until
 from tests.simulator.runtime.more_ways import coding
 from tests.simulator.runtime.stage import (
     PATIENCE,
@@ -270,6 +274,25 @@ def test_commands_that_do_not_fit_are_refused() -> None:
         assert sim.query("go", wait=PATIENCE)
         with pytest.raises(SimulationError, match="0//x#0"):
             sim.answer("0//x#0", 1)
+
+
+def test_a_turn_whose_code_cancels_every_task_ends_with_an_error() -> None:
+    """The code reaches our tasks as well. The session goes on."""
+
+    def cancel_all(callback_context: Any) -> None:
+        if callback_context.user_content.parts[0].text == "cancel":
+            for task in asyncio.all_tasks():
+                task.cancel()
+
+    with opened(agent_of([say("hello")], before_agent_callback=cancel_all), agents="model") as sim:
+        with contextlib.suppress(CancelledError):  # the wait was a task, too
+            sim.query("cancel", wait=PATIENCE)
+        wait_until(lambda: not sim.session.is_running, what="the turn's end")
+        assert sim.session.state.value == "awaiting_query"
+        (ended,) = [fact for _, fact in sim.journal.path() if isinstance(fact, TurnEnded)]
+        assert "cancelled" in str(ended.error)
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.session.turns[-1].ended
 
 
 def test_real_state_that_json_cannot_hold_is_kept_as_json_with_a_word() -> None:
