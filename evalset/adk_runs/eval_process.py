@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -28,6 +30,9 @@ OUTPUT_SHOWN = 20_000
 """Of how many bytes at the end of its output a view tells."""
 _OUTPUT_READ = 1 << 22
 """In how many bytes at the end of it ADK's words on a case are looked for: an agent may print without end."""
+MOST_OUTPUT = 256 << 20
+"""A process that prints more bytes is ended: they are kept on the disk as long as the run is."""
+_LOOK_SECONDS = 1.0
 
 _ADK = """
 from google.adk.cli.cli_tools_click import main
@@ -115,7 +120,7 @@ class AdkEvalRun:
         self._began = clock()
         self._prepared: Prepared | None = None
         self._process: Process | None = None
-        self._stopped = False
+        self._stopped = self._is_endless = False
         self._thread = threading.Thread(target=self._run, name="adk-eval", daemon=True)
 
     def start(self) -> None:
@@ -188,12 +193,21 @@ class AdkEvalRun:
                 environment={**self._environment, "PYTHONUNBUFFERED": "1"},
                 log=self.output_file,
             )
-        return process.wait()
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(_LOOK_SECONDS)
+            if self.output_file.stat().st_size > MOST_OUTPUT:
+                self._is_endless = True
+                end_group(process)
 
     def _read(self, prepared: Prepared, exit_code: int) -> RunView:
         """Return the outcome of a process that has ended."""
         if self._stopped:
             return RunView(state="stopped")
+        if self._is_endless:
+            os.truncate(self.output_file, MOST_OUTPUT)
+            words = f"`adk eval` was ended, as it printed more than {MOST_OUTPUT >> 20} MB"
+            return RunView(state="broken", problem=words)
         files = sorted(prepared.results.glob(_RESULTS)) if prepared.results.is_dir() else []
         if not files:
             return RunView(state="broken", problem=_why(exit_code, self.output_file))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evalset.adk_runs import eval_process
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.process_groups import Start, start_process
 from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
@@ -164,6 +165,20 @@ def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:
     view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
     assert view.state == "broken"
     assert view.problem.endswith("RuntimeError: no such city")
+
+
+def test_a_run_that_prints_without_end_is_ended(
+    tmp_path: Path, ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says why, and what stays on the disk has a limit."""
+    monkeypatch.setattr(eval_process, "MOST_OUTPUT", 1 << 20)
+    agent = tmp_path / "agents" / "endless"
+    agent.mkdir(parents=True)
+    (agent / "__init__.py").write_text("while True:\n    print('x' * 1000)\n")
+    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
+    assert (view.state, view.problem) == ("broken", "`adk eval` was ended, as it printed more than 1 MB")
+    assert (tmp_path / "run" / "output.txt").stat().st_size <= 1 << 20
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def evaluated(command: list[str], *, log: Path, **_: Any) -> Any:
         json.dumps({"eval_set_id": "sums", "creation_timestamp": 1.0, "eval_case_results": [case]})
     )
     log.write_text("")
-    return SimpleNamespace(wait=lambda: 0)
+    return SimpleNamespace(wait=lambda _timeout=None: 0)
 
 
 def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
