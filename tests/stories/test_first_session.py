@@ -11,7 +11,7 @@ from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.harness.browser import Studio, first_code, studio_server
+from tests.harness.browser import ALL_LOADED_MS, Studio, first_code, studio_server
 from tests.harness.processes import Served
 from tests.stories.reading import answer_of, calls_of
 
@@ -77,6 +77,8 @@ def export(studio: Studio) -> Path:
 def test_an_agent_without_a_key_is_a_verified_golden_in_twenty_clicks(first: Studio) -> None:
     """A person plays the agent: two calls through forms, their drafts, the last word, and the export."""
     first.open().pick_agent("help_desk")
+    # What an agent needs is shown above the button once it is loaded, and a press that falls into that misses the button.
+    expect(first.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
     type_into(first, first.keyed("start_query").get_by_role("textbox"), "Ada's screen is black.")
     first.click("start_session")
     call(first, "find_customer", email="ada@example.com")

@@ -11,6 +11,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS, not_at_first
 from app.screens.start_panel import QUERY_KEY
+from simulator.facts import SessionOpened
 from tests.app.page_driver import HOSTILE, Tab
 
 WORKING = '''
@@ -106,6 +107,9 @@ def test_settings_reach_the_session(tab: Tab) -> None:
     (live,) = registry().newest_first()
     session = live.simulation.session
     assert session.user_id == "ada"
+    (_, opening), *_ = live.simulation.journal.path()
+    assert isinstance(opening, SessionOpened)
+    assert opening.seed == "7"
     assert session.initial_state == {"vip": True}
     assert session.seats.of_agent("order_desk") == "person"
     assert session.seats.of_tool("find_order") == "refuse"
