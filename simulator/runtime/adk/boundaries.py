@@ -55,7 +55,6 @@ from simulator.runtime.adk.adk_private import (
     with_plugins,
 )
 from simulator.runtime.adk.event_loop import StudioLoop
-from simulator.runtime.adk.outside_work import LISTING_TOOLS
 from simulator.runtime.adk.stub_functions import AnswersItself, is_only_declared
 from simulator.runtime.adk.tool_guards import let_run
 from simulator.runtime.adk.turn_context import (
@@ -396,7 +395,6 @@ def _seat_toolset(toolset: BaseToolset) -> None:
     real = toolset.get_tools
 
     async def get_tools(readonly_context: Any = None) -> list[BaseTool]:
-        listing = LISTING_TOOLS.set(True)
         try:
             tools = await real(readonly_context)
         except Exception as error:
@@ -405,8 +403,6 @@ def _seat_toolset(toolset: BaseToolset) -> None:
                     f"the tools of {type(toolset).__name__} could not be listed: {error_words(error)}"
                 )
             raise
-        finally:
-            LISTING_TOOLS.reset(listing)
         for tool in tools:
             seat_tool(tool)
         return tools

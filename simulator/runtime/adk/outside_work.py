@@ -1,7 +1,7 @@
 """Notes in the session which processes an agent's own code starts, and where it connects to: that is real, and no tool of ADK's.
 
-A real tool, a model or an executor that someone chose to be real may do the same without a note. What code does in a thread
-that it started by itself is not noted, and plain functions cannot be.
+A real tool, a model or an executor that someone chose to be real may do the same without a note, and so may a tool set that lists
+its tools. What code does in a thread that it started by itself is not noted, and plain functions cannot be.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from simulator.base.secret_masking import without_secrets
 from simulator.base.validation_words import shortened
+from simulator.runtime.adk.allowed_hosts import LISTING
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
 
 _LONGEST = 120
-
-LISTING_TOOLS: ContextVar[bool] = ContextVar("simulation_listing_tools", default=False)
-"""A tool set lists its tools, for which it may start its server: that is ADK's own doing."""
 
 
 @cache
@@ -36,7 +33,7 @@ def _hear(event: str, details: tuple[Any, ...]) -> None:
     if words is None:
         return
     turn = CURRENT_TURN.get()
-    if turn is None or INSIDE_REAL_CALL.get() or LISTING_TOOLS.get():
+    if turn is None or INSIDE_REAL_CALL.get() or LISTING.get():
         return
     with contextlib.suppress(Exception):  # what is raised here would be raised in the agent's code
         note = f"The agent's code {words(*details)}. This was real, not a tool call."
