@@ -162,9 +162,14 @@ def _come(process_id: int, *, last: bool) -> bool:
         if not hasattr(os, "SCHED_IDLE"):
             process.nice(_LAST if last else NICE)
             return True
-        for thread in process.threads():
-            with contextlib.suppress(ProcessLookupError):
-                os.sched_setscheduler(thread.id, os.SCHED_IDLE if last else os.SCHED_OTHER, os.sched_param(0))
+        done = set[int]()
+        while begun := {thread.id for thread in process.threads()} - done:  # they may start others meanwhile
+            for thread in begun:
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setscheduler(
+                        thread, os.SCHED_IDLE if last else os.SCHED_OTHER, os.sched_param(0)
+                    )
+            done |= begun
     except (psutil.Error, OSError):
         return False
     return True
