@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.live.live_sessions import LiveSession, registry
+from app.scripts.script_play import without_places
 from app.server.owners import LOCAL
 from simulator.base.frozen_value import Value
 from simulator.session.model import SessionState
@@ -192,7 +193,9 @@ def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None
         simulator.store.StoreError: They have no such session, or not any more, or the store does not answer.
     """
     if isinstance(asked, ImportSession):
-        return store.import_(asked.text, owner, keeps_id=owner == LOCAL).session_id
+        made = store.import_(asked.text, owner, keeps_id=owner == LOCAL).session_id
+        store.put_drafts(made, without_places(store.drafts(made)))
+        return made
     session_id = of_owner(store, asked.session_id, owner)
     match asked:
         case DescribeSession():

@@ -101,8 +101,9 @@ def view_of(live: LiveSession) -> RecordedView | None:
         return None
     about = {"case": form.recorded_case, "path": form.recorded_in}
     try:
+        check_place(form.recorded_in, live.owner, live.config)
         recorded = _case(Path(form.recorded_in), form.recorded_case)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         return RecordedView(**about, problem=str(error))
     from evalset.recorded.added_answers import new_answers  # noqa: PLC0415 - as above
 

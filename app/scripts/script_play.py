@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
@@ -12,6 +13,7 @@ from app.server.owners import LOCAL
 from evalset.files.file_kinds import ARCHIVE_STARTS
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
+from simulator.base.json_text import read_json
 
 if TYPE_CHECKING:
     from evalset.recorded.recording import RecordedCase
@@ -162,7 +164,23 @@ def forget(live: LiveSession) -> None:
 def form_of(live: LiveSession) -> ScriptForm | None:
     """Return the script that plays or has played in a session; None where there is none."""
     text = live.drafts.get(_DRAFT)
-    return ScriptForm.model_validate(json.loads(text)) if text else None
+    if not text:
+        return None
+    try:
+        return ScriptForm.model_validate(read_json(text))
+    except ValueError:  # a session of a file has what its file says
+        return None
+
+
+def without_places(drafts: Mapping[str, str]) -> dict[str, str]:
+    """Return the drafts of a session that comes from a file, without the files of this machine that they name."""
+    try:
+        written = read_json(drafts.get(_DRAFT, ""))
+    except ValueError:
+        return {key: text for key, text in drafts.items() if key != _DRAFT}
+    if isinstance(written, dict):
+        written.pop("recorded_in", None)
+    return {**drafts, _DRAFT: json.dumps(written)}
 
 
 def script_text(journal: Journal, agent: Literal["moves", "model"]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_place, default_destination
 from app.live.live_sessions import LiveSession
+from app.screens.session_list import ImportSession, carry_out
 from app.screens.start_panel import PATH_KEY
 from app.scripts import recorded_play
 from evalset.recorded.recording import RecordedCase
@@ -17,6 +19,7 @@ from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import Seats, Simulation, demo_agent
 from simulator.facts import Returned
+from simulator.store import JournalStore
 from tests.app.desk_sessions import live_of
 from tests.app.page_driver import HOSTILE, Tab
 from tests.app.scripts.scripts_played import told, until
@@ -127,3 +130,21 @@ def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> 
     with pytest.raises(ValueError, match=re.escape(str(theirs))):
         recorded_play.recorded_cases(str(path), "somebody", config)
     check_place(str(path), "local", config)
+
+
+def test_a_session_file_names_no_file_of_this_machine(store: JournalStore, start: Tab, path: Path) -> None:
+    """Of another's session neither is read what it says was recorded, nor are answers added there; damaged, it is left out."""
+    live = replay(start, path)
+    store.keep_drafts()
+    text = store.export(live.session_id)
+    assert json.dumps(str(path))[1:-1] in json.loads(text)["drafts"]["script that plays"]
+    made = carry_out(store, ImportSession(text=text), "local")
+    assert made is not None
+    assert json.loads(store.drafts(made)["script that plays"])["recorded_case"]
+    assert "recorded_in" not in json.loads(store.drafts(made)["script that plays"])
+    live.owner = "somebody"
+    view = recorded_play.view_of(live)
+    assert view is not None
+    assert "Several people" in view.problem
+    live.drafts["script that plays"] = "{"
+    assert recorded_play.view_of(live) is None
