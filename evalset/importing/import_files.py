@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from evalset.errors import first_flaw
 from evalset.files.eval_names import base_name, case_digest, reviews_path
 from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
-from evalset.files.json_streams import JsonStream, NotUtf8Error, contains
+from evalset.files.json_streams import MOST_HELD, JsonStream, NotUtf8Error, contains
 from evalset.files.legacy_format import convert_old_cases
 from evalset.files.own_formats import REVIEW
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
@@ -399,7 +399,7 @@ def take_database(path: Path, place: str, harvest: Harvest) -> None:
     try:
         with _copied(path) as copy, contextlib.closing(sqlite3.connect(copy)) as connection:
             connection.row_factory = sqlite3.Row
-            tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master")}
+            tables = _tables(connection)
             if _ADKS in tables and "events" in tables:
                 _take_adks(connection, place, harvest)
             if _OURS in tables:
@@ -408,6 +408,28 @@ def take_database(path: Path, place: str, harvest: Harvest) -> None:
                 raise ImportProblemError("no sessions of ADK or of the studio")
     except sqlite3.Error as error:
         raise ImportProblemError(f"not a readable database: {error}") from error
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    """Return the names of the tables of a database that only holds values: what is computed could be without end.
+
+    Raises:
+        ImportProblemError: It computes some of what it holds.
+    """
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_HELD)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    tables = set[str]()
+    for row in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        is_virtual = str(row["sql"] or "").lower().split()[:2] == ["create", "virtual"]
+        if row["type"] == "view" or is_virtual:
+            raise ImportProblemError(f"it computes {row['name']!r} instead of holding it")
+        if row["type"] == "table":
+            tables.add(row["name"])
+    for name in tables:
+        for column in connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (name,)):
+            if column["hidden"]:
+                raise ImportProblemError(f"it computes the column {column['name']!r} of {name!r}")
+    return tables
 
 
 @contextlib.contextmanager

@@ -235,6 +235,31 @@ def test_a_database_with_pickled_events_is_never_unpickled(tmp_path: Path) -> No
     assert "`adk migrate session`" in problem
 
 
+_EVENTS = "CREATE TABLE events (app_name, user_id, session_id, event_data, id, invocation_id, timestamp)"
+_ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT 'a' app_name, 'u' user_id, x id, '{}' state, 1 update_time FROM n"
+
+
+@pytest.mark.parametrize(
+    ("sessions", "named"),
+    [
+        (f"CREATE VIEW sessions AS {_ENDLESS}", "'sessions'"),
+        ("CREATE TABLE sessions (app_name, user_id, id, update_time, state AS (hex(zeroblob(150000000))))", "'state'"),
+        ("CREATE VIRTUAL TABLE sessions USING fts5(app_name, user_id, id, state, update_time)", "'sessions'"),
+    ],
+)  # fmt: skip
+def test_a_database_that_computes_what_it_holds_is_refused(sessions: str, named: str, tmp_path: Path) -> None:
+    """A few kilobytes could compute without end, or any number of bytes."""
+    path = tmp_path / "odd.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(sessions)
+        connection.execute(_EVENTS)
+        if "VIEW" not in sessions:
+            connection.execute("INSERT INTO sessions (app_name, user_id, id) VALUES ('a', 'u', 's')")
+    imported = import_cases(path)
+    assert imported.cases == ()
+    assert named in imported.problems[0]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
