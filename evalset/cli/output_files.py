@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
+import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from simulator.base.documents import open_file
+
 Kind: TypeAlias = Literal["JUnit", "CSV", "script", "EvalConfig"]
 
-_MARKS: dict[Kind, tuple[bytes, ...]] = {
-    "JUnit": (b"<testsuite",),
-    "CSV": (b"eval_id,", b"file,line,"),
-    "script": (b"golden-trace-studio/script", b"turns"),
-    "EvalConfig": (b'"criteria"',),
+_BEGINNINGS: dict[Kind, re.Pattern[bytes]] = {
+    "JUnit": re.compile(rb"(?:<\?xml[^>]*\?>)?\s*<testsuite"),
+    "CSV": re.compile(rb"(?:eval_id|file,line),"),
+    "script": re.compile(
+        rb"(?:[^\n]*\n)*?(?:format: [\"']?golden-trace-studio/script|turns:)|\{[^{]*?\"(?:format|turns)\""
+    ),
+    "EvalConfig": re.compile(rb"\{[^{]*?\"(?:criteria|custom_metrics|user_simulator_config)\""),
 }
-"""What a file of each kind has near its beginning."""
+"""How a file of each kind begins, behind a byte order mark and blanks."""
+_CODE = ".py"
 _LOOKED_AT = 1 << 16
 
 
@@ -25,10 +32,10 @@ def write_output(path: Path, content: bytes, kind: Kind) -> None:
         FileExistsError: A file of another kind is there; it is as it was.
         OSError: The disk or the folder refused.
     """
-    if path.is_file():
-        with path.open("rb") as file:
-            before = file.read(_LOOKED_AT)
-        if before.strip() and not any(mark in before for mark in _MARKS[kind]):
+    if path.exists():
+        with open_file(path, "cases") as file:
+            before = file.read(_LOOKED_AT).removeprefix(codecs.BOM_UTF8).lstrip()
+        if before and (path.suffix == _CODE or not _BEGINNINGS[kind].match(before)):
             words = f"is there and is no {kind} file, so it was not overwritten. Name another file"
             raise FileExistsError(errno.EEXIST, words, str(path))
     path.write_bytes(content)
