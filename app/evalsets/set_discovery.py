@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, islice
@@ -29,6 +31,7 @@ _DEEPEST = 3
 UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
 """The environment variable that says how many megabytes of uploads each person has on the server."""
 _UPLOAD_MB = 256
+_OLD_SECONDS = 24 * 60 * 60.0
 _MB = 1 << 20
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
@@ -74,6 +77,8 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     """List the eval sets and datasets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
     lines: dict[str, SetLine] = {}
     own = uploads_of(owner)
+    if owner != LOCAL:
+        _remove_old(own)
     uploads = ((path, "") for path in _uploads_in(own))
     below = ((path, agent) for folder, agent in homes.items() for path in _sets_below(folder))
     for path, agent in islice(chain(uploads, below), MOST_SETS):
@@ -163,8 +168,14 @@ def _uploads() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="golden-trace-sets-")
 
 
-def take_upload(owner: str, name: str, content: bytes) -> Path:
+def take_upload(owner: str, name: str, content: bytes, recorded: bytes = b"") -> Path:
     """Keep an uploaded eval set, or an archive or a database of cases, where its owner alone finds it; none is written over.
+
+    Args:
+        owner: Who uploads it.
+        name: What the file is called there.
+        content: The file.
+        recorded: What is recorded beside the set.
 
     Raises:
         OSError: The disk refused.
@@ -181,9 +192,27 @@ def take_upload(owner: str, name: str, content: bytes) -> Path:
         number += 1
         path = folder / f"{stem}_{number}{ending}"
     if not path.exists():
-        _check_room(folder, len(content))
+        _check_room(folder, len(content) + len(recorded))
         path.write_bytes(content)
+    if recorded:
+        sidecar_of(path).write_bytes(recorded)
     return path
+
+
+def check_import(owner: str, made: Path) -> None:
+    """Take an imported set away again where it lies among the owner's uploads, and they take too much with it.
+
+    Raises:
+        ValueError: They do.
+    """
+    folder = uploads_of(owner)
+    if made.parent.resolve() != folder.resolve():
+        return
+    try:
+        _check_room(folder, 0)
+    except ValueError:
+        remove_upload(owner, made)
+        raise
 
 
 def _check_room(folder: Path, size: int) -> None:
@@ -199,6 +228,15 @@ def _check_room(folder: Path, size: int) -> None:
 def _most_uploaded() -> int:
     written = os.environ.get(UPLOAD_MB, "").strip()
     return (int(written) if written.isdecimal() else _UPLOAD_MB) * _MB
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove uploads that nobody has changed for long: who uploaded them may never come back."""
+    before = time.time() - _OLD_SECONDS
+    for path in folder.glob("*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < before:
+                path.unlink()
 
 
 def remove_upload(owner: str, path: Path) -> None:

@@ -32,7 +32,14 @@ from app.evalsets.set_context import (
     UndoEdit,
     UploadSet,
 )
-from app.evalsets.set_discovery import check_set, folders, found_sets, remove_upload, take_upload
+from app.evalsets.set_discovery import (
+    check_import,
+    check_set,
+    folders,
+    found_sets,
+    remove_upload,
+    take_upload,
+)
 from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
 from app.forms.common_panel import problem
@@ -47,7 +54,6 @@ from app.session import page_state
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import Conflict, Saved, conflicts, has_changed_on_disk, merged, save
-from evalset.recorded.recording_files import sidecar_of
 from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.secret_masking import error_words
 
@@ -169,15 +175,14 @@ def _done(asked: SetCommand, scene: SetContext | None) -> None:
             page_state.show_sets(path)
         case UploadSet(name=name, content=content):
             text, recorded = apart(content)
-            taken = take_upload(visitor().owner, name, text)
-            if recorded:
-                sidecar_of(taken).write_bytes(recorded)
-            page_state.show_sets(str(taken))
+            page_state.show_sets(str(take_upload(visitor().owner, name, text, recorded)))
         case RemoveUpload(path=path):
             remove_upload(visitor().owner, Path(path))
         case ImportFile(path=path):
             with st.spinner("Importing the cases"):
-                page_state.show_sets(str(imported_beside(Path(path))))
+                made = imported_beside(Path(path))
+            check_import(visitor().owner, made)
+            page_state.show_sets(str(made))
         case _ if scene is not None:
             _in_set(asked, scene)
         case _:

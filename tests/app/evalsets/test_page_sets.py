@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -10,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.set_discovery import UPLOAD_MB, check_set, found_sets, remove_upload, take_upload
+from app.evalsets.set_discovery import (
+    UPLOAD_MB,
+    check_import,
+    check_set,
+    found_sets,
+    remove_upload,
+    take_upload,
+    uploads_of,
+)
 from app.live.session_store import server_store
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
@@ -142,6 +151,30 @@ def test_uploads_have_a_limit_and_are_removed(path: Path, monkeypatch: pytest.Mo
         remove_upload("browser-q", mine)
     assert list(taken.parent.iterdir()) == []
     take_upload("browser-q", "second.zip", b"PK" + bytes(700_000))
+
+
+def test_uploads_of_others_go_after_a_day() -> None:
+    """Nobody may come back for them; those of the one person of a machine stay."""
+    kept = [take_upload(owner, "old.zip", b"PK") for owner in ("browser-o", "local")]
+    for path in kept:
+        os.utime(path, (1.0, 1.0))
+    assert found_sets({}, "browser-o") == []
+    assert [path.exists() for path in kept] == [False, "old" in str(found_sets({}, "local"))] == [False, True]
+    remove_upload("local", kept[1])
+
+
+def test_an_imported_set_counts_among_the_uploads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes too much is taken away again; a set elsewhere is nobody's upload."""
+    monkeypatch.setenv(UPLOAD_MB, "1")
+    take_upload("browser-i", "first.zip", b"PK" + bytes(700_000))
+    made = uploads_of("browser-i") / "first_imported.evalset.json"
+    made.write_bytes(b" " * 700_000)
+    with pytest.raises(ValueError, match="the limit is 1 MB"):
+        check_import("browser-i", made)
+    assert not made.exists()
+    check_import("browser-i", path)
+    with pytest.raises(ValueError, match="the limit is 1 MB"):
+        take_upload("browser-i", "set.evalset.json", b"{}", recorded=b" " * 700_000)
 
 
 def test_an_upload_is_removed_from_the_list(path: Path) -> None:
