@@ -20,6 +20,7 @@ from evalset.files.eval_names import snake_case
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.atomic_files import write_whole
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.facts import Fact
 from simulator.session import SimulationSession
@@ -181,7 +182,7 @@ def write_dataset(exported: Exported, typed: str) -> tuple[Path, ...]:
     places = (path, sidecar_of(path))
     contents = {place: file.text.encode() for place, file in zip(places, exported.files, strict=False)}
     for place, content in contents.items():
-        if place.exists() and place.read_bytes() != content:
+        if place.exists() and read_file(place) != content:
             raise ValueError(f"{place} already exists. Enter another name")
     path.parent.mkdir(parents=True, exist_ok=True)
     for place, content in reversed(contents.items()):  # a dataset is never there without its recording

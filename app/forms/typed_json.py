@@ -47,6 +47,7 @@ def parse_json(text: str) -> JsonValue:
     if not text.strip():
         raise TypedJsonError('this is empty; enter a JSON value, for example {} or "done"', 1, 1)
     try:
+        json_text.check_values(text)
         value: JsonValue = json.loads(
             text,
             parse_constant=lambda word: _refuse(text, word, "JSON cannot represent NaN or Infinity"),
@@ -57,6 +58,8 @@ def parse_json(text: str) -> JsonValue:
         raise TypedJsonError(_reworded(error), error.lineno, error.colno) from error
     except TypedJsonError:
         raise
+    except json_text.JsonSizeError as error:
+        raise TypedJsonError(error.reason, error.line, error.column) from error
     except (RecursionError, ValueError) as error:  # nested too deeply, or a number of too many digits
         raise _placed(text) from error
     _refuse_half_characters(value)

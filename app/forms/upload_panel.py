@@ -9,6 +9,9 @@ import streamlit as st
 
 from app.forms.common_panel import problem
 from app.forms.widget_store import KeptInputs
+from simulator.base.documents import LIMITS
+
+_MOST = LIMITS["data"]
 
 
 def upload(
@@ -19,14 +22,16 @@ def upload(
 
     def take() -> None:
         uploaded: Any = st.session_state.get(key)
-        text = decoded(uploaded.getvalue()) if uploaded is not None else None
+        text = decoded(uploaded.getvalue()) if uploaded is not None and uploaded.size <= _MOST else None
         if text is not None:
             kept.put(into, text)
             if name_into:
                 kept.put(name_into, str(uploaded.name).rpartition(".")[0] or str(uploaded.name))
 
     uploaded: Any = st.file_uploader(label, type=list(types), key=key, on_change=take)
-    if uploaded is not None and decoded(uploaded.getvalue()) is None:
+    if uploaded is not None and uploaded.size > _MOST:
+        problem("This file cannot be read.", f"It is larger than {_MOST >> 20} MB.")
+    elif uploaded is not None and decoded(uploaded.getvalue()) is None:
         problem("This file cannot be read.", "It is not UTF-8 text.")
 
 

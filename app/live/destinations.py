@@ -14,6 +14,7 @@ from evalset.files.eval_names import EVAL_SET_ENDINGS
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import demo_sets_folder
+from simulator.base.documents import read_file
 
 CASES_ENDINGS = (*EVAL_SET_ENDINGS, ENDING)
 """What the names of new eval sets and datasets end with."""
@@ -68,7 +69,8 @@ def check_destination(path: str, live: LiveSession) -> None:
 
 def _holds_cases(path: Path) -> bool:
     try:
-        return holds_cases(text := path.read_text("utf-8-sig")) or bool(importable_kind(text.encode()))
+        text = read_file(path).decode("utf-8-sig")
+        return holds_cases(text) or bool(importable_kind(text.encode()))
     except (OSError, UnicodeDecodeError):
         return False
 

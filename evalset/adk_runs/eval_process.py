@@ -19,6 +19,7 @@ from evalset.adk_runs.process_groups import GRACE_SECONDS, Process, Start, end_g
 from evalset.adk_runs.run_spec import EvalRunSpec, Prepared, prepare
 from evalset.measured import Measured, MeasuredAgent, measured_files
 from simulator.agents.agent_source import source_digest
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.kernel.kernel_program import with_ours
 from simulator.runtime.adk.private_network import NetworkUse
@@ -212,8 +213,8 @@ class AdkEvalRun:
         if not files:
             return RunView(state="broken", problem=_why(exit_code, self.output_file))
         try:
-            results = read_results(files[-1].read_bytes())
-        except ResultsError as error:
+            results = read_results(read_file(files[-1]))
+        except (ResultsError, OSError) as error:
             return RunView(state="broken", problem=str(error))
         told = with_problems(results, _tail(self.output_file, _OUTPUT_READ))
         kept = _kept(files[-1], self.spec.history)
@@ -260,7 +261,7 @@ def _network_of(spec: EvalRunSpec, prepared: Prepared) -> NetworkUse | None:
     if not is_private(spec):
         return _OPEN
     try:
-        return NetworkUse.model_validate_json(prepared.network.read_text(encoding="utf-8"))
+        return NetworkUse.model_validate_json(read_file(prepared.network, "settings"))
     except (OSError, ValueError):
         return _UNKNOWN
 
@@ -314,7 +315,7 @@ def _why(exit_code: int, output: Path) -> str:
 def turns_taken(progress: Path) -> list[str]:
     """Return a line of JSON for each turn that a run's file of progress names; none where there is no such file yet."""
     try:
-        return list(dict.fromkeys(progress.read_text(encoding="utf-8").splitlines()))
+        return list(dict.fromkeys(read_file(progress).decode(errors="replace").splitlines()))
     except OSError:
         return []
 

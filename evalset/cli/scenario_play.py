@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TextIO
 
 from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
-from pydantic import ValidationError
 
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
 from evalset.cli.output_files import write_output
@@ -26,6 +25,7 @@ from simulator.base.documents import read_file
 from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
+from simulator.base.validation_words import validated
 from simulator.facts import Fact, ToolPlayer
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.models.reachability import default_seats
@@ -240,8 +240,8 @@ _OF_CALLS = ({"name", "args"}, {"name", "response"})
 def unrecorded_cases(eval_set: Path) -> tuple[EvalCase, ...]:
     """Return the cases of an eval set beside which nothing is recorded that can be read."""
     try:
-        cases = EvalSet.model_validate_json(read_file(eval_set)).eval_cases
-    except (OSError, ValidationError):  # there is none yet; or the writer says what is wrong with it
+        cases = validated(EvalSet, read_json(read_file(eval_set).decode())).eval_cases
+    except (OSError, ValueError):  # there is none yet; or the writer says what is wrong with it
         return ()
     try:
         recorded = read_environment(recording_of(eval_set)).cases

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from evalset.adk_runs.installed import adk_program, install_command, missing
 from evalset.files.eval_names import base_name, snake_case
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _imported(folder: Path) -> set[str]:
     found: set[str] = set()
     for module in islice(folder.rglob("*.py"), _MOST_MODULES):
         with suppress(OSError, UnicodeDecodeError):
-            found.update(_IMPORT.findall(module.read_text(encoding="utf-8")))
+            found.update(_IMPORT.findall(read_file(module, "script").decode()))
     return found - sys.stdlib_module_names
 
 

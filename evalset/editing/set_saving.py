@@ -33,6 +33,7 @@ from simulator.base.atomic_files import (
     system_lock,
     write_whole,
 )
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 
 _PATIENCE_SECONDS = 30.0
@@ -388,7 +389,7 @@ def _reviews_to_write(work: SetWork, state: State) -> _Reviews | None:
         return None
     path = Path(os.path.realpath(work.reviews.path))
     try:
-        held = parsed_reviews(path, path.read_bytes()) if path.exists() else {}
+        held = parsed_reviews(path, read_file(path, "reviews")) if path.exists() else {}
     except ReviewFileError as error:
         raise EvalSetError(
             work.opened.path, f"the review file next to it cannot be updated: {error}"

@@ -14,6 +14,7 @@ from typing import Any
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, forget, prepare
+from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
 
 # A module-level `root_agent`, assigned or imported, or an `app` that is made by `App(...)`.
@@ -123,7 +124,7 @@ def _is_looked_into(path: Path) -> bool:
 def _gives_an_agent(init: Path) -> bool:
     """Return whether a package may give an agent: what cannot be read or parsed may, so that its error is shown."""
     try:
-        names = _named_in(parsed(init.read_bytes()))
+        names = _named_in(parsed(read_file(init, "script")))
     except FileNotFoundError:
         return False
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -178,7 +179,7 @@ def _is_agent_folder(path: Path) -> bool:
 def _holds_an_agent(path: Path) -> bool:
     if not path.is_file() or path.name.startswith("_") or not os.access(path, os.R_OK):
         return False
-    return bool(_HOLDS_AN_AGENT.search(path.read_text(encoding="utf-8", errors="replace")))
+    return bool(_HOLDS_AN_AGENT.search(read_file(path, "script").decode(errors="replace")))
 
 
 @cache

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from app.evalsets import imported_sets, set_facts
 from app.scripts.script_play import text_of_upload
 from evalset.adk_runs.eval_results import ResultsError, read_results
+from evalset.cli.scenario_play import unrecorded_cases
 from evalset.doctor import examine
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
@@ -51,6 +52,8 @@ from simulator.environment.plugin_config import read_environment_config
 from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
 from simulator.environment.world.seed_tables import TablesError, read_tables
 from simulator.journal import Journal, JournalError
+from simulator.runtime.errors import SimulationError
+from simulator.runtime.models.environment_model import configuration_of
 from simulator.scripts.script_text import ScriptError, read_script
 from simulator.store.errors import StoreError
 from simulator.store.session_files import read as read_session_file
@@ -135,6 +138,11 @@ _ADK_CONFIG = {
     ],
     "environment_data": "{}",
 }  # fmt: skip
+_MODEL = {
+    "temperature": 0.5,
+    "stop_sequences": ["a"],
+    "safety_settings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}],
+}
 _SCENARIOS = {"scenarios": [{"starting_prompt": "hi", "conversation_plan": "ask", "user_persona": "EXPERT"}]}
 _TABLES = {"orders": [{"order_id": "A", "total": 3}, {"order_id": "B", "total": 4}], "currencies": ["EUR"]}
 _RECORDING = [{"name": "find_order", "args": {"a": 1}, "response": {"b": [1, 2]}}]
@@ -331,6 +339,16 @@ READERS: tuple[FileReader, ...] = (
         _zipped("order_desk.evalset.json", "order_desk.environment.json"),
         lambda p: text_of_upload(p.read_bytes()),
         (ValueError,),
+    ),
+    FileReader(
+        "eval set, to complete", "x.evalset.json", _held("order_desk.evalset.json"), unrecorded_cases, ()
+    ),
+    FileReader(
+        "model configuration",
+        "x.json",
+        _json(_MODEL),
+        lambda p: configuration_of(json.loads(_text(p))),
+        (SimulationError, ValueError),
     ),
     FileReader("results", "x.json", _json(_RESULTS), lambda p: read_results(p.read_bytes()), (ResultsError,)),
     FileReader("kept run", "x.json", _json(_KEPT), read_run, (KeptRunError,)),

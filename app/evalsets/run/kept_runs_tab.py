@@ -31,6 +31,7 @@ from evalset.kept_runs.kept_run import KeptRun
 from evalset.kept_runs.run_comparison import CHANGES as ORDER
 from evalset.kept_runs.run_comparison import RunChange, compare_runs
 from evalset.kept_runs.run_files import kept_run_of_adk, run_files, runs_folder
+from simulator.base.documents import read_file
 
 _COLORS: dict[RunChange, str] = {
     "worse": "red",
@@ -101,7 +102,7 @@ def _histories(workspace: Workspace, facts: SetFacts) -> set[Path]:
 @lru_cache(maxsize=64)
 def _results(path: Path, _: float) -> RunResults | None:
     try:
-        return read_results(path.read_bytes())
+        return read_results(read_file(path))
     except (ResultsError, OSError):  # another program's file, and no promise of ours
         return None
 
