@@ -62,7 +62,7 @@ LIMITS: dict[FileForm, int] = {
     "set": 256
     * _MB,  # eval sets, recordings beside them, datasets, results and kept runs, where all of the file is held
     "dataset": 10 * _MB,  # of which all cases are made, to be verified
-    "examined": 48 * _MB,  # by the doctor, which keeps where everything stands
+    "examined": 64 * _MB,  # by the doctor, which keeps where everything stands
     "archive": 256 * _MB,  # of all that is unpacked
     "cases": 1024 * _MB,  # what is read case by case, of which little is held
 }
