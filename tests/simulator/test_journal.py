@@ -278,7 +278,7 @@ def _document(**changed: Any) -> str:
         ("", "JSON: .*line 1, column 1"),
         ('{"format": ', "JSON: .*line 1, column 12"),
         ("[]", "format"),
-        (_document(format="other"), "format"),
+        (_document(format="other", version=VERSION + 1), "format"),  # another format has its own versions
         (_document(version=VERSION + 1), f"version {VERSION + 1} .*version {VERSION}"),
         (_document(version=None), "version None "),
         (_document(head=7), r"fact 7\b"),
