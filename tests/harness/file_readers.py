@@ -45,6 +45,7 @@ from evalset.verify.errors import VerifyError
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import EnvironmentDataError, environment_data_of
 from simulator.base.documents import DocumentError, read_document
+from simulator.base.json_text import read_json
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.environment.injection.rule_set_folder import RuleSetFolder
 from simulator.environment.injection.rule_sets import RuleSetError, read_rule_set
@@ -347,7 +348,7 @@ READERS: tuple[FileReader, ...] = (
         "model configuration",
         "x.json",
         _json(_MODEL),
-        lambda p: configuration_of(json.loads(_text(p))),
+        lambda p: configuration_of(read_json(_text(p))),
         (SimulationError, ValueError),
     ),
     FileReader("results", "x.json", _json(_RESULTS), lambda p: read_results(p.read_bytes()), (ResultsError,)),
