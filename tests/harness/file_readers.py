@@ -10,6 +10,7 @@ import random
 import resource
 import time
 import traceback
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,6 +178,12 @@ def _reviews(path: Path) -> object:
 def _data(path: Path) -> object:
     config = SimulatedAgentConfig("desk", _agent, path)
     return environment_data_of(config)
+
+
+def _model_configuration(path: Path) -> object:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # google-genai takes words that it does not know, with a warning
+        return configuration_of(read_json(_text(path)))
 
 
 def _folder(path: Path) -> object:
@@ -348,7 +355,7 @@ READERS: tuple[FileReader, ...] = (
         "model configuration",
         "x.json",
         _json(_MODEL),
-        lambda p: configuration_of(read_json(_text(p))),
+        _model_configuration,
         (SimulationError, ValueError),
     ),
     FileReader("results", "x.json", _json(_RESULTS), lambda p: read_results(p.read_bytes()), (ResultsError,)),

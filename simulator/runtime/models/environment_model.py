@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, place_words
 from simulator.base.model_settings import GivenSettings
-from simulator.base.validation_words import first_of, validated
+from simulator.base.validation_words import first_of, shortened, validated
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.prompts.connection_prompts import connection_lines
 from simulator.environment.prompts.tool_prompt import AskedCall, KnownThing, PreviousCall, RecordedExample
@@ -123,12 +123,11 @@ def configuration_of(written: JsonObject) -> types.GenerateContentConfig | None:
         return validated(types.GenerateContentConfig, written) if written else None
     except ValidationError as error:
         first = first_of(error)
-        place = place_words(first["loc"])
-        raise SimulationError(f"the simulation model's configuration: {place}: {first['msg']}") from error
+        words = shortened(f"{place_words(first['loc'])}: {first['msg']}")
+        raise SimulationError(f"the simulation model's configuration: {words}") from error
     except (TypeError, AttributeError) as error:  # google-genai's own validators take the type for granted
-        raise SimulationError(
-            f"the simulation model's configuration: a value has a wrong type: {error}"
-        ) from error
+        words = shortened(f"a value has a wrong type: {error}")
+        raise SimulationError(f"the simulation model's configuration: {words}") from error
 
 
 def asked_call(
