@@ -89,10 +89,10 @@ def check_values(text: str, start: int = 0, most: int = MOST_VALUES) -> None:
         )
 
 
-def is_deep(value: Any) -> bool:
-    """Return whether lists and objects are nested more than `MOST_LEVELS` deep."""
+def is_deep(value: Any, levels: int = MOST_LEVELS) -> bool:
+    """Return whether lists and objects are nested more than `levels` deep."""
     level = [value]
-    for _ in range(MOST_LEVELS):
+    for _ in range(levels):
         level = [
             inner
             for each in level

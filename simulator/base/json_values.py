@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import AfterValidator, JsonValue
 from pydantic_core import from_json
 
+from simulator.base.json_text import is_deep
 from simulator.base.validation_words import InputError
 
 _DIGEST_LENGTH = 16
@@ -102,17 +103,9 @@ def taken(value: Any) -> Any:
         NotJsonError: As `canonical`, or it is nested deeper than can be written around it and read again.
     """
     copy = copied(value)
-    level = [copy]
-    for _ in range(_DEEPEST + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, (dict, list))
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return copy
-    raise NotJsonError(_TOO_DEEP)
+    if is_deep(copy, _DEEPEST):
+        raise NotJsonError(_TOO_DEEP)
+    return copy
 
 
 def write(value: object) -> bytes:
