@@ -123,8 +123,8 @@ def _other() -> SetCommand | None:
         return UploadSet(name=str(uploaded.name), content=uploaded.getvalue())
     if uploaded is None:
         st.caption(
-            "Only you see an upload. It goes when the server stops, on a shared server also a day after its last change. Download "
-            "it to keep your changes. From a session, a database or a ZIP archive, the cases are imported."
+            "Only you see an upload. It is removed when the server stops, and on a shared server one day after its last change. "
+            "Download it to keep your changes. From a session, a database or a ZIP archive, the cases are imported."
         )
     return OpenSet(path=path) if typed and path else None
 

@@ -207,7 +207,7 @@ class AdkEvalRun:
             return RunView(state="stopped")
         if self._is_endless:
             os.truncate(self.output_file, MOST_OUTPUT)
-            words = f"`adk eval` was ended, as it printed more than {MOST_OUTPUT >> 20} MB"
+            words = f"`adk eval` was stopped because it printed more than {MOST_OUTPUT >> 20} MB"
             return RunView(state="broken", problem=words)
         files = sorted(prepared.results.glob(_RESULTS)) if prepared.results.is_dir() else []
         if not files:

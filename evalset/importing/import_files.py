@@ -414,7 +414,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
     """Return the names of the tables of a database that only holds values: what is computed could be without end.
 
     Raises:
-        ImportProblemError: It computes some of what it holds.
+        ImportProblemError: It has a view, a virtual table or a generated column.
     """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_HELD)
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -422,13 +422,17 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
     for row in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         is_virtual = str(row["sql"] or "").lower().split()[:2] == ["create", "virtual"]
         if row["type"] == "view" or is_virtual:
-            raise ImportProblemError(f"it computes {row['name']!r} instead of holding it")
+            raise ImportProblemError(
+                f"{row['name']!r} is a view or a virtual table. Only tables are imported"
+            )
         if row["type"] == "table":
             tables.add(row["name"])
     for name in tables:
         for column in connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (name,)):
             if column["hidden"]:
-                raise ImportProblemError(f"it computes the column {column['name']!r} of {name!r}")
+                raise ImportProblemError(
+                    f"the column {column['name']!r} of {name!r} is generated. Only stored columns are imported"
+                )
     return tables
 
 

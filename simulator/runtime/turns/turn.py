@@ -325,12 +325,12 @@ class TurnRun:
         self.artifacts.append(artifact)
 
     def note_steering(self, tool_name: str) -> None:
-        """Recognise the person why the rules that name such a tool are silent."""
+        """Tell the person why the rules that name such a tool do not fire."""
         for rule_id in self.session.rules_named(tool_name):
             self.session.problem(cannot_answer(rule_id, tool_name))
 
     def note_problem(self, text: str) -> None:
-        """Recognise the person something."""
+        """Tell the person something."""
         self.session.problem(text)
 
     def changed(self) -> None:

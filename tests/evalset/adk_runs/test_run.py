@@ -177,7 +177,10 @@ def test_a_run_that_prints_without_end_is_ended(
     (agent / "__init__.py").write_text("while True:\n    print('x' * 1000)\n")
     eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
     view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
-    assert (view.state, view.problem) == ("broken", "`adk eval` was ended, as it printed more than 1 MB")
+    assert (view.state, view.problem) == (
+        "broken",
+        "`adk eval` was stopped because it printed more than 1 MB",
+    )
     assert (tmp_path / "run" / "output.txt").stat().st_size <= 1 << 20
 
 
