@@ -21,7 +21,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,12 @@ class Module:
         return self.file.name == "__init__.py" and not bodies
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file, read once in a process."""
+    return ast.parse(path.read_text())
+
+
 class House:
     """All modules of some packages, and who imports whom."""
 
@@ -68,8 +74,7 @@ class House:
         self.root = root
         files = [file for package in packages for file in sorted((root / package).rglob("*.py"))]
         self.modules = {
-            (name := _name_of(file.relative_to(root))): Module(name, file, ast.parse(file.read_text()))
-            for file in files
+            (name := _name_of(file.relative_to(root))): Module(name, file, parsed(file)) for file in files
         }
 
     @cached_property

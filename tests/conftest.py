@@ -32,7 +32,7 @@ for _name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
 # A busy machine is no fault of a test.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-settings.register_profile("suite", _PATIENT, max_examples=30, derandomize=True)
+settings.register_profile("suite", _PATIENT, max_examples=20, derandomize=True)
 settings.register_profile("thorough", _PATIENT, max_examples=600)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
@@ -53,15 +53,27 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 STORIES = "tests/stories/test_"
+LITELLM = (
+    "tests/simulator/runtime/models/test_model_addresses.py",
+    "tests/simulator/runtime/models/test_model_clients.py",
+)
+"""The files that import it, which takes as long as a dozen tests."""
 
 
 class Scheduler(xdist.scheduler.LoadFileScheduling):  # type: ignore[misc] # xdist says nothing of its types
-    """Gives a worker a file of tests at a time, and the stories of all files to two workers: each starts a browser and a studio."""
+    """Gives a worker a file of tests at a time, and what shares something large together.
+
+    The stories go to two workers, each of which starts a browser and a studio. The tests of the repository read each of its files once.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         """Return what stays in one worker: the method that xdist's documents name for that."""
         if nodeid.startswith(STORIES):
             return "first stories" if nodeid < f"{STORIES}f" else "second stories"
+        if nodeid.startswith("tests/test_"):
+            return "repository"
+        if nodeid.startswith(LITELLM):
+            return "litellm"
         return str(super()._split_scope(nodeid))
 
 
@@ -81,8 +93,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out what starts something, where only the quick tests are wanted: such a file is not even imported."""
-    slow = collection_path.suffix == ".py" and not starts_nothing(collection_path)
-    return True if slow and config.getoption("quick") else None
+    if not config.getoption("quick") or collection_path.suffix != ".py":
+        return None
+    return None if starts_nothing(collection_path) else True
 
 
 @pytest.hookimpl(wrapper=True)

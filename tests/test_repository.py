@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.census import parsed
+
 ROOT = Path(__file__).resolve().parents[1]
 TOP_FOLDERS = {".ci", ".github", "app", "evalset", "simulator", "tests"}
 TOP_FILES = {
@@ -52,12 +54,6 @@ def tracked() -> tuple[Path, ...]:
 def sources() -> list[Path]:
     """Return the Python files, without those that an earlier version wrote."""
     return [path for path in tracked() if path.suffix == ".py" and WRITTEN not in path.parents]
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text())
 
 
 def texts() -> Iterator[tuple[Path, str]]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.census import parsed
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("app", "evalset", "simulator")
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "app" / "docs").glob("*.md")))
@@ -36,7 +38,7 @@ NO_TEXTS = ("demos",)
 
 def texts(file: Path) -> Iterator[tuple[int, str]]:
     """Yield each literal text of several words with its line; docstrings are for who reads the code."""
-    tree = ast.parse(file.read_text())
+    tree = parsed(file)
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     documentation = {
         id(node.value)

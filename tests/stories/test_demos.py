@@ -30,15 +30,12 @@ LARGE_EXPENSE = "E-7 of engineering: flight 640 EUR"
 
 
 def test_the_order_desk(studio: Studio, tmp_path: Path) -> None:
-    """A real answer, an edited one and an error make one trace; a rule that injects an error makes another.
+    """A real answer, an edited one and an error make one trace.
 
-    The first makes the same calls as the real world, so that `adk eval` passes it. The second shows how the agent
-    reacts to a fault that the real tools don't have, so that `adk eval` finds fewer calls; so it does where a
-    call was changed by hand.
+    It makes the same calls as the real world, so that `adk eval` passes it, and finds where a call was changed by hand.
     """
     path = tmp_path / "orders.evalset.json"
     _author_a_cancellation(studio, path)
-    _author_an_injected_fault(studio, path)
 
     mixed = calls_of(case_of(path, "mixed"))
     assert [name for name, _, _ in mixed] == ["find_order", "cancel_order", "refund_order"]
@@ -47,15 +44,10 @@ def test_the_order_desk(studio: Studio, tmp_path: Path) -> None:
     assert mixed[2][1] == {"order_id": "A-1001", "amount": 49.9, "currency": "EUR"}
     assert mixed[2][2] == {"error_code": 422, "error_message": "At most 10.00 EUR can be refunded."}
     assert "At most 10.00 EUR" in answer_of(case_of(path, "mixed"))
-    injected = calls_of(case_of(path, "injected"))
-    fault = {"error_code": 503, "error_message": "The shop's system is down."}
-    assert injected == [("find_order", {"order_id": "A-1002"}, fault)] * 2
 
     add_changed_case(path, "mixed", 2, amount=1.0)
     outcome = run_adk_eval(DEMOS_DIR / "order_desk", path, start=start_program)
-    assert trajectory_scores(outcome) == {"mixed": 1.0, "injected": 0.0, "changed": 0.0}, outcome.output[
-        -3000:
-    ]
+    assert trajectory_scores(outcome) == {"mixed": 1.0, "changed": 0.0}, outcome.output[-3000:]
 
 
 def _author_a_cancellation(studio: Studio, path: Path) -> None:
@@ -73,8 +65,10 @@ def _author_a_cancellation(studio: Studio, path: Path) -> None:
     studio.export_to(path, "mixed")
 
 
-def _author_an_injected_fault(studio: Studio, path: Path) -> None:
-    studio.click("new_session")
+@pytest.mark.long
+def test_the_order_desk_with_an_injected_fault(studio: Studio, tmp_path: Path) -> None:
+    """The trace shows how the agent reacts to a fault that the real tools don't have, so that `adk eval` finds fewer calls."""
+    path = tmp_path / "orders.evalset.json"
     studio.pick_agent("order_desk").start()
     studio.add_error_rule("find_order", 503, "The shop's system is down.")
     studio.ask("Where is order A-1002?")
@@ -82,6 +76,12 @@ def _author_an_injected_fault(studio: Studio, path: Path) -> None:
     assert sum("injected" in step for step in studio.steps) == 2
     expect(studio.decision).to_contain_text("not available")
     studio.export_to(path, "injected")
+
+    injected = calls_of(case_of(path, "injected"))
+    fault = {"error_code": 503, "error_message": "The shop's system is down."}
+    assert injected == [("find_order", {"order_id": "A-1002"}, fault)] * 2
+    outcome = run_adk_eval(DEMOS_DIR / "order_desk", path, start=start_program)
+    assert trajectory_scores(outcome) == {"injected": 0.0}, outcome.output[-3000:]
 
 
 @pytest.mark.long

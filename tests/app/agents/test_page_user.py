@@ -42,6 +42,7 @@ def seats(session: Simulation, player: str) -> Tab:
     return tab.run()
 
 
+@pytest.mark.long
 def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(session: Simulation) -> None:
     """Each is held in the query pane; who said it stands in the timeline."""
     tab = seats(session, "script")

@@ -46,6 +46,7 @@ def asked_for(*calls: Any) -> Any:
     return asked(list(calls), tools=[slow, LongRunningFunctionTool(ship)])
 
 
+@pytest.mark.long
 def test_what_runs_is_shown_beside_what_waits_and_can_be_stopped() -> None:
     """One call runs for real, the other waits: both are on the screen, and Stop ends the turn."""
     with asked_for(call("slow", word="a"), call("slow", word="b")) as simulation:

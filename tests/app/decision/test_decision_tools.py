@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
+import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from app.decision.tool_answer import tool_inputs
@@ -82,6 +83,7 @@ def test_a_response_off_its_schema_is_said_and_can_be_sent() -> None:
         assert answers(simulation)[0].outcome == Returned(value={"order_id": 3, "total": 1})
 
 
+@pytest.mark.long
 def test_fields_of_a_response_without_a_schema_are_added_and_removed() -> None:
     """Text and form have them at once; a tool with a schema decides its fields itself."""
     with asked_for(call("echo", word="x"), call("find_order", order_id="A")) as simulation:

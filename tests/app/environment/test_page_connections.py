@@ -93,6 +93,7 @@ class Analyst(BaseLlm):
         yield LlmResponse(content=types.ModelContent(json.dumps(said)))
 
 
+@pytest.mark.long
 def test_what_a_model_says_stands_in_the_graph_and_holds_for_all_sessions(shaped: Shaped) -> None:
     """Its word stands over what names tell; another session of the agent has it at no cost; "Ask again" really asks."""
     model = Analyst()

@@ -113,6 +113,7 @@ def test_a_person_decides_what_the_model_looks_at(shaped: Shaped) -> None:
     assert shaped.environment.settings.source_to_model
 
 
+@pytest.mark.long
 def test_states_are_shared_and_cleared(shaped: Shaped) -> None:
     """Two tools share what they remember; a second beginning is warned of; the calls are listed, bounded, and forgotten on a click."""
     tab = shaped.open("Sources", sources_part="Memory")

@@ -118,6 +118,7 @@ def test_search_goes_over_all_kinds(shaped: Shaped) -> None:
     assert not shaped.write("world_search", "nowhere").app.data_editor
 
 
+@pytest.mark.long
 def test_a_thing_is_edited_as_json_and_its_kind_is_closed_or_open(shaped: Shaped) -> None:
     """A mistake is said with its place; a person decides what an unknown id means; what cannot be carried out is tried once."""
     shaped.tab.fill("world_thing_customer", "C-1").run()

@@ -120,6 +120,7 @@ def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
     assert work.case("one")["conversation"][0]["user_content"] == {"role": "user", "parts": parts}
 
 
+@pytest.mark.long
 def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Path) -> None:
     """A golden without an expected response gets one without JSON; so does a turn in which a message has no text yet."""
     turn_of_file(path, user_content={"role": "user", "parts": None}, final_response=None)
@@ -136,6 +137,7 @@ def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Pa
     assert not tab.unfold("turn_menu_0").has("turn_final_0")
 
 
+@pytest.mark.long
 def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     """Status, name and comments stand on the case and in the list, are saved beside the set, and undone."""
     tab = on_set(path, "one").unfold("case_step_one_0_2").click("comment_one_0_2")

@@ -268,6 +268,7 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     assert [row.eval_id for row in work.rows()] == ["one", "two", "three"]
 
 
+@pytest.mark.long
 def test_calls_turns_states_and_rubrics_are_edited(path: Path) -> None:
     """A call gets another tool and moves, a turn goes, the state and the rubrics are edited as JSON; a refusal names why."""
     tab = edit_step(on_set(path, "two"), "two_0_1")

@@ -159,6 +159,7 @@ def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(
     assert not target.exists()
 
 
+@pytest.mark.long
 def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
     """The reason stands on the page, no file is written, and the fields keep what was typed."""
     nowhere = "/proc/nowhere/set.evalset.json"
@@ -276,6 +277,7 @@ def verdict_of(tab: Tab) -> str:
     return str(case.status)
 
 
+@pytest.mark.long
 def test_a_replay_is_out_of_date_when_the_file_has_changed(tab: Tab, target: Path) -> None:
     """The page says what changed, and replays again on a click: then it shows the first divergence with its verdict."""
     replayed(tab.click("export_write"))

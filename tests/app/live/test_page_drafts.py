@@ -91,6 +91,7 @@ def test_what_is_typed_in_one_session_never_stands_in_another(
     assert {TYPED, OTHER} & _typed(store, second) == {OTHER}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "with_id",
     [" ".join, lambda parts: digest(*parts)],
@@ -118,6 +119,7 @@ def test_what_was_kept_by_an_older_studio_is_shown(
     assert Tab(session_id).typed("response_") not in {OTHER, TYPED}
 
 
+@pytest.mark.long
 def test_a_draft_that_is_none_does_no_harm(session_id: str, store: JournalStore) -> None:
     """A file from elsewhere may hold anything; the page begins with the draft then."""
     owners = _stored(store, session_id)

@@ -53,6 +53,7 @@ def locked(path: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+@pytest.mark.long
 def test_a_locked_database_is_said_and_goes_by(path: Path) -> None:
     """The steps that are taken meanwhile count, and are marked; when the lock is gone they are stored, and the page says that all is."""
     live = _begun()

@@ -97,6 +97,7 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
     assert store.record(session_id).deleted_at is None
 
 
+@pytest.mark.long
 def test_a_deleted_session_is_restored_later_or_deleted_for_good(
     session_id: str, store: JournalStore
 ) -> None:

@@ -78,6 +78,7 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
     assert tab.has("agents_again")
 
 
+@pytest.mark.long
 def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -> None:
     """The page goes to the session, and says what has ended and what can be done."""
     assert _started(start, "exit").simulation.view().problems
@@ -94,6 +95,7 @@ CHANGES = (
 """Another tool, another description, and an agent that says nothing."""
 
 
+@pytest.mark.long
 def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path) -> None:
     """The offer comes once the files have changed, and goes once they are loaded; new tools stand in the lists, and the session says where it fits no more."""
     live = _started(start, "Where is A1?")
@@ -123,6 +125,7 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     assert catalogue().entries()[0].description == "Cancels orders, too."
 
 
+@pytest.mark.long
 def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path) -> None:
     """The offer stays, so that it can be taken once the code is right."""
     live = _started(start)

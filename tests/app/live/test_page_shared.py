@@ -125,6 +125,7 @@ def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, store: Journal
     assert counted_steps(len(elsewhere.session().history)) in drawn(tab.run())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rests", [False, True])
 def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool) -> None:
     """World, branches and export, live and at rest; with the way back."""

@@ -46,6 +46,7 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("agent", ["order_desk", pytest.param("travel_planner", marks=pytest.mark.long)])
 def test_a_page_is_drawn_whatever_is_kept(agent: str, asked_for: set[tuple[str, str, str]]) -> None:

@@ -88,6 +88,7 @@ def _reads_what_was_given(tab: Tab) -> None:
     assert [node.type for node in tab.nodes() if node.type in {"text_area", "toggle"}] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("message", [HOSTILE, {"role": "user", "parts": [{"text": "a"}, {"text": HOSTILE}]}])
 def test_a_message_that_is_held_is_read(annes: LiveSession, store: JournalStore, message: Any) -> None:
     """With who speaks and how much is left; it is for its owner to accept, change or replace it."""

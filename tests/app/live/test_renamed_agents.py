@@ -57,6 +57,7 @@ def _renamed(agents: Path, session_id: str, *, itself: bool = True) -> str:
     return journal
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("itself", [False, True], ids=["folder", "folder and agent"])
 def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itself: bool) -> None:
     """A click goes on with it; the journal is as it was, what waits waits, and the next start knows the new name."""

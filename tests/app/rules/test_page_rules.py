@@ -86,6 +86,7 @@ def test_a_rule_is_written_in_the_editor(simulation: FakeSimulation) -> None:
     assert effect.details
 
 
+@pytest.mark.long
 def test_conditions_are_built_in_rows_and_groups(simulation: FakeSimulation) -> None:
     """Rows are added, turned, nested and removed; the values are of the type that earlier calls had."""
     page = Page()
@@ -124,6 +125,7 @@ def test_a_rule_that_cannot_be_read_stays_in_its_editor(simulation: FakeSimulati
     assert again.app.text_area(key=again.input_key("response.value")).value == '{"order_id": 1}'
 
 
+@pytest.mark.long
 def test_a_rule_saved_as_it_was_is_no_change(simulation: FakeSimulation) -> None:
     """The editor closes, and the session has no further step. A switch in the list meanwhile loses nothing in it, and the rule stays off."""
     simulation.set_rules([rule()])

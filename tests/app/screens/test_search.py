@@ -62,6 +62,7 @@ def test_commands_are_carried_out_where_they_apply(tab: Tab) -> None:
     assert labels(tab, "export") == []
 
 
+@pytest.mark.long
 def test_what_is_found_is_shown_literally_and_leads_there(tab: Tab, tmp_path: Path) -> None:
     """A case of a set that was used, and the session; names from outside come alive nowhere."""
     live = registry().newest_first()[0]

@@ -105,6 +105,7 @@ def test_a_file_that_is_none_is_named(start: Tab, tmp_path: Path) -> None:
     assert str(tmp_path / "none.environment.json") in start.run().literal
 
 
+@pytest.mark.long
 def test_a_damaged_file_is_not_written_over(start: Tab, path: Path) -> None:
     """The strip says what is wrong with it, and nothing is lost of the session; names and words of it are shown literally."""
     (case,) = read_environment(path).cases.values()

@@ -87,6 +87,7 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(start: Tab) -> N
     assert start.keys("script_strip") == []
 
 
+@pytest.mark.long
 def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -> None:
     """The script ends with the session, which comes back with it at rest: nobody is asked before a person lets it play on."""
     live = play(start, LOST)
@@ -141,6 +142,7 @@ def test_an_upload_becomes_the_text_that_can_be_changed(start: Tab) -> None:
     assert start.app.text_area(key=TEXT_KEY).value == LOST
 
 
+@pytest.mark.long
 def test_how_it_ended_is_told_with_the_line(start: Tab) -> None:
     """A line that is missing, misplaced, too many, or lets the turn fail."""
     asked = "- say: Where is order A-1002?\n"

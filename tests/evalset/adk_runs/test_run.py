@@ -86,6 +86,7 @@ def test_a_hermetic_run_needs_no_real_tool_and_changes_no_file(tmp_path: Path, r
     assert {path: path.read_bytes() for path in before} == before
 
 
+@pytest.mark.long
 def test_real_tools_run_where_nobody_stands_for_them(tmp_path: Path, ran: Ran) -> None:
     """The tiny agent adds for real; one of its two sets' expectations does not hold, and the results say which turn fails."""
     folder = write_tiny_agent(tmp_path / "agents")

@@ -95,6 +95,7 @@ def test_no_secret_of_a_tools_errors_is_printed_or_kept(
     assert "AccountName=x;" in found
 
 
+@pytest.mark.long
 def test_no_secret_of_an_error_that_ends_the_turn_is_printed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

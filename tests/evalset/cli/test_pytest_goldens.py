@@ -111,6 +111,7 @@ def test_each_case_is_a_test_and_what_fails_shows_where(project: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)])
 def test_what_happened_becomes_the_golden(project: Path, workers: Sequence[str]) -> None:
@@ -182,6 +183,7 @@ def cli_project(exported: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_goldens_of_a_dataset_are_tests(cli_project: Path) -> None:
     """Each golden with all its turns, and each trace, where agents-cli has its agent; what only asks is skipped, what is no dataset left alone."""
@@ -209,6 +211,7 @@ def test_goldens_of_a_dataset_are_tests(cli_project: Path) -> None:
         assert line in done.stdout, done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_golden_of_a_dataset_is_updated_in_all_its_cases(
     cli_project: Path, capsys: pytest.CaptureFixture[str]

@@ -118,6 +118,7 @@ def test_another_case_is_not_taken_for_the_one_that_waits(
     assert set(read_environment(environment).cases) == {"b"}
 
 
+@pytest.mark.long
 def test_on_a_terminal_one_line_changes_and_a_person_answers(script: Path, out: Path) -> None:
     """Each step takes the place of the one before, and the call is asked for and answered there; nothing of the line is left."""
     script.write_text(FINE.replace("generate", "ask"))

@@ -178,6 +178,7 @@ def half(_metric: Any, actual: list[Any], expected: list[Any], _scenario: Any) -
     return EvaluationResult(overall_score=0.5, overall_eval_status=EvalStatus.PASSED)
 
 
+@pytest.mark.long
 def test_tolerances_are_proposed_and_kept(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -278,6 +279,7 @@ def started(*arguments: str | Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_an_interrupt_shows_what_was_done(kept: Path, tmp_path: Path) -> None:
     """Of many runs; the command ends with 130, and what it wrote is whole."""

@@ -127,6 +127,7 @@ def test_adk_test_passes_a_trace_of_each_demo_agent(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_the_pytest_file_replays_the_set_without_a_key(desk: Desk, tmp_path: Path) -> None:
     """It is unpacked into the agent's folder and run; where the environment is another one, the test says what differs."""

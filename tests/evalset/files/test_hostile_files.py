@@ -42,7 +42,7 @@ def test_a_valid_file_is_read(reader: FileReader, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", _READERS.values(), ids=_named)
-@pytest.mark.parametrize("few", [100, 5_000])
+@pytest.mark.parametrize("few", [100, pytest.param(5_000, marks=pytest.mark.long)])
 def test_one_wrong_field_many_times_is_told_in_few_words(
     reader: FileReader, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ for number in range(20):
 """
 
 
+@pytest.mark.long
 def test_two_processes_lose_no_case(tmp_path: Path) -> None:
     """A process and this one append 20 cases each to one new file: 40 cases are there, each process's in its order."""
     path = tmp_path / "made" / "set.evalset.json"

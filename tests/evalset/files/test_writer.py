@@ -225,6 +225,7 @@ def test_a_writer_without_a_lock_is_not_overwritten(tmp_path: Path) -> None:
     assert held_ids(path) == ["one", "adk's", "two"]
 
 
+@pytest.mark.long
 def test_files_of_the_system_and_of_others_are_refused(tmp_path: Path) -> None:
     """Without permission for the folder, or for the file, the error says so and nothing changes."""
     closed = tmp_path / "closed"

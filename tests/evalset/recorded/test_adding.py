@@ -146,6 +146,7 @@ for number in range(8):
 """
 
 
+@pytest.mark.long
 def test_two_processes_and_two_threads_lose_nothing(path: Path) -> None:
     """A process and two threads of this one add 8 calls each to one turn: all are there, each writer's in their order."""
     command = [sys.executable, "-W", "ignore", "-c", _ADD, str(path), "other"]

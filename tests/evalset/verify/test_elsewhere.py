@@ -65,6 +65,7 @@ def test_kernels_find_what_one_process_finds(kept: Path, tmp_path: Path) -> None
     assert {each.total for each in told} == {2 * len(CASES)}
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.parametrize(
     "how",
@@ -143,6 +144,7 @@ def test_any_executor_will_do(kept: Path, tmp_path: Path) -> None:
     assert [(case.eval_id, case.status) for case in found.cases] == [(each, "passed") for each in CASES]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_the_command_verifies_with_the_interpreter_that_is_named(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

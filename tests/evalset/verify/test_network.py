@@ -53,6 +53,7 @@ def test_no_way_leads_to_another_machine_and_each_host_is_named(tmp_path: Path) 
     assert all(name in told.attrib["value"] for name in NAMED.values())
 
 
+@pytest.mark.long
 def test_what_the_process_of_its_caller_replays_is_not_checked(tmp_path: Path) -> None:
     """A child process gets through there, and the result says so."""
     eval_set = write_project(tmp_path, ["child"])
@@ -61,6 +62,7 @@ def test_what_the_process_of_its_caller_replays_is_not_checked(tmp_path: Path) -
     assert json.loads(done["output"])["network"]["not_checked"]
 
 
+@pytest.mark.long
 def test_auto_without_a_key_refuses_as_well_and_a_kept_run_and_the_report_tell(tmp_path: Path) -> None:
     """The models are recorded then, so nothing real was chosen."""
     eval_set = write_project(tmp_path, ["grpc"])
@@ -71,6 +73,7 @@ def test_auto_without_a_key_refuses_as_well_and_a_kept_run_and_the_report_tell(t
     assert NAMED["grpc"] in json.loads(kept.read_bytes())["network"]["refused"]
 
 
+@pytest.mark.long
 def test_pytest_refuses_as_well_and_tells(tmp_path: Path) -> None:
     """The replays are in a process of their own there too; pytest itself imports the package that the set is in."""
     eval_set = write_project(tmp_path, ["child"])

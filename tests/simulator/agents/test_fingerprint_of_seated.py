@@ -136,6 +136,7 @@ def test_the_order_of_seating_does_not_count(models: list[str], seated: list[int
     assert agent_fingerprint(below[0]) == before
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_another_process_gives_the_same_fingerprints(tmp_path: Path) -> None:
     """One that hashes texts in another order and has seated its agents agrees on all shapes, demos and files of configs."""

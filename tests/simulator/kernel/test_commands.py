@@ -57,6 +57,7 @@ def written(home: Path, *options: str) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_a_script_is_run_with_the_projects_python(
     tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

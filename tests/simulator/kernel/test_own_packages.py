@@ -20,8 +20,8 @@ pytestmark = pytest.mark.process
     ("name", "imported"),
     [
         ("simulator", "import {0}.helper\nWORD = {0}.helper.WORD"),
-        ("evalset", "from {0} import WORD"),
-        ("app", "from {0}.helper import WORD"),
+        pytest.param("evalset", "from {0} import WORD", marks=pytest.mark.long),
+        pytest.param("app", "from {0}.helper import WORD", marks=pytest.mark.long),
     ],
 )
 def test_a_project_with_a_module_of_the_studios_name_gets_its_own(
@@ -61,6 +61,7 @@ def test_a_project_with_a_module_of_the_studios_name_gets_its_own(
     config.kernels.end()
 
 
+@pytest.mark.long
 def test_an_agent_with_the_name_of_a_package_of_the_studio_plays(tmp_path: Path) -> None:
     """As `adk web` plays it."""
     config = config_of(project(tmp_path, name="simulator"), "simulator")

@@ -84,6 +84,7 @@ def test_one_at_work_goes_on(config: KernelAgentConfig) -> None:
     assert config.kernels.running is not None
 
 
+@pytest.mark.long
 def test_where_memory_is_short_the_one_that_waits_longest_ends(
     config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

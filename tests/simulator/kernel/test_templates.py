@@ -84,6 +84,7 @@ def test_how_it_ended_is_told_though_its_parent_is_another_process(tmp_path: Pat
         kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name))
 
 
+@pytest.mark.long
 def test_kernels_outlive_a_template_that_is_killed(tmp_path: Path) -> None:
     """Those that it has forked go on, the next one is a fork of another, and the end of the old ones is still heard."""
     old = Kernel(PYTHON, tmp_path)
@@ -99,6 +100,7 @@ def test_kernels_outlive_a_template_that_is_killed(tmp_path: Path) -> None:
     new.end()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="processes are not grouped here")
 @pytest.mark.parametrize("is_asked", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_template_comes_behind_others_until_somebody_waits_for_it(
@@ -142,6 +144,7 @@ def group_niceness(process: int) -> str:
     return Path(f"/proc/{process}/autogroup").read_text().strip().partition(" ")[2]
 
 
+@pytest.mark.long
 def test_what_was_installed_since_makes_another_template(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +190,7 @@ def test_an_interpreter_without_adk_has_none(tmp_path: Path) -> None:
         os.close(write)
 
 
+@pytest.mark.long
 def test_kernels_share_what_they_have_not_changed(tmp_path: Path) -> None:
     """Two take far less memory than twice one that was started."""
     kernels = [Kernel(PYTHON, tmp_path) for _ in range(2)]

@@ -33,6 +33,7 @@ def let_go(folder: Path) -> None:
     (folder / "desk" / "let_go").touch()
 
 
+@pytest.mark.long
 def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentConfig, tmp_path: Path) -> None:
     """The command comes back after what it was told to wait; what is there can be looked at."""
     simulation = begun(config)
@@ -62,6 +63,7 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     assert simulation.pending
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "wait"), [pytest.param("spin", 0.2, marks=pytest.mark.long), ("hold", None)]
 )
@@ -87,6 +89,7 @@ def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     until(simulation, lambda: len(config.kernels.alive) == 1)
 
 
+@pytest.mark.long
 def test_a_real_tool_runs_once_where_its_session_has_left_a_process_that_was_held_up(
     tmp_path: Path,
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelA
     assert simulation.query("Hello", wait=PATIENCE)
 
 
+@pytest.mark.long
 def test_a_session_whose_process_ended_twice_is_played_anew_from_where_it_stands(
     config: KernelAgentConfig,
 ) -> None:
@@ -171,6 +175,7 @@ def test_an_agent_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, wo
         config_of(project(tmp_path, source))
 
 
+@pytest.mark.long
 def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its deadline; its process is ended."""
     monkeypatch.setattr(agent_kernels, "LOAD_SECONDS", 1.0)
@@ -229,6 +234,7 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_pat
     assert commands[-3:] == ["google-adk>=2.11", "-r", str(needs)]
 
 
+@pytest.mark.long
 def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> None:
     """Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own."""
     process = config.kernels.kernel().process_id
@@ -237,6 +243,7 @@ def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> N
     assert not group.exists() or group.read_text().strip().endswith("nice 10")
 
 
+@pytest.mark.long
 def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(tmp_path: Path) -> None:
     """Its import has the same share of the processors as the studio."""
     (tmp_path / "agent.py").write_text(
@@ -306,6 +313,7 @@ def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
         until_gone(each)
 
 
+@pytest.mark.long
 def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_of_its_own(
     tmp_path: Path,
 ) -> None:
@@ -395,6 +403,7 @@ def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config
     assert simulation.view() == before
 
 
+@pytest.mark.long
 def test_a_session_that_opens_while_the_idle_process_is_ended_starts_another_one(
     config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def table(tab: Tab) -> dict[str, tuple[str, str]]:
     return dict(zip(rows["case"], zip(rows["verdict"], rows["first divergence"], strict=True), strict=True))
 
 
+@pytest.mark.long
 def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     """Two runs of each case: pass^2 is told, another tab shows the same, and the files to download are of it.
 
@@ -172,6 +173,7 @@ def test_only_chosen_cases_are_verified_and_found_by_id(eval_set: Changed) -> No
     assert not tab.app.dataframe
 
 
+@pytest.mark.long
 def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) -> None:
     """A row at a time; what says none is named and stays; saved, the golden passes with other arguments."""
     path = eval_set(('"order": "A"', '"order": "Z"'))
@@ -272,6 +274,7 @@ def changes(tab: Tab, path: Path) -> tuple[str, ...]:
     return measured.changes()
 
 
+@pytest.mark.long
 def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Changed) -> None:
     """The page names the one agent with the same tools; the doctor's tab renames it in the files."""
     path = eval_set()

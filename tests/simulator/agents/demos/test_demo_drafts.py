@@ -34,6 +34,7 @@ def drafts(agent: str, queries: list[str]) -> list[ToolRequest]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sessions", [[*SESSIONS, *ALONE[::4]], pytest.param(ALONE, marks=pytest.mark.long)], ids=len
 )

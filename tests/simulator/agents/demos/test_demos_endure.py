@@ -120,6 +120,7 @@ messages = (
 ).filter(str.strip)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DEMOS)
 @settings(max_examples=settings().max_examples // 6)
 @given(said=st.lists(messages, min_size=1, max_size=3), data=st.data())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
@@ -31,6 +32,7 @@ def _turn(word: str) -> Any:
     return RuntimeError("no model") if word == "raise" else MADE[word]
 
 
+@pytest.mark.long
 @given(
     turns=st.lists(TURNS, max_size=4),
     own=st.sets(st.sampled_from(AGENT_CALLBACKS), max_size=3),

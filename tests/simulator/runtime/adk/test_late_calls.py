@@ -58,7 +58,14 @@ with opened(before(callback), tools=player) as sim:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("way", ["raw_thread", "atexit", "close"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param("raw_thread", marks=pytest.mark.long),
+        pytest.param("atexit", marks=pytest.mark.long),
+        "close",
+    ],
+)
 def test_a_tool_that_nobody_chose_does_not_run_after_its_turn(way: str, tmp_path: Path) -> None:
     """The same error as in the turn, and the log says so."""
     marker = tmp_path / "marks"
@@ -68,6 +75,7 @@ def test_a_tool_that_nobody_chose_does_not_run_after_its_turn(way: str, tmp_path
     assert marks(marker) == []
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_tool_that_is_real_in_the_session_runs_after_its_turn(tmp_path: Path) -> None:
     """As long as the session is there."""
