@@ -57,7 +57,7 @@ def final_state(instance: dict[str, Any]) -> dict[str, Any]:
 
     Of a golden of several turns the trace only shows what the last turn changed: what earlier turns left is not looked at.
     """
-    golden, tolerances = judged(instance), tolerances_of(instance, "state")
+    golden, tolerances = judged(instance), of_tool(tolerances_of(instance, "state"), "*")
     if "final_state" not in golden:
         return {"score": None, "explanation": "the golden has no final state for this turn"}
     wanted, ended = golden["final_state"], dict(golden.get("initial_state", {}))
