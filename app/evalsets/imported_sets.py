@@ -1,16 +1,51 @@
-"""Makes an eval set of a file that is none, but holds cases: a session, a database, an archive; no drawing here."""
+"""Takes uploads, and makes an eval set of a file that is none, but holds cases: a session, a database, an archive. Work on the server."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
-from app.evalsets.set_discovery import ENDING
+from app.evalsets.exchange_jobs import Upload
+from app.evalsets.set_discovery import ENDING, check_import, take_upload
+from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.reviews_beside import ReviewFileError, add_reviews, brought_reviews
 from evalset.files.file_kinds import importable_kind
 from simulator.base.documents import open_file
 
+UPLOADED, MADE = "uploaded", "made_set"
+"""The names of the works at a workspace."""
+
 _HEAD = 8_000_000
 """A larger file is looked at in the import alone."""
+
+
+def taken(owner: str, upload: Upload) -> Job[Path]:
+    """Begin to keep an upload, its recording beside it; the result is where it lies."""
+
+    def work(report: Report, stop: Event) -> Path:
+        report(JobProgress(words="Reading the upload"))
+        text, recorded = apart(upload.content)
+        if stop.is_set():
+            raise ValueError("The upload was stopped.")
+        return take_upload(owner, upload.name, text, recorded)
+
+    return Job(work, "take-upload")
+
+
+def made_of(path: Path, owner: str) -> Job[Path]:
+    """Begin to import the cases of a file into a new eval set beside it; the result is the set. A set that is not whole is not written."""
+
+    def work(report: Report, stop: Event) -> Path:
+        def goes_on(found: int) -> bool:
+            report(JobProgress(words=f"Importing the cases. Cases found: {found:,}"))
+            return not stop.is_set()
+
+        made = imported_beside(path, goes_on=goes_on)
+        check_import(owner, made)
+        return made
+
+    return Job(work, "import-as-set")
 
 
 def apart(content: bytes) -> tuple[bytes, bytes]:
@@ -42,11 +77,15 @@ def importable(path: Path) -> str:
         return ""
 
 
-def imported_beside(path: Path) -> Path:
+def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: True) -> Path:
     """Import the cases of a file into a new eval set beside it; return the set.
 
+    Args:
+        path: The file.
+        goes_on: Asked with each case, with how many were found before; False ends the import, and nothing is written.
+
     Raises:
-        ValueError: It holds no case, or the set cannot be written; the text says why.
+        ValueError: It holds no case, it was stopped, or the set cannot be written; the text says why.
     """
     from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
     from evalset.importing.gathered import Gathered, Harvest, add_to_set  # noqa: PLC0415 - importing ADK's evaluation takes a second
@@ -57,8 +96,10 @@ def imported_beside(path: Path) -> Path:
         if brought.problems:
             raise ValueError("\n".join(brought.problems))
         with Gathered() as gathered:
-            harvest = Harvest(gathered)
+            harvest = Harvest(gathered, goes_on)
             take_path(path, harvest)
+            if not goes_on(len(harvest.eval_ids)):
+                raise ValueError("The import was stopped. No eval set was written.")
             if not gathered:
                 raise ValueError("\n".join(harvest.problems) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)

@@ -51,25 +51,10 @@ class OpenSet(Value):
     path: str
 
 
-class UploadSet(Value):
-    """Take in an eval set from a file of the browser's."""
-
-    kind: Literal["upload_set"] = "upload_set"
-    name: str
-    content: bytes
-
-
 class RemoveUpload(Value):
     """Delete an upload from the server."""
 
     kind: Literal["remove_upload"] = "remove_upload"
-    path: str
-
-
-class ImportFile(Value):
-    """Import the cases of a file that is no eval set into a new one, and open that."""
-
-    kind: Literal["import_file"] = "import_file"
     path: str
 
 
@@ -152,9 +137,7 @@ class PlayCase(Value):
 SetCommand: TypeAlias = (
     CloseSet
     | OpenSet
-    | UploadSet
     | RemoveUpload
-    | ImportFile
     | OpenCase
     | ApplyEdits
     | EditPart

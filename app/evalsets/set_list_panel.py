@@ -5,26 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.evalsets.imported_sets import importable
-from app.evalsets.set_context import CloseSet, ImportFile, OpenSet, RemoveUpload, SetCommand, UploadSet
+from app.evalsets.exchange_jobs import Upload
+from app.evalsets.imported_sets import MADE, UPLOADED, importable, made_of, taken
+from app.evalsets.set_context import CloseSet, OpenSet, RemoveUpload, SetCommand
 from app.evalsets.set_discovery import IMPORTED, SetLine
 from app.evalsets.set_facts import facts_of
-from app.evalsets.workspace import workspaces
+from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
+from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+
+if TYPE_CHECKING:
+    from app.live.background_jobs import Job
 
 PAGE_SETS = 25
 _KB = 1024
 COLUMNS = (1.8, 1)
 
 
-def set_list(lines: Sequence[SetLine], failed: str | None) -> SetCommand | None:
-    """Draw the page; return what was asked for. `failed` says why the last set was not opened."""
+def set_list(lines: Sequence[SetLine], workspace: Workspace, failed: str | None) -> SetCommand | None:
+    """Draw the page; return what was asked for. The last upload is at the workspace; `failed` says why the last set was not opened."""
     with st.container(key="sets_head", gap="xxsmall"):
         st.subheader("Eval sets", anchor=False)
         st.caption(
@@ -37,7 +42,7 @@ def set_list(lines: Sequence[SetLine], failed: str | None) -> SetCommand | None:
     with left:
         asked = _found(lines)
     with right, st.container(border=True, key="set_other", gap="small"):
-        return _other() or asked
+        return _other(workspace) or asked
 
 
 def _found(lines: Sequence[SetLine]) -> SetCommand | None:
@@ -108,7 +113,7 @@ def _day(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _other() -> SetCommand | None:
+def _other(workspace: Workspace) -> SetCommand | None:
     st.markdown("**Open another set**")
     path = st.text_input(
         "Path of an eval set on the server", key="set_path_typed", placeholder="path/to/set.evalset.json"
@@ -118,23 +123,52 @@ def _other() -> SetCommand | None:
     )
     types = ["json", *(ending.removeprefix(".") for ending in IMPORTED)]
     uploaded: Any = st.file_uploader("Or upload a file", type=types, key="set_upload")
-    taken = uploaded is not None and st.button("Open upload", key="set_open_upload", icon=":material/upload:")
-    if taken:
-        return UploadSet(name=str(uploaded.name), content=uploaded.getvalue())
+    if uploaded is not None and st.button("Open upload", key="set_open_upload", icon=":material/upload:"):
+        _begin(
+            workspace,
+            UPLOADED,
+            taken(workspace.owner, Upload(name=str(uploaded.name), content=uploaded.getvalue())),
+        )
     if uploaded is None:
         st.caption(
             "Only you see an upload. It is removed when the server stops, and on a shared server one day after its last change. "
             "Download it to keep your changes. From a session, a database or a ZIP archive, the cases are imported."
         )
-    return OpenSet(path=path) if typed and path else None
+    if uploaded is None and UPLOADED in workspace.jobs and workspace.jobs[UPLOADED].problem:
+        del workspace.jobs[UPLOADED]  # it was of a file that has been taken away
+    done = _done(workspace, UPLOADED, "The upload was not opened.")
+    return OpenSet(path=path) if typed and path else done
+
+
+def _begin(workspace: Workspace, name: str, job: Job[Path]) -> None:
+    workspace.jobs[name] = job
+    job.wait(AT_ONCE_SECONDS)
+    st.rerun()
+
+
+def _done(workspace: Workspace, name: str, failed: str) -> OpenSet | None:
+    """Show how far a work is, or why it failed; ask for the set that came of it."""
+    job: Job[Path] | None = workspace.jobs.get(name)
+    if job is None:
+        return None
+    if job.state == "running":
+        waiting(job, name)
+        return None
+    if job.problem:
+        problem(failed, job.problem)
+    if job.result is None:
+        return None
+    del workspace.jobs[name]
+    return OpenSet(path=str(job.result))
 
 
 # The page of an eval set that cannot be opened: why, and what helps: an import, or the doctor.
 
 
-def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> CloseSet | ImportFile | None:
-    """Draw the page; return what was asked for. `failed` says why the last import of it was not possible."""
-    asked: CloseSet | ImportFile | None = None
+def broken_set(path: Path, owner: str, why: str) -> CloseSet | OpenSet | None:
+    """Draw the page; return what was asked for."""
+    workspace = workspaces().of(owner, path)
+    asked: CloseSet | OpenSet | None = None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_head"):
         with st.container(key="session_title", width="content"):
             st.text(literal(path.name), wrap=False)
@@ -142,7 +176,7 @@ def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> C
         if st.button("All eval sets", key="set_back", icon=":material/arrow_back:", type="tertiary"):
             asked = CloseSet()
     if what := importable(path):
-        return _import(path, what, failed) or asked
+        return _import(workspace, what) or asked
     problem("The eval set was not opened.", why)
     if path.is_file():
         from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before a set is broken
@@ -150,22 +184,21 @@ def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> C
         st.caption(
             "The doctor shows what is wrong and fixes what it can. The set opens as soon as the file can be read."
         )
-        doctor_tab(workspaces().of(owner, path), facts_of(path))
+        doctor_tab(workspace, facts_of(path))
     return asked
 
 
-def _import(path: Path, what: str, failed: str | None) -> ImportFile | None:
+def _import(workspace: Workspace, what: str) -> OpenSet | None:
     """Offer to import a file that is no eval set, but holds cases."""
     st.info(
         f"This file is {what}, not an eval set. You can import its cases into one.", icon=":material/input:"
     )
-    if failed:
-        problem("The import failed.", failed)
-    asked = st.button(
+    if st.button(
         "Import as new eval set",
         key="import_as_set",
         type="primary",
         icon=":material/library_add:",
         help="Creates the set next to the file, with the known tool responses. The file stays unchanged",
-    )
-    return ImportFile(path=str(path)) if asked else None
+    ):
+        _begin(workspace, MADE, made_of(workspace.eval_set, workspace.owner))
+    return _done(workspace, MADE, "The import failed.")

@@ -11,14 +11,12 @@ from typing import assert_never
 import streamlit as st
 
 from app.evalsets.cases.case_fields import CasePart, inputs_of, part_of
-from app.evalsets.imported_sets import apart, imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_context import (
     ApplyEdits,
     AskToSave,
     CloseSet,
     EditPart,
-    ImportFile,
     MergeSet,
     OpenCase,
     OpenSet,
@@ -30,18 +28,17 @@ from app.evalsets.set_context import (
     SetCommand,
     SetContext,
     UndoEdit,
-    UploadSet,
 )
 from app.evalsets.set_discovery import (
-    check_import,
     check_set,
     folders,
     found_sets,
     remove_upload,
-    take_upload,
+    uploads_of,
 )
 from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
+from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
@@ -68,12 +65,12 @@ def sets_page() -> None:
     path = page_state.set_path()
     if path is None:
         failed = page_state.get("problem")
-        _carry_out(set_list(found_sets(homes, owner), str(failed) if failed else None), None)
+        _carry_out(_list(homes, owner, str(failed) if failed else None), None)
         return
     try:
         known = check_set(path, owner, homes)
     except ValueError as error:  # it is no file, or not theirs
-        _carry_out(set_list(found_sets(homes, owner), str(error)), None)
+        _carry_out(_list(homes, owner, str(error)), None)
         return
     try:
         with st.spinner("Opening the eval set"):
@@ -81,13 +78,16 @@ def sets_page() -> None:
             edited_sets().keep(owner, known)
             keep_drafts()
     except ValueError as error:  # an EvalSetError
-        failed = page_state.get("problem")
-        _carry_out(broken_set(known, owner, str(error), str(failed) if failed else None), None)
+        _carry_out(broken_set(known, owner, str(error)), None)
         return
     page_state.put("shown_set", str(known))
     agents, named = _agents(entries, known), person.name or person.email
     scene = SetContext(known, edited.work, edited.drafts, owner, agents, edited.restored, named)
     _carry_out(set_page(scene, _shown(scene)), scene)
+
+
+def _list(homes: dict[Path, str], owner: str, failed: str | None) -> SetCommand | None:
+    return set_list(found_sets(homes, owner), workspaces().of(owner, uploads_of(owner)), failed)
 
 
 def _shown(scene: SetContext) -> ShownSet:
@@ -173,16 +173,8 @@ def _done(asked: SetCommand, scene: SetContext | None) -> None:
         case OpenSet(path=path):
             _remember(path)
             page_state.show_sets(path)
-        case UploadSet(name=name, content=content):
-            text, recorded = apart(content)
-            page_state.show_sets(str(take_upload(visitor().owner, name, text, recorded)))
         case RemoveUpload(path=path):
             remove_upload(visitor().owner, Path(path))
-        case ImportFile(path=path):
-            with st.spinner("Importing the cases"):
-                made = imported_beside(Path(path))
-            check_import(visitor().owner, made)
-            page_state.show_sets(str(made))
         case _ if scene is not None:
             _in_set(asked, scene)
         case _:
@@ -196,7 +188,7 @@ def _remember(path: str) -> None:
         RuntimeError, ValueError, OSError
     ):  # no path of a file: the page says so when it opens it
         place = Path(path.strip()).expanduser()
-        if owner == LOCAL and place.is_file():
+        if owner == LOCAL and place.is_file() and place.parent != uploads_of(owner):
             remember_set(owner, place)
 
 
@@ -229,7 +221,7 @@ def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one a
             edited_sets().put(scene.owner, scene.path, work)
         case PlayCase():
             page_state.go_to(play_case(asked, scene.work, scene.owner).session_id)
-        case CloseSet() | OpenSet() | UploadSet() | RemoveUpload() | ImportFile():
+        case CloseSet() | OpenSet() | RemoveUpload():
             raise ValueError(f"{asked.kind} does not apply to an open eval set")
         case never:
             assert_never(never)

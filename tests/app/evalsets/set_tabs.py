@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from tests.app.page_driver import Tab
+from tests.harness.processes import wait_until
 
 _PAGE = """
 from importlib import import_module
@@ -27,6 +28,17 @@ acknowledge()
 def on_set(path: Path, case: str | None = None) -> Tab:
     """Open the page of a set, or of a case of it."""
     return Tab(page="sets", set=str(path), case=case) if case else Tab(page="sets", set=str(path))
+
+
+def settled(tab: Tab, path: Path) -> Tab:
+    """Wait until nothing is at work on a file, and draw that."""
+    wait_until(lambda: not workspaces().of(LOCAL, path).is_at_work, what="the work is done")
+    return tab.run()
+
+
+def imported(path: Path) -> Tab:
+    """Open the page of a file that is no set, import its cases, and see what comes of it."""
+    return settled(on_set(path).click("import_as_set"), path)
 
 
 class SetTab(Tab):

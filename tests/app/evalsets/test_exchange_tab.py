@@ -23,8 +23,8 @@ from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_work import SetWork
 from evalset.exporting.export_forms import Exported, ExportForm
 from evalset.files.eval_names import case_digest
+from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import HOSTILE, Tab
-from tests.harness.processes import wait_until
 
 
 def opened(path: Path) -> Tab:
@@ -35,12 +35,6 @@ def opened(path: Path) -> Tab:
 def workspace(path: Path) -> Workspace:
     """Return what is kept of the tab."""
     return workspaces().of(LOCAL, path)
-
-
-def settled(tab: Tab, path: Path) -> Tab:
-    """Wait until nothing is at work, and draw that."""
-    wait_until(lambda: not workspace(path).is_at_work, what="the work is done")
-    return tab.run()
 
 
 def chat(folder: Path, name: str, query: str) -> Path:

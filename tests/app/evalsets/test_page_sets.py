@@ -6,10 +6,13 @@ import json
 import os
 import re
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from app.evalsets.exchange_jobs import Upload
+from app.evalsets.imported_sets import taken
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import (
     UPLOAD_MB,
@@ -21,6 +24,9 @@ from app.evalsets.set_discovery import (
     uploads_of,
 )
 from app.live.session_store import server_store
+from app.server.owners import LOCAL
+from evalset.importing import import_files
+from evalset.importing.gathered import Harvest
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Failed, Returned
@@ -28,7 +34,7 @@ from simulator.seats.requests import ModelRequest
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
 from tests.app.desk_sessions import begun, live_of, server_ends
-from tests.app.evalsets.set_tabs import on_set
+from tests.app.evalsets.set_tabs import imported, on_set, settled
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.doctor.test_importable import importable
 from tests.evalset.editing.editing_sets import a_raw_case, write_set
@@ -72,7 +78,7 @@ def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -
     assert "'eval_set_id'" in tab.literal
     dataset.write_text(json.dumps({"eval_cases": [{"eval_case_id": "where", "prompt": prompt}]}))
     assert str(dataset) in Tab().click("open_sets").literal
-    assert "where" in on_set(dataset).click("import_as_set").literal
+    assert "where" in imported(dataset).literal
     assert dataset.with_name("basic-dataset_imported.evalset.json").is_file()
 
 
@@ -103,7 +109,7 @@ def test_a_file_that_is_no_set_is_refused_with_the_reason(path: Path, tmp_path: 
     archive = tmp_path / "archives" / "empty.zip"
     archive.parent.mkdir()
     archive.write_bytes(b"PK\x03\x04 and no more")
-    tab = on_set(archive).click("import_as_set")
+    tab = imported(archive)
     assert tab.app.error
     assert "ZIP" in tab.literal
     assert [each.name for each in archive.parent.iterdir()] == ["empty.zip"]
@@ -371,10 +377,43 @@ def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path)
     named, content = importable("journal")
     given = tmp_path / named
     given.write_bytes(content)
-    tab = on_set(given).click("import_as_set")
+    tab = imported(given)
     made = tmp_path / f"{given.name.partition('.')[0]}_imported.evalset.json"
     assert str(made) in tab.app.query_params["set"]
     assert "go" in tab.literal
     assert "recorded" in tab.literal
     assert sidecar_of(made).is_file()
     assert given.read_bytes() == content
+
+
+def test_an_import_is_stopped_and_writes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page shows how many cases were found, and is there meanwhile. Held up, so that there is time to press Stop."""
+    take, begun, stopped = import_files.take_path, threading.Event(), threading.Event()
+
+    def held_up(file: Path, harvest: Harvest) -> None:
+        begun.set()
+        stopped.wait(60)
+        take(file, harvest)
+
+    monkeypatch.setattr(import_files, "take_path", held_up)
+    given = path.with_name(importable("journal")[0])
+    given.write_bytes(importable("journal")[1])
+    before = {*path.parent.iterdir()}
+    tab = on_set(given).click("import_as_set")
+    assert begun.wait(60)
+    tab.run().click("stop_made_set")
+    stopped.set()
+    settled(tab, given)
+    assert tab.app.error
+    assert "set" in tab.app.query_params
+    assert {*path.parent.iterdir()} == before
+
+
+def test_an_upload_is_kept_with_its_recording_beside_it() -> None:
+    """As work on the server, whose outcome is where it lies."""
+    files = {"orders.evalset.json": b'{"eval_set_id": "orders", "eval_cases": []}'}
+    job = taken(LOCAL, Upload(name="orders.evalset.json", content=files["orders.evalset.json"]))
+    assert job.wait(60)
+    assert job.result is not None
+    assert job.result.read_bytes() == files["orders.evalset.json"]
+    assert job.result.parent == uploads_of(LOCAL)
