@@ -128,6 +128,8 @@ Message: TypeAlias = Annotated[
     Field(discriminator="kind"),
 ]
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+_written, _read = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
+"""Held from the beginning: an agent's code may put something else in the place of `json.dumps`, and its session has to be stopped all the same."""
 
 
 class Channel:
@@ -144,7 +146,7 @@ class Channel:
             OSError: The other side is not there any more.
         """
         # Not by pydantic, which writes no half of a surrogate pair; a model may say one.
-        body = json.dumps(message.model_dump(), separators=(",", ":")).encode()
+        body = _written(message.model_dump()).encode()
         with self._sending:
             try:
                 self._outgoing.write(_LENGTH.pack(len(body)) + body)
@@ -168,7 +170,7 @@ class Channel:
         if len(body) < length:
             return None
         try:
-            return _MESSAGE.validate_python(json.loads(body))
+            return _MESSAGE.validate_python(_read(body.decode()))
         except ValueError as error:
             raise ProtocolError(f"not a message of version {VERSION}: {error}") from error
 
