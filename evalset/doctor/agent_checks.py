@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterable
 
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
-from evalset.recorded.known_agents import KnownAgent
-from simulator.environment.schema.schema_checks import (
-    BrokenSchemaError,
-    Problem,
-    check_normal,
-    in_words,
-    normalise,
-)
-
-_MOST_PROBLEMS = 3
-_PLAIN_SCHEMA = frozenset({"type", "properties", "required", "title", "description", "additionalProperties"})
-_PLAIN_VALUE = frozenset({"type", "title", "description", "default"})
-_PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)
-}  # fmt: skip
+from evalset.recorded.known_agents import KnownAgent, refusal
+from simulator.environment.world.connections import ToolShape
 
 
 def note_calls(
@@ -44,49 +28,16 @@ def note_calls(
             if known is not None and place.name in (known.called if agent.brings_more else known.undeclared):
                 continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
-        elif (tool := agent.tools.get(place.name)) is not None:
-            given = place.arguments.value if place.arguments else {}
-            if not plainly_fits(given, tool.parameters) and (
-                problems := _problems(given, json.dumps(tool.parameters))
-            ):
-                node = place.arguments or place.at
-                words = "; ".join(in_words(problems, _MOST_PROBLEMS))
-                notes.add(
-                    "refused-arguments", node.path, f"The tool {place.name!r} does not accept these arguments: {words}.",
-                    "Migrate them: rename, remove or set arguments.", eval_id=eval_id,
-                )  # fmt: skip
+        elif (tool := agent.tools.get(place.name)) and (words := _refusal(place, tool)):
+            node = place.arguments or place.at
+            notes.add(
+                "refused-arguments", node.path, f"{words[:1].upper()}{words[1:]}.",
+                "Migrate them: rename, remove or set arguments.", eval_id=eval_id,
+            )  # fmt: skip
 
 
-def _problems(given: object, schema: str) -> tuple[Problem, ...]:
-    normal = _normal(schema)
-    return () if normal is None else check_normal(given, normal)
-
-
-def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:
-    """Tell quickly whether arguments surely fit a schema that names types and no more; False where nobody can say so quickly."""
-    properties = schema.get("properties")
-    if not isinstance(given, dict) or not isinstance(properties, dict) or not schema.keys() <= _PLAIN_SCHEMA:
-        return False
-    required = schema.get("required", [])
-    if not isinstance(required, list) or not all(name in given for name in required):
-        return False
-    return all(name in properties and _plainly_is(value, properties[name]) for name, value in given.items())
-
-
-def _plainly_is(value: object, schema: Any) -> bool:
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_VALUE:
-        return False
-    kind = schema.get("type")
-    return isinstance(kind, str) and type(value) in _PLAIN_TYPES.get(kind, ())
-
-
-@lru_cache(maxsize=256)
-def _normal(schema: str) -> str | None:
-    """Bring the schema of a tool, of which there are few, into its normal form; None where it is itself broken."""
-    try:
-        return json.dumps(normalise(json.loads(schema)))
-    except BrokenSchemaError:
-        return None
+def _refusal(place: ToolPlace, tool: ToolShape) -> str:
+    return refusal(tool, place.arguments.value if place.arguments else {})
 
 
 def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) -> None:

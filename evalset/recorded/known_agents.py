@@ -13,9 +13,12 @@ from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder
 from simulator.environment.declared_tools import STEERING
+from simulator.environment.schema.schema_checks import check_arguments, in_words
 from simulator.environment.world.connections import ToolShape
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
+
+_MOST_PROBLEMS = 3
 
 
 class KnownAgent(NamedTuple):
@@ -54,6 +57,13 @@ class KnownAgent(NamedTuple):
         """Return the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
         tool = self.tools.get(name)
         return schema_digest(tool) if tool is not None else None
+
+
+def refusal(tool: ToolShape, arguments: object) -> str:
+    """Say why a tool, as it is declared, does not accept the arguments of a call; empty where it does."""
+    problems = check_arguments(arguments, tool.parameters)
+    words = "; ".join(in_words(problems, _MOST_PROBLEMS))
+    return f"the tool {tool.name!r} does not accept these arguments: {words}" if words else ""
 
 
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:

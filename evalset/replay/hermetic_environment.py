@@ -35,6 +35,8 @@ from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from evalset.recorded.known_agents import refusal
+from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCall, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
@@ -51,11 +53,19 @@ from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from simulator.base.json_values import JsonObject, copied
-from simulator.runtime.adk.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
+from simulator.runtime.adk.adk_private import (
+    Run,
+    has_own_code,
+    invocation_of,
+    is_unknown,
+    let_plugins_go_on,
+    runs_agents,
+)
 from simulator.runtime.adk.allowed_hosts import AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent
 from simulator.runtime.adk.codec import event_json, jsonable, made_error
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
+from simulator.runtime.knowledge.tool_shapes import shape_of
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
 from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
 from simulator.runtime.plugin.session_play import EnvironmentCall
@@ -76,6 +86,10 @@ _LOG = logging.getLogger(__name__)
 
 class UnrecordedCallError(RuntimeError):
     """The agent asked for what was not recorded; the text names the case, what is nearest, and what differs."""
+
+
+class ToolsChangedError(UnrecordedCallError):
+    """A recorded call does not fit the tools that the agent has now; the text names the tool, and what it does not accept."""
 
 
 class SessionReplay:
@@ -191,6 +205,7 @@ class HermeticEnvironment(BasePlugin):
     Attributes:
         missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
         made: The calls that were answered though they were not recorded, each with its author.
+        refused: The recorded calls that the agent's tools do not accept any more, in sentences.
         restores_state: Whether sessions get the state that they lack.
     """
 
@@ -215,6 +230,7 @@ class HermeticEnvironment(BasePlugin):
             self._check(case)
         self.missed: list[str] = []
         self.made: list[MadeAnswer] = []
+        self.refused: list[str] = []
         self._answers = _Answers(self)
         if models == "recorded":
             self._answers.connections = AllowedHosts(allow_hosts)
@@ -308,6 +324,8 @@ class HermeticEnvironment(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Claim a call, so that it is answered after the agent's own callbacks and the confirmation gate."""
+        if is_unknown(tool):
+            self._check_declared(self._answers.session(tool_context), tool, tool_args)
         self._confirm(tool, tool_args, tool_context)
         return await self._answers.before_tool(tool, tool_args, tool_context, self)
 
@@ -331,6 +349,7 @@ class HermeticEnvironment(BasePlugin):
             UnrecordedCallError: There is no answer.
         """
         asked = IncomingCall(question.name, question.arguments, within())
+        self._check_declared(replayed, question.tool, question.arguments)
         try:
             with replayed.lock:
                 call = replayed.case.call(asked)
@@ -341,6 +360,28 @@ class HermeticEnvironment(BasePlugin):
         if self._policy != "fail":
             replayed.improvised.hear(question, call)
         return call
+
+    def _check_declared(self, replayed: SessionReplay, tool: BaseTool, arguments: JsonObject) -> None:
+        """Check that a call fits the tool as it is declared now. What is declared as it was when the case was recorded is not looked at: it was so then.
+
+        Raises:
+            ToolsChangedError: It does not fit, or there is no such tool any more.
+        """
+        with replayed.lock:
+            nearest = replayed.followed.nearest if replayed.followed else None
+        recorded = nearest.case.tools if nearest else {}
+        then = recorded.get(tool.name)
+        if then is None and (recorded or nearest is None):
+            return  # nobody had declared it
+        if is_unknown(tool):
+            words = f"the tool {tool.name!r} is no longer declared" if then else ""
+        elif (now := shape_of(tool)) is None or (then and schema_digest(now) == then.schema_digest):
+            return
+        else:
+            words = refusal(now, arguments)
+        if words:
+            self.refused.append(words)
+            raise self._failed(ToolsChangedError(f"the agent's tools changed after the recording: {words}"))
 
     async def _made_up(
         self,
@@ -367,12 +408,13 @@ class HermeticEnvironment(BasePlugin):
         return made
 
     def _missed(self, error: UnrecordedError) -> UnrecordedCallError:
-        text = str(error)
-        self.missed.append(text)
-        _LOG.error("%s", text)
-        missed = UnrecordedCallError(text)
-        failed_unseen(missed)
-        return missed
+        return self._failed(UnrecordedCallError(str(error)))
+
+    def _failed(self, error: UnrecordedCallError) -> UnrecordedCallError:
+        self.missed.append(str(error))
+        _LOG.error("%s", error)
+        failed_unseen(error)
+        return error
 
     # ------------------------------------------------------------ models and code
 

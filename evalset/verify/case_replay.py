@@ -65,7 +65,9 @@ class CaseReplay(NamedTuple):
     asked: tuple[tuple[int, str, JsonObject], ...] = ()
     began: float = 0.0
     refused_hosts: tuple[str, ...] = ()
-    """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments."""
+    refused_calls: tuple[str, ...] = ()
+    """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
+    `refused_calls` says which calls the agent's tools do not accept any more."""
 
 
 class ReplayOptions(NamedTuple):
@@ -106,6 +108,7 @@ async def replayed(
         asked=tuple(replay.environment.asked),
         began=moment,
         refused_hosts=replay.environment.refused_hosts,
+        refused_calls=tuple(replay.environment.refused),
     )
 
 

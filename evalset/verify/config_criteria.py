@@ -20,14 +20,14 @@ from google.adk.evaluation.evaluator import EvaluationResult
 from pydantic import ValidationError
 
 from evalset.errors import first_flaw
-from evalset.eval_config.config_edits import flaw_of_function
+from evalset.eval_config.config_checks import check
 from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Metric
 from evalset.verify.errors import VerifyError
 from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
 from evalset.verify.results import Check, CheckStatus
 from simulator.base.documents import read_file
 from simulator.base.json_text import JsonTextError, read_json
-from simulator.base.json_values import place_words
+from simulator.base.json_values import JsonObject, place_words
 from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import first_of, validated
 
@@ -41,13 +41,13 @@ def criteria_of(path: Path | str) -> Criteria:
     one that has to ask a judge is not for a replay, and is named as skipped. What ADK does not look at is looked at all the same.
 
     Raises:
-        VerifyError: The file cannot be read, is no `EvalConfig`, or names a metric that may not be called.
+        VerifyError: The file cannot be read, is no `EvalConfig`, or `adk eval` would not evaluate with it: it has no metric, one
+            that ADK does not have, or one that may not be called.
     """
-    config = _read(Path(path))
+    document, config = _read(Path(path))
+    if flaw := next((each for each in check(document) if each.severity == "error"), None):
+        raise VerifyError(f"{path}: {flaw.place or 'top level'}: {flaw.sentence}")
     own = {name: custom.code_config.name for name, custom in (config.custom_metrics or {}).items()}
-    for name, function in own.items():
-        if flaw := flaw_of_function(function):
-            raise VerifyError(f"{path}: custom_metrics.{name}.code_config.name: {flaw}")
     try:
         return _criteria(config, own)
     except ValidationError as error:
@@ -69,9 +69,11 @@ def _criteria(config: EvalConfig, own: Mapping[str, str]) -> Criteria:
     return Criteria(**made, metrics=tuple(metrics))
 
 
-def _read(path: Path) -> EvalConfig:
+def _read(path: Path) -> tuple[JsonObject, EvalConfig]:
+    """Return the document, and what ADK makes of it."""
     try:
-        return validated(EvalConfig, read_json(read_file(path, "settings").decode(), constants=True))
+        document = read_json(read_file(path, "settings").decode(), constants=True)
+        return document, validated(EvalConfig, document)
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (JsonTextError, UnicodeDecodeError) as error:

@@ -25,6 +25,7 @@ class Evidence(NamedTuple):
         tolerances: Which arguments may differ.
         gone: The tools that are not declared any more.
         maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
+        refused_calls: The recorded calls that the agent's tools do not accept any more, in sentences.
     """
 
     turns: tuple[RecordedSteps, ...]
@@ -34,10 +35,11 @@ class Evidence(NamedTuple):
     tolerances: tuple[Tolerance, ...] = ()
     gone: frozenset[str] = frozenset()
     maybe_edited: tuple[str, ...] = ()
+    refused_calls: tuple[str, ...] = ()
 
 
-def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
-    """Gather what a recorded case and the agent as it is now tell."""
+def evidence_of(recorded: RecordedCase, agent: Any, refused_calls: tuple[str, ...] = ()) -> Evidence:
+    """Gather what a recorded case and the agent as it is now tell, and what a replay found its tools to refuse."""
     turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
@@ -50,6 +52,7 @@ def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
         tolerances=recorded.tolerances,
         gone=frozenset(name for name, words in changed.items() if words == _gone(name)),
         maybe_edited=tuple(_maybe_edited(recorded)),
+        refused_calls=refused_calls,
     )
 
 

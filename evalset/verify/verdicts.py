@@ -32,6 +32,10 @@ from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import content_text
 from simulator.session.model import REQUEST_INPUT
 
+_TOOLS_CHANGED = (
+    "The agent's tools changed after the recording, and do not accept this call any more. If the change is intended, migrate the "
+    "golden with `golden-trace doctor`, or open the session at this step and re-record it. Otherwise fix the agent."
+)
 _MOST_EDITS = 3
 """So many edits are named in a sentence; the evidence names all."""
 
@@ -63,7 +67,9 @@ def judged(
         is_whole: Whether the run came to its end and all it asked was answered, so that it can be accepted.
         blame: What was edited since the recording, and whether the agent changed; None where the recording does not say.
     """
-    if blame is not None and blame.edits:
+    if evidence.refused_calls:
+        found = _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
+    elif blame is not None and blame.edits:
         found = _edited(divergence, blame, evidence, is_whole=is_whole)
     elif blame is not None:
         found = _environment(divergence, golden, evidence) or _agent(

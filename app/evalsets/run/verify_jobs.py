@@ -31,7 +31,7 @@ MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not r
 VERDICTS = {
     "agent_changed": "The agent changed",
     "golden_stale": "The golden was edited",
-    "environment_changed": "The environment changed",
+    "environment_changed": "The agent's tools changed",
     "user_changed": "The user message was edited",
     "varies": "Differs in each run",
 }

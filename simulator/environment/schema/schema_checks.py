@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from functools import lru_cache
@@ -23,11 +23,16 @@ from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.pattern_search import PatternError
 from simulator.environment.schema.pattern_texts import UnboundedPatternError, is_found
 
-__all__ = ["BrokenSchemaError", "Problem", "check", "in_words", "normalise"]
+__all__ = ["BrokenSchemaError", "Problem", "check", "check_arguments", "in_words", "normalise"]
 
 _MOST_PROBLEMS = 50
 _PATTERN_SECONDS, _NAME_SECONDS = 0.1, 0.05
 _MESSAGE_LENGTH = 300
+_PLAIN_SCHEMA = frozenset({"type", "properties", "required", "title", "description", "additionalProperties"})
+_PLAIN_VALUE = frozenset({"type", "title", "description", "default"})
+_PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)
+}  # fmt: skip
 
 
 class Problem(BaseModel):
@@ -53,6 +58,41 @@ def check(value: object, schema: object) -> tuple[Problem, ...]:
         return check_normal(value, json.dumps(normalise(schema)))
     except BrokenSchemaError as error:
         return (_broken(str(error)),)
+
+
+def check_arguments(arguments: object, parameters: JsonObject) -> tuple[Problem, ...]:
+    """Say what is wrong with the arguments of a call by a tool's declared parameters; nothing where the declaration is itself broken: nobody can fit it."""
+    if plainly_fits(arguments, parameters):
+        return ()
+    normal = _normal(json.dumps(parameters))
+    return () if normal is None else check_normal(arguments, normal)
+
+
+def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:
+    """Tell quickly whether arguments surely fit a schema that names types and no more; False where nobody can say so quickly."""
+    properties = schema.get("properties")
+    if not isinstance(given, dict) or not isinstance(properties, dict) or not schema.keys() <= _PLAIN_SCHEMA:
+        return False
+    required = schema.get("required", [])
+    if not isinstance(required, list) or not all(name in given for name in required):
+        return False
+    return all(name in properties and _plainly_is(value, properties[name]) for name, value in given.items())
+
+
+def _plainly_is(value: object, schema: Any) -> bool:
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_VALUE:
+        return False
+    kind = schema.get("type")
+    return isinstance(kind, str) and type(value) in _PLAIN_TYPES.get(kind, ())
+
+
+@lru_cache(maxsize=256)
+def _normal(schema: str) -> str | None:
+    """Bring the schema of a tool, of which there are few, into its normal form; None where it is itself broken."""
+    try:
+        return json.dumps(normalise(json.loads(schema)))
+    except BrokenSchemaError:
+        return None
 
 
 def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:

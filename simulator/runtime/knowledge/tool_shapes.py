@@ -30,7 +30,7 @@ class ToolShapes:
         """What the tools bring along that have an environment of their own, by name."""
         self._tools = {tool.name: tool for tool in _tools(agent, set())}
         self._codes: dict[str, FunctionSource | None] = {}
-        self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := _shape(tool))}
+        self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := shape_of(tool))}
         self._shown: dict[str, ToolShape] = {}
         self._last_shown: Any = None
         self._all: Mapping[str, ToolShape] = self._own
@@ -51,7 +51,7 @@ class ToolShapes:
             name: tool for name, tool in shown.items() if name not in self._own and name not in self._shown
         }
         self._tools.update(new)
-        self._shown.update((name, shape) for name, tool in new.items() if (shape := _shape(tool)))
+        self._shown.update((name, shape) for name, tool in new.items() if (shape := shape_of(tool)))
         self._last_shown, self._declared = shown, declared
         everything = {**self._own, **self._shown, **{tool.name: tool.shape() for tool in declared}}
         if everything != self._all:
@@ -92,7 +92,7 @@ def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:
         yield from _tools(child, seen)
 
 
-def _shape(tool: BaseTool) -> ToolShape | None:
+def shape_of(tool: BaseTool) -> ToolShape | None:
     """Describe a tool that asks the world; nothing for one that steers the flow, or that cannot be described."""
     if is_steering(tool) or runs_agents(tool):
         return None

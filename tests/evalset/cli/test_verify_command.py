@@ -172,6 +172,26 @@ def test_the_criteria_are_those_of_an_eval_config(
     assert "not an EvalConfig" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ({"tool_trajectory_avg_score": 1.0}, "criteria"),
+        ({"criteria": {}}, "criteria"),
+        ({"criteria": {"tool_trajectory_avg": 1.0}}, "criteria.tool_trajectory_avg"),
+    ],
+    ids=["flat", "empty", "no such metric"],
+)
+def test_criteria_that_would_evaluate_nothing_are_refused(
+    kept: Path, tmp_path: Path, document: dict[str, Any], place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `golden-trace eval` refuses them: what is not looked at has not passed."""
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(document))
+    where = [str(kept), "--agents-dir", str(agents(tmp_path)), "--case", "one"]
+    assert main(["verify", *where, "--config", str(config)]) == 2
+    assert f"config.json: {place}: " in capsys.readouterr().err
+
+
 def half(_metric: Any, actual: list[Any], expected: list[Any], _scenario: Any) -> EvaluationResult:
     """A metric of somebody's own, which compares as many turns as there are."""
     assert len(actual) == len(expected)

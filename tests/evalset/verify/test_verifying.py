@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -99,6 +100,28 @@ def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path
     found = divergence_of(run)
     assert found.verdict == "environment_changed"
     assert "tool check " in found.evidence[0]
+
+
+@pytest.mark.parametrize("models", ["real", "recorded"])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("def check(order: str)", "def check(order_id: str)"), "order_id"),
+        (("def check(order: str)", "def check(order: int)"), "integer"),
+        (("def check(order: str)", "def check(order: str, shop: str)"), "shop"),
+        (("        check,\n        note", "        note"), "no longer declared"),
+        (("def look_up(topic: str)", "def look_up(subject: str)"), "subject"),
+    ],
+    ids=["argument renamed", "type changed", "argument added", "tool gone", "inside of an agent tool"],
+)
+def test_calls_that_the_agents_tools_do_not_accept_any_more_do_not_pass(
+    kept: Path, tmp_path: Path, change: tuple[str, str], told: str, models: Literal["real", "recorded"]
+) -> None:
+    """As the doctor says of the same files. The golden's step stands there, with the difference."""
+    verification = verify(kept, agents_dir=agents(tmp_path, change), models=models)
+    found = divergence_of(the_run(verification))
+    assert (verification.status, found.verdict) == ("failed", "environment_changed")
+    assert told in " ".join(found.evidence)
 
 
 def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(
