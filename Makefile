@@ -82,7 +82,7 @@ $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready): | $(BIN)/python
 $(INTEROP)/%/.ready: | $(BIN)/python
 	@echo "Installing google-adk $* for its tests"
 	@$(BIN)/python -m venv --clear $(INTEROP)/$*
-	@$(INTEROP)/$*/bin/python -m pip install --disable-pip-version-check --quiet "google-adk==$*" "pytest==$(INTEROP_PYTEST)" \
+	@$(INTEROP)/$*/bin/python -m pip install --disable-pip-version-check --quiet "google-adk[a2a]==$*" "pytest==$(INTEROP_PYTEST)" \
 		&& touch $@ || echo "google-adk $* could not be installed"
 
 lint: style types ## Check style, types and package imports

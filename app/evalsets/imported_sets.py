@@ -104,20 +104,16 @@ def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: Tr
                 raise ValueError("\n".join(harvest.problems) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)
             reviews = brought.of(added.eval_ids, harvest.origins, harvest.rewritten)
-    except OSError as error:
-        raise ValueError(f"{path.name} cannot be imported: {error.strerror or error}") from error
-    except SpoolError as error:
-        raise ValueError(f"{path.name} cannot be imported: {error}") from error
+    except (OSError, SpoolError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"{path.name} cannot be imported: {why}") from error
+    written = f"The cases were written to {added.path}."
     try:
         add_reviews(added.path, reviews)
     except (ReviewFileError, OSError) as error:
-        raise ValueError(
-            f"The cases were written to {added.path}. Their reviews were not: {error}"
-        ) from error
+        raise ValueError(f"{written} Their reviews were not: {error}") from error
     if added.trouble:
-        raise ValueError(
-            f"The cases were written to {added.path}. Their recorded responses were not: {added.trouble}"
-        )
+        raise ValueError(f"{written} Their recorded responses were not: {added.trouble}")
     return added.path
 
 

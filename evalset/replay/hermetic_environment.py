@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.base_agent import BaseAgent
@@ -52,6 +52,7 @@ from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
+from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
 from simulator.runtime.adk.adk_private import (
     Run,
@@ -62,7 +63,7 @@ from simulator.runtime.adk.adk_private import (
     runs_agents,
 )
 from simulator.runtime.adk.allowed_hosts import AllowedHosts
-from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent
+from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent, seat_agents_elsewhere
 from simulator.runtime.adk.codec import event_json, jsonable, made_error
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.knowledge.tool_shapes import shape_of
@@ -235,6 +236,7 @@ class HermeticEnvironment(BasePlugin):
         if models == "recorded":
             self._answers.connections = AllowedHosts(allow_hosts)
         let_plugins_go_on()
+        seat_agents_elsewhere()
 
     @property
     def refused_hosts(self) -> tuple[str, ...]:
@@ -274,6 +276,7 @@ class HermeticEnvironment(BasePlugin):
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> None:
         """Follow what the user says; inside of an agent tool nobody has said anything."""
+        seat_agents_elsewhere()  # an `App` may be made before the class of its remote agents is known
         if within() or is_inside(self._answers):
             return
         replayed = self._answers.sessions.of(_Context(invocation_context))
@@ -420,9 +423,10 @@ class HermeticEnvironment(BasePlugin):
 
     async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> None:
         """Seat what an agent asks beside its tools: its model, and what runs its code."""
-        del callback_context
         if isinstance(agent, LlmAgent):
             seat_agent(agent)
+        elif runs_elsewhere(agent):
+            MODEL_STAND_IN.set(_RecordedAgent(self, self._answers.session(callback_context), agent.name))
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -435,13 +439,17 @@ class HermeticEnvironment(BasePlugin):
         MODEL_STAND_IN.set(_RecordedModel(self, replayed, callback_context, llm_request))
         return None
 
-    def model_turn(self, replayed: SessionReplay, agent: str) -> list[LlmResponse] | None:
+    def model_turn(
+        self, replayed: SessionReplay, agent: str, *, is_elsewhere: bool = False
+    ) -> list[LlmResponse] | None:
         """Return what was recorded for the model of an agent, or raise its error; None where the model itself answers.
+
+        An agent that runs elsewhere never answers itself here: it is a part of the world.
 
         Raises:
             UnrecordedCallError: Nothing was recorded.
         """
-        if self._models == "real":
+        if self._models == "real" and not is_elsewhere:
             return None
         try:
             with replayed.lock:
@@ -511,6 +519,20 @@ class _RecordedModel:
         if invocation.invocation_id != self._invocation_id:  # as above
             return None
         return self._plugin.printed(self._replayed, self._agent, code)
+
+
+class _RecordedAgent(NamedTuple):
+    """Answers for an agent that runs elsewhere."""
+
+    plugin: HermeticEnvironment
+    replayed: SessionReplay
+    agent: str
+
+    async def model(self, _: Any) -> list[Any] | None:
+        return self.plugin.model_turn(self.replayed, self.agent, is_elsewhere=True)
+
+    def code(self, *_: Any) -> None:
+        """Run none: what runs elsewhere has no code here."""
 
 
 class _Context:

@@ -16,7 +16,13 @@ from simulator.facts import EVERY, ToolPlayer
 from simulator.session.history import ToolCall
 from simulator.session.model import SimulationSession
 
+_ELSEWHERE = frozenset({"RemoteA2aAgent", "LangGraphAgent"})
+"""ADK's classes of agents that somebody else's program runs: another machine, or a graph with models and tools of its own."""
 _OF_THE_FRAMEWORK = frozenset({"transfer_to_agent", "exit_loop", "set_model_response", "finish_task"})
+
+
+ELSEWHERE = "runs elsewhere"
+"""What stands in the place of the model of such an agent."""
 
 
 class ToolCard(Value):
@@ -55,6 +61,16 @@ def directory_of(agent: Any) -> AgentDirectory:
     return AgentDirectory(agents=tuple(map(_card, _walk(agent, set()))), input_schema=input_schema(agent))
 
 
+def runs_elsewhere(agent: Any) -> bool:
+    """Return whether what an agent says comes from a program that ADK only asks: it has a seat as a whole."""
+    return any(map(is_elsewhere, type(agent).__mro__))
+
+
+def is_elsewhere(kind: type) -> bool:
+    """Return whether a class is one of ADK's for such agents."""
+    return kind.__name__ in _ELSEWHERE and kind.__module__.startswith("google.adk.")
+
+
 def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
     if id(node) in seen or not isinstance(getattr(node, "name", None), str):
         return
@@ -72,11 +88,12 @@ def _tools_of(node: Any) -> list[Any]:
 
 
 def _card(node: Any) -> AgentCard:
-    is_played = "model" in getattr(type(node), "model_fields", {})
+    is_elsewhere = runs_elsewhere(node)
+    is_played = is_elsewhere or "model" in getattr(type(node), "model_fields", {})
     return AgentCard(
         name=node.name,
         description=_first_paragraph(getattr(node, "description", "")),
-        model=_model_name(node) if is_played else "",
+        model=ELSEWHERE if is_elsewhere else _model_name(node) if is_played else "",
         tools=tuple(card for tool in _tools_of(node) if (card := _tool_card(tool))),
         is_played=is_played,
     )

@@ -18,6 +18,7 @@ from google.genai import types
 from pydantic import BaseModel, Field
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_directory import ELSEWHERE, runs_elsewhere
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import source_of
 from simulator.base.frozen_value import Value
@@ -129,7 +130,7 @@ def _tools(node: Any) -> list[Any]:
 def _node(node: Any, places: Mapping[int, int]) -> NodeOutline:
     schema = getattr(node, "input_schema", None)
     is_played = "model" in type(node).model_fields
-    model = getattr(node, "model", "") if is_played else None
+    model = ELSEWHERE if runs_elsewhere(node) else getattr(node, "model", "") if is_played else None
     instruction = getattr(node, "instruction", "")
     return NodeOutline(
         name=str(node.name),

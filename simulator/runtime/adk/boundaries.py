@@ -14,6 +14,7 @@ A call of a seated object takes one of these ways:
 - No turn is in progress, but a plugin has claimed the call (`stand_in_of`, `MODEL_STAND_IN`): the plugin answers.
 - Else it works as if it had no seat.
 
+An agent that another program runs (`seat_agents_elsewhere`) is asked as a whole, as a model is.
 An agent that is used as a tool runs where it was called, in a scope of its own. Its models and tools have seats
 themselves, so it is put to the turn only where a rule or a player was set for it by its name. What ADK makes anew for
 each request (the tools of tool sets, agents in nested runners) is seated when a model is shown it.
@@ -25,13 +26,15 @@ import asyncio
 import copy
 import functools
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from google.adk.agents import LlmAgent
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
 from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
+from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -41,6 +44,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
+from simulator.agents.agent_directory import ELSEWHERE, is_elsewhere
 from simulator.agents.agent_fingerprint import keep_declared_model
 from simulator.base.secret_masking import error_words
 from simulator.runtime.adk.adk_private import (
@@ -70,6 +74,7 @@ from simulator.runtime.adk.turn_context import (
 from simulator.runtime.errors import SimulationError
 
 _SEATED_SELF = "_seated_self"
+_RUN = "_run_async_impl"
 _AGENT_LABEL = "adk_agent_name"
 _UNNAMED = "model"
 
@@ -136,6 +141,7 @@ def install(agent: Any) -> None:
     let_known_answers_be_quick()
     let_missing_a2a_be_known()
     let_plugins_go_on()
+    seat_agents_elsewhere()
     _install(agent, set())
 
 
@@ -195,6 +201,64 @@ def unseated_class(target: Any) -> type:
     """Return the class that an object had before it was seated."""
     kind = type(target)
     return kind.__mro__[1] if kind in _seated_classes.values() else kind
+
+
+def seat_agents_elsewhere() -> None:
+    """Seat all agents that other programs run, at their classes: ADK has taken an agent's method before any plugin sees the agent. Harmless when done again."""
+    for kind in _all_below(BaseAgent):
+        own = kind.__dict__.get(_RUN)  # what ADK's documents have an agent of one's own override
+        if own is not None and is_elsewhere(kind) and not hasattr(own, _SEATED_SELF):
+            setattr(kind, _RUN, _seated_run(own))
+
+
+def _all_below(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _all_below(each)
+
+
+def _seated_run(real: Callable[..., AsyncGenerator[Event, None]]) -> Any:
+    """Put a whole run of an agent to the turn, as one request of a model's: what was said so far, and what it says now."""
+
+    @functools.wraps(real)
+    async def run(self: Any, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        own = functools.partial(real, self, ctx)
+        given = await _said_in_its_place(self.name, ctx, own)
+        if given is None:
+            async with aclosing(own()) as events:
+                async for event in events:
+                    yield event
+        for response in given or ():
+            fields = {name: getattr(response, name) for name in response.model_fields_set}
+            yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
+
+    setattr(run, _SEATED_SELF, run)
+    return run
+
+
+async def _said_in_its_place(
+    agent: str, ctx: InvocationContext, own: Callable[[], AsyncGenerator[Event, None]]
+) -> list[LlmResponse] | None:
+    """Return what an agent says by its turn, or by who stands in for it; None where it speaks for itself."""
+    said = (event.content for event in ctx.session.events if event.content)
+    request = LlmRequest(contents=[content.model_copy(deep=True) for content in said])
+    turn = CURRENT_TURN.get()
+    if turn is None:
+        stand_in = MODEL_STAND_IN.get()
+        return None if stand_in is None else await stand_in.model(request)
+    if INSIDE_REAL_CALL.get():
+        return None
+    model = UnreachableModel(model=ELSEWHERE, reason=ELSEWHERE)
+    responses = functools.partial(_responses, own)
+    return await turn.ask_model(ModelCall(agent, model, request, responses, SCOPE.get(), PLACE.get()))
+
+
+async def _responses(real: Callable[[], AsyncGenerator[Event, None]]) -> AsyncGenerator[LlmResponse, None]:
+    """Yield events as responses of a model: what ADK knows of both."""
+    async with aclosing(real()) as events:
+        async for event in events:
+            known = event.model_fields_set & LlmResponse.model_fields.keys()
+            yield LlmResponse(**{name: getattr(event, name) for name in known})
 
 
 async def _model_run(

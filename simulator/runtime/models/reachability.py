@@ -21,6 +21,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_directory import directory_of, runs_elsewhere
 from simulator.base.model_settings import names_address
 from simulator.facts import EVERY
 from simulator.runtime.adk.adk_private import all_below
@@ -60,6 +61,7 @@ _PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
 _OLLAMA, _OLLAMA_SERVER = frozenset({"ollama", "ollama_chat"}), "http://localhost:11434"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _CONNECT_SECONDS = 0.2
+_NOT_CHOSEN = "this agent runs in another program, which is asked only where you choose its model"
 _NOT_LITELLM = re.compile(r"projects/.*|apigee/.*|ollama/gemma3.*")
 
 
@@ -70,7 +72,7 @@ def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] 
         config: The agent.
         environ: Where the models look for their keys; the process's environment by default.
     """
-    reasons = _reasons(config, environ)
+    reasons = {name: reason for name, reason in _reasons(config, environ).items() if reason != _NOT_CHOSEN}
     told: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         told.setdefault(reason, []).append(name)
@@ -80,7 +82,7 @@ def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] 
 def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> Seats:
     """Return who plays at first: each agent's own model, or a person where it cannot be asked; a person for the tools."""
     reasons = _reasons(config, environ)
-    names = {agent.name for agent in _agents(config.root_agent)}
+    names = {card.name for card in directory_of(config.root_agent).agents if card.is_played}
     persons = {EVERY} if reasons and names == set(reasons) else set(reasons)
     return Seats(agents=dict.fromkeys(sorted(persons), "person"), tools={EVERY: "person"})
 
@@ -94,13 +96,14 @@ def _reasons(config: SimulatedAgentConfig, environ: Mapping[str, str] | None) ->
 
 
 def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the reason for each agent whose model cannot be asked, by the agent's name; no model is asked.
+    """Return the reason for each agent whose model cannot be asked, or which another program runs, by the agent's name; nobody is asked.
 
     Args:
         agent: The root agent or workflow.
         environ: The environment in which the models would look for their keys.
     """
-    return {each.name: reason for each in _agents(agent) if (reason := _reason(each, environ))}
+    models = {each.name: reason for each in _agents(agent) if (reason := _reason(each, environ))}
+    return models | {each.name: _NOT_CHOSEN for each in all_below(agent) if runs_elsewhere(each)}
 
 
 def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | None:
