@@ -113,7 +113,8 @@ class Provenance(Value):
 
     Of the injection rules, `misses` says why the nearest 20 did not answer, `drawn` names those that took a value from their
     stream for this call, `counted` those that counted it, and `fired` those that did something to it: answered,
-    delayed or changed it. `notes` says in words what was done to the answer, or where it comes from.
+    delayed or changed it. `notes` says in words what was done to the answer, or where it comes from. `blanks` are the places of
+    the response of which nobody knows what belongs there, as `$.rows[0].total`.
     """
 
     source: Literal["written", "edited", "generated", "injected", "recorded", "real", "refused", "model"]
@@ -123,6 +124,7 @@ class Provenance(Value):
     counted: tuple[str, ...] = ()
     fired: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    blanks: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
 
 
 class RequestDigests(Value):

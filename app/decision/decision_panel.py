@@ -47,6 +47,8 @@ from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.commands import Command
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
+from simulator.environment.drafts.blanks import left_blank
+from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 from simulator.session.history import FinalResponse
@@ -145,6 +147,12 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
             answer = tool_inputs(drafts, request).answer()
         except NotReadyError as error:
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
+            return None
+        value = answer.outcome.value if isinstance(answer.outcome, Returned) else None
+        if blanks := left_blank(request.draft_blanks, request.draft, value):
+            not_ready(
+                f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(blanks)}."
+            )
             return None
         answers.append(AnswerTool(key=request.key, answer=answer))
     return AnswerTools(answers=tuple(answers))

@@ -93,6 +93,7 @@ class Exportable:
         misread: Why ADK's own loader does not read it back equal; None where it does.
         archive: The eval set and what the world answered in the case, in a ZIP file; empty where that was not to be told.
         known: What is recorded of the case, by its id; empty as above.
+        blanks: The places of its responses of which nobody knew what belongs there, in sentences.
     """
 
     case: EvalCase
@@ -102,6 +103,7 @@ class Exportable:
     misread: str | None
     archive: bytes = b""
     known: Mapping[str, RecordedCase] = field(default_factory=dict)
+    blanks: tuple[str, ...] = ()
 
 
 def exportable(
@@ -120,7 +122,7 @@ def exportable(
         ValueError: It holds a number that JSON has no word for.
     """
     from evalset.recorded.embedded_recording import joined  # noqa: PLC0415 - a page without an export waits for none of it
-    from evalset.recorded.recording import RecordedEnvironment  # noqa: PLC0415 - as above
+    from evalset.recorded.recording import RecordedEnvironment, blanks_in  # noqa: PLC0415 - as above
 
     case = _built(session, form, eval_id)
     known = _known(case, session, facts, config) if config is not None else {}
@@ -136,6 +138,7 @@ def exportable(
         misread=_misread(document, case),
         archive=_archive(case, known) if known else b"",
         known=known,
+        blanks=tuple(line for recorded in known.values() for line in blanks_in(recorded)),
     )
 
 

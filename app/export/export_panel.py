@@ -531,6 +531,13 @@ def _checks(shown: ExportView) -> None:
         st.success("Checked: ADK loads this case unchanged.", icon=":material/verified:")
     else:
         problem("ADK does not load this case unchanged.", shown.result.misread)
+    if shown.result.blanks:
+        with st.container(gap="xsmall", key="export_blanks", border=True):
+            st.badge("Blanks in the responses", icon=":material/check_box_outline_blank:", color="orange")
+            st.text(literal("\n".join(shown.result.blanks)))
+            st.caption(
+                "Nothing is known of these places. Undo to the call and enter what belongs there, or edit the case later."
+            )
     if shown.result.warnings and shown.written is None:
         with st.container(gap="xsmall", key="export_warnings", border=True):
             st.badge("adk eval with real tools will differ", icon=":material/info:", color="orange")

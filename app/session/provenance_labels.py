@@ -43,10 +43,12 @@ def author(provenance: Provenance | None) -> Word | None:
 
 
 def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome | None) -> Word | None:
-    """Say in a word what rules did to an answer on its way to the agent; None where they left it alone."""
+    """Say in a word what rules did to an answer on its way to the agent, or that some of it is blank; None where there is nothing to say."""
     if beneath is not None:
         is_lost = outcome_failed and isinstance(beneath, Returned)
         return ("response lost", "orange") if is_lost else ("distorted", "orange")
+    if provenance is not None and (count := len(provenance.blanks)):
+        return ("1 blank" if count == 1 else f"{count} blanks"), "orange"
     helped = provenance is not None and provenance.source != "injected" and provenance.fired
     return ("rule fired", "orange") if helped else None
 
@@ -59,6 +61,7 @@ def sentence(provenance: Provenance, duration_ms: float) -> str:
 
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
     """Yield what else there is to say of an answer: a title of ours, and a text that may come from outside."""
+    yield "Blanks: nothing is known of these places", "\n".join(provenance.blanks)
     yield "Sources and changes", "\n".join(provenance.notes)
     yield "Rules that fired", "\n".join(provenance.fired)
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))

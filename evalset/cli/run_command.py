@@ -25,7 +25,8 @@ from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases
 from evalset.recorded.embedded_recording import ArchiveError, parted, text_of_archive
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedCase, blanks_in
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
@@ -128,7 +129,7 @@ def _add_ways(run: Any) -> None:
     run.add_argument(
         "--strict",
         action="store_true",
-        help="fail if a line of the script was not used, or was used out of order",
+        help="fail if a line of the script was not used, or was used out of order, or a response has a blank",
     )
     run.add_argument(
         "--no-replay",
@@ -202,6 +203,11 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     waiting: EvalCase | None = None,
 ) -> None:
     """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
+    blanks = blanks_in(recorded_case(session, facts))
+    for line in blanks:
+        progress.say(f"{'error' if given.strict else 'warning'}: {line}")
+    if blanks and given.strict:
+        raise Ends(NO_ANSWER, "a response has a blank (--strict); nothing was written")
     path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
     again = _AGAIN
     if given.scenario is not None:  # a simulator may say something else the next time
@@ -217,6 +223,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
             "turns": len(session.turns),
             "verified": checked.passed if checked else None,
             "tolerances": list(checked.lines) if checked else [],
+            "blanks": list(blanks),
             **more,
         }
         out.write(json.dumps(result) + "\n")

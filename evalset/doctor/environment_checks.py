@@ -34,6 +34,7 @@ from evalset.recorded.recording import (
     RecordedCase,
     RecordedEnvironment,
     RecordedTurn,
+    blanks_in,
     lean,
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, environment_of, parsed
@@ -43,6 +44,7 @@ from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
 from simulator.environment.declared_tools import STEERING
 from simulator.facts import Returned
 
+_MOST_BLANKS = 5
 _Call: TypeAlias = tuple[str, Any]
 """A tool's name and the arguments."""
 
@@ -97,6 +99,7 @@ def note_fit(
         if eval_id in recorded:
             places = [list(in_turn(turn)) for turn in case.items("conversation")]
             _note_case(eval_id, case, recorded[eval_id], places, notes)
+            _note_blanks(eval_id, recorded[eval_id], kept.cases[eval_id], notes)
             agent = agents.of(notes.file, recorded[eval_id].text("app_name"))
             if agent is None or not agent.rewrites:
                 note_answers(
@@ -195,6 +198,13 @@ def _key(name: str, arguments: Any) -> str:
         return f"{name} {canonical(arguments)}"
     except NotJsonError:
         return f"{name} {arguments!r}"
+
+
+def _note_blanks(eval_id: str, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
+    if blanks := blanks_in(kept):
+        words = f"Nothing was known of these places: {'; '.join(blanks[:_MOST_BLANKS])}."
+        remedy = "Open the case and enter what belongs there, or play it again."
+        notes.add("blank-response", recorded.path, words, remedy, eval_id=eval_id, count=len(blanks))
 
 
 def note_tools(eval_id: str, recorded: JsonNode, agent: KnownAgent, notes: Notes) -> None:

@@ -22,6 +22,7 @@ from evalset.recorded.recording import Author, RecordedCall, RecordedCase, Recor
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.state_scopes import lasting
+from simulator.environment.drafts.blanks import still_blank
 from simulator.facts import Deferred, Returned
 
 EDITED = Author(source="edited")
@@ -161,7 +162,10 @@ def _response(step: Any) -> JsonObject:
 
 def _answered(call: RecordedCall, answers: Sequence[JsonObject]) -> dict[str, Any]:
     """Return what the call is answered now: of two answers the later one is what came in a later message."""
-    author = EDITED.model_copy(update={"by": call.author.by})
+    told = call.outcome.value if isinstance(call.outcome, Returned) else None
+    then = call.later if call.later is not None else told
+    left = still_blank(call.author.blanks, then, answers[-1]) if answers else ()
+    author = EDITED.model_copy(update={"by": call.author.by, "blanks": left})
     if not answers:
         return {"outcome": Deferred(), "later": None, "author": author}
     if isinstance(call.outcome, Deferred):

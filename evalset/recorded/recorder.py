@@ -273,6 +273,7 @@ def author_of(provenance: Provenance) -> Author:
         by=provenance.by or "",
         rules=provenance.fired,
         notes=provenance.notes,
+        blanks=provenance.blanks,
     )
 
 

@@ -24,12 +24,13 @@ _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3
 
 
 class Author(Value):
-    """Who authored an answer, as `simulator.facts.Provenance` says it; `rules` names the injections that fired for the call."""
+    """Who authored an answer, and which places of it are blank, as `simulator.facts.Provenance` says it; `rules` names the injections that fired for the call."""
 
     source: str
     by: str = ""
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    blanks: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
 
 
 _NO_EFFECTS = ToolEffects()
@@ -240,6 +241,16 @@ class RecordedCase(Value):
     turns: tuple[RecordedTurn, ...]
     golden_state: str = ""
     golden_start: str = ""
+
+
+def blanks_in(case: RecordedCase) -> tuple[str, ...]:
+    """Return the blanks of a case's responses in sentences: places of which nobody knew what belongs there, and nobody said."""
+    return tuple(
+        f"turn {number}: the response of {call.tool} is blank at {path}"
+        for number, turn in enumerate(case.turns, start=1)
+        for call in turn.calls
+        for path in call.author.blanks
+    )
 
 
 class CaseNote(Value):

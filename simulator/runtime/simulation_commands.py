@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
+from simulator.environment.drafts.blanks import left_blank
 from simulator.environment.injection.rule_effects import OF_ONE_CALL
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Answered, Deferred, Outcome, Returned, SeatChanged, ToolEffects
@@ -18,7 +19,7 @@ from simulator.runtime.session_engine import Engine
 from simulator.runtime.tool_requests import KnowledgeSnapshot, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
 from simulator.runtime.turns.answer_facts import provenance_of
-from simulator.runtime.turns.outcomes import outcome_of
+from simulator.runtime.turns.outcomes import as_response, outcome_of
 from simulator.runtime.turns.request_views import model_request
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
@@ -165,9 +166,22 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
         outcome = outcome_of(outcome.value)  # a draft that is an error stays one
     if not answer_.despite_contradictions:
         refuse_contradictions(engine, waiting, outcome)
+    blanks = _left_blank(engine, waiting, answer_)
     waiting.for_person = False
-    provenance = provenance_of(waiting, answer_.source, answer_.by, answer_.notes)
+    provenance = provenance_of(waiting, answer_.source, answer_.by, answer_.notes, blanks)
     return await answering.release_tool(waiting, outcome, effects, provenance)
+
+
+def _left_blank(
+    engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], given: ToolAnswer
+) -> tuple[str, ...]:
+    """Return the places of an answer that were blank in the draft that it was made of, and still are."""
+    if given.source not in {"generated", "edited"}:
+        return ()
+    shown = _shown(KnowledgeSnapshot(engine), waiting)
+    if not isinstance(shown, ToolRequest):
+        return ()
+    return left_blank(shown.draft_blanks, shown.draft, as_response(given.outcome))
 
 
 def _plain_answer(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], value: Any) -> ToolAnswer:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
 from pydantic import JsonValue
 
+from simulator.base.json_values import copied, same
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Kind
+from simulator.environment.expressions import json_paths
 
+WHOLE = "$"
+"""The path of a response as a whole."""
 _EMPTY: dict[Kind, JsonValue] = {
     "integer": 0,
     "number": 0,
@@ -39,6 +45,37 @@ class Blank(FiniteValue):
 def is_guess(blanks: Iterable[Blank]) -> bool:
     """Return whether a draft with these blanks is a guess: for some place there is not even a value to draw."""
     return any(not blank.drawn for blank in blanks)
+
+
+def left_blank(blanks: Iterable[Blank], draft: JsonValue, given: JsonValue) -> tuple[str, ...]:
+    """Return the places of an answer in which still stands what stood in a blank of its draft: nobody knows what belongs there."""
+    return still_blank([blank.path for blank in blanks if not blank.drawn], draft, given)
+
+
+def still_blank(paths: Iterable[str], before: JsonValue, after: JsonValue) -> tuple[str, ...]:
+    """Return those of some places at which a value is the same after an edit."""
+    return tuple(path for path in paths if same(_at(path, before), _at(path, after)))
+
+
+def without_blanks(value: JsonValue, paths: Sequence[str]) -> JsonValue:
+    """Return an answer without the places of which nobody knew what belongs there; none of them is the whole answer."""
+    known: JsonValue = copied(value) if paths else value
+    for steps in (_read(path).steps for path in reversed(paths)):
+        inside: Any = known
+        with suppress(KeyError, IndexError, TypeError):  # a rule has made something else of the answer
+            for step in steps[:-1]:
+                inside = inside[step]
+            del inside[steps[-1]]
+    return known
+
+
+def _at(path: str, value: JsonValue) -> list[JsonValue]:
+    return [there for _, there in _read(path).found(value)]
+
+
+def _read(path: str) -> json_paths.Path:
+    """Read a path from the root: `$.rows[0].total`."""
+    return json_paths.parse(path.removeprefix("$").removeprefix("."))
 
 
 def placeholder(kind: Kind, name: str) -> JsonValue:

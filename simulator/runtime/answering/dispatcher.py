@@ -490,7 +490,7 @@ class SessionAnswering:
         await self._release_made(waiting, refused(message))
 
     async def _release_made(self, waiting: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer) -> None:
-        provenance = provenance_of(waiting, made.source, made.by, made.notes)
+        provenance = provenance_of(waiting, made.source, made.by, made.notes, made.blanks)
         await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
 
     async def release_tool(

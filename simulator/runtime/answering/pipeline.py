@@ -27,6 +27,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Literal, NamedTuple
 
+from simulator.environment.drafts.blanks import left_blank
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.facts import Failed, Outcome
 from simulator.runtime.answering.draft_maker import Drafting
@@ -51,6 +52,7 @@ Source = Literal["injected", "generated", "recorded", "real", "refused"]
 class AuthoredAnswer(NamedTuple):
     """An answer, who authored it, and where it comes from, in words.
 
+    `blanks` are the places of it of which nobody knows what belongs there.
     `own` is what a real tool gave or raised, which an agent without a session of ours gets as it is where no rule changes it.
     """
 
@@ -59,6 +61,7 @@ class AuthoredAnswer(NamedTuple):
     by: str | None = None
     notes: tuple[str, ...] = ()
     own: Any = None
+    blanks: tuple[str, ...] = ()
 
     def noted(self, *notes: str) -> AuthoredAnswer:
         """Return the same answer with words before its own."""
@@ -110,7 +113,8 @@ class Pipeline(Generic[C]):
     def offline(self, call: C) -> AuthoredAnswer:
         """Return the offline draft as an answer."""
         draft = self.drafting.offline(call)
-        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources)
+        blanks = left_blank(draft.blanks, draft.draft, draft.draft)
+        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources, blanks=blanks)
 
     def recorded(self, call: C) -> AuthoredAnswer | None:
         """Return the answer of the recorded call that is the same, if there is one."""

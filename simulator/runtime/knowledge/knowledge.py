@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.drafts.blanks import WHOLE, without_blanks
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
 from simulator.environment.world.entities import SEED, WorldCall
@@ -65,6 +67,11 @@ class AnsweredOnce(Protocol):
     def provenance(self) -> Provenance:
         """Who answered."""
         ...
+
+
+def _unknown(blanks: tuple[str, ...]) -> list[str]:
+    """Return the blanks but for ids, by which a thing is found again whatever they say, and a response that is a guess as a whole."""
+    return [path for path in blanks if path != WHOLE and id_kind(path.rpartition(".")[2]) is None]
 
 
 class Knowledge:
@@ -125,7 +132,10 @@ class Knowledge:
         really = answered.beneath or answered.outcome
         if really.kind not in {"returned", "failed"}:
             return
-        response = as_response(really)
+        blanks = answered.provenance.blanks
+        response = without_blanks(
+            as_response(really), _unknown(blanks)
+        )  # what nobody knows is learned by nobody
         call = WorldCall(answered.tool_name, answered.arguments, response, fact=number, turn=answered.turn)
         by_rule = answered.provenance.source in {"injected", "refused"}
         if against := self.against(call, on_purpose=by_rule):
@@ -133,9 +143,8 @@ class Knowledge:
         self.world.take(call, by_rule=by_rule)
         self._taken.append((call, by_rule))
         self.learned += 1
-        if not (
-            by_rule and really.kind == "failed"
-        ):  # an injected failure passes: it is not what the tool knows
+        # An injected failure passes: it is not what the tool knows. Nor is a response with a blank one to be repeated.
+        if not _unknown(blanks) and not (by_rule and really.kind == "failed"):
             self.answers.append(
                 EarlierAnswer(
                     tool_name=answered.tool_name,

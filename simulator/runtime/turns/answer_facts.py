@@ -132,10 +132,14 @@ class AnswerFacts:
 
 
 def provenance_of(
-    waiting: WaitingRequest[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
+    waiting: WaitingRequest[Any],
+    source: Any,
+    by: str | None = None,
+    notes: tuple[str, ...] = (),
+    blanks: tuple[str, ...] = (),
 ) -> Provenance:
-    """Say who authored an answer, and what the rules had said before."""
+    """Say who authored an answer, what the rules had said before, and which places of it are blank."""
     firing = waiting.firing
     if source == "real" and not notes and (firing is NOTHING_FIRED or firing.is_empty):
         return _REAL
-    return firing.provenance(source, by, notes)
+    return firing.provenance(source, by, notes, blanks)

@@ -70,7 +70,9 @@ class Firing:
 
     # ------------------------------------------------------------ what follows from it
 
-    def provenance(self, source: Any, by: str | None, notes: tuple[str, ...]) -> Provenance:
+    def provenance(
+        self, source: Any, by: str | None, notes: tuple[str, ...], blanks: tuple[str, ...] = ()
+    ) -> Provenance:
         """Say who authored an answer, and what the rules had said before."""
         return Provenance(
             source=source,
@@ -80,6 +82,7 @@ class Firing:
             counted=self.counted,
             fired=self.fired,
             notes=notes,
+            blanks=blanks,
         )
 
     def latency(self) -> float:

@@ -90,6 +90,17 @@ def test_blanks_are_listed_drawn_again_and_filled_by_a_model() -> None:
         assert json.loads(page.text("response_")) == said
 
 
+def test_all_drafts_are_accepted_together_only_without_a_blank() -> None:
+    """The call and the place are named, and nothing is sent; once it is filled in, both are."""
+    calls = [call("greet", whom="Bo"), call("find_customer", customer_id="C-1")]
+    with asked(calls, tools=[find_customer, greet]) as simulation:
+        page = Deciding(simulation).press("accept_all")
+        assert "$.points" in page.shown()
+        assert not answers(simulation)
+        simulation.answer(simulation.pending[1], {"email": "a@b.c", "points": 7}, wait=PATIENCE)
+        assert Deciding(simulation).press("accept_").shown()
+
+
 def test_a_pasted_example_is_the_draft_and_the_shape_from_now_on() -> None:
     """Text that begins as JSON and is none, and what breaks the schema, is refused with the place; nothing is lost."""
     with deciding("find_customer").simulation as simulation:

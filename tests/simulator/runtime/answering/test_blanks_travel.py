@@ -1,0 +1,126 @@
+"""A blank that nobody filled in stays marked wherever the response goes, and nobody learns it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evalset.cli.main import main
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from simulator import Seats, Simulation, called
+from simulator.agents import AgentSettings, catalogue_for
+from simulator.facts import Returned, ToolAnswered
+from simulator.seats.answers import ToolAnswer
+from simulator.seats.requests import ToolRequest
+
+AGENT = '''
+from google.adk.agents import LlmAgent
+from . import catalogue
+
+
+def find_price(sku: str) -> dict:
+    """Find a price."""
+    row = catalogue.get(sku)
+    return {"sku": sku, "name": row["name"], "currency": "EUR"}
+
+
+root_agent = LlmAgent(name="shop", model="gemini-2.5-flash", tools=[find_price])
+'''
+SCRIPT = """
+format: golden-trace-studio/script
+version: 1
+otherwise: generate
+agent: person
+turns:
+- say: What is A-1?
+  moves:
+  - calls: [{name: find_price, args: {sku: A-1}}]
+  - text: It is cheap.
+"""
+BLANK = ("$.name",)
+PATIENCE = 60.0
+OPEN: list[Simulation] = []
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """An agent whose tool reads a name that only its catalogue knows."""
+    home = tmp_path / "agents" / "shop"
+    home.mkdir(parents=True)
+    (home / "agent.py").write_text(AGENT)
+    (home / "catalogue.py").write_text("def get(sku):\n    raise SystemExit('the real tool ran')\n")
+    (home / "__init__.py").write_text("from . import agent\n")
+    (tmp_path / "script.yaml").write_text(SCRIPT)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """End what was played."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def asked(home: Path) -> tuple[Simulation, ToolRequest]:
+    """Play until the tool is asked."""
+    config = catalogue_for(AgentSettings(agents_dir=home.parent, demos=False)).config("shop")
+    simulation = Simulation.open(config, seats=Seats(agents={"*": "person"}, tools={"*": "person"}))
+    OPEN.append(simulation)
+    assert simulation.query("What is A-1?", wait=PATIENCE)
+    assert simulation.answer(simulation.pending[0], called(("find_price", {"sku": "A-1"})), wait=PATIENCE)
+    (request,) = simulation.pending
+    assert isinstance(request, ToolRequest)
+    return simulation, request
+
+
+def blanks(simulation: Simulation) -> tuple[str, ...]:
+    """Return the blanks of the last response."""
+    facts = [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
+    return facts[-1].provenance.blanks
+
+
+def test_a_draft_that_is_accepted_keeps_its_blank(shop: Path) -> None:
+    """Edited or not: what stands in it still is nobody's word; a value in its place is one."""
+    simulation, request = asked(shop)
+    assert isinstance(request.draft, dict)
+    assert simulation.answer(request, request.draft, wait=PATIENCE)
+    assert blanks(simulation) == BLANK
+    for change, left in (({"currency": "NOK"}, BLANK), ({"name": "Lamp"}, ())):
+        simulation, request = asked(shop)
+        edited = ToolAnswer(outcome=Returned(value={**dict(request.draft or {}), **change}), source="edited")  # type: ignore[arg-type] # a draft of this tool is an object
+        assert simulation.answer(request, edited, wait=PATIENCE)
+        assert blanks(simulation) == left
+
+
+def test_the_world_does_not_learn_it(shop: Path) -> None:
+    """The thing is known, and its name is not: the next draft is blank again."""
+    simulation, request = asked(shop)
+    assert simulation.answer(request, request.draft, wait=PATIENCE)
+    assert "<name>" not in str(simulation.environment.world())
+    assert simulation.answer(simulation.pending[0], called(("find_price", {"sku": "A-1"})), wait=PATIENCE)
+    (again,) = simulation.pending
+    assert isinstance(again, ToolRequest)
+    assert tuple(blank.path for blank in again.draft_blanks) == BLANK
+
+
+def test_a_run_the_recording_and_the_doctor_name_it(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And `--strict` writes nothing."""
+    eval_set = tmp_path / "shop.evalset.json"
+    run = ["run", str(shop), "--script", str(tmp_path / "script.yaml"), "--out", str(eval_set), "--json"]
+    assert main([*run, "--strict"]) == 1
+    assert not eval_set.exists()
+    assert "find_price is blank at $.name" in capsys.readouterr().err
+    assert main([*run, "--eval-id", "one"]) == 0
+    assert json.loads(capsys.readouterr().out)["blanks"] == [
+        "turn 1: the response of find_price is blank at $.name"
+    ]
+    (turn,) = read_environment(sidecar_of(eval_set)).cases["one"].turns
+    assert turn.calls[0].author.blanks == BLANK
+    assert main(["doctor", str(eval_set)]) == 0
+    assert "blank-response" in capsys.readouterr().out
