@@ -15,6 +15,7 @@ from google.adk.evaluation.eval_case import EvalCase, Invocation
 from google.adk.evaluation.evaluation_generator import EvaluationGenerator
 from google.adk.events.event import Event
 from google.adk.memory import InMemoryMemoryService
+from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
@@ -66,8 +67,9 @@ class CaseReplay(NamedTuple):
     began: float = 0.0
     refused_hosts: tuple[str, ...] = ()
     refused_calls: tuple[str, ...] = ()
+    unasked: str = ""
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
-    `refused_calls` says which calls the agent's tools do not accept any more."""
+    `refused_calls` says which calls the agent's tools do not accept any more, and `unasked` why a model could not be asked."""
 
 
 class ReplayOptions(NamedTuple):
@@ -109,6 +111,7 @@ async def replayed(
         began=moment,
         refused_hosts=replay.environment.refused_hosts,
         refused_calls=tuple(replay.environment.refused),
+        unasked=replay.environment.unasked,
     )
 
 
@@ -226,6 +229,8 @@ class _Listening(HermeticEnvironment):
         super().__init__(*args, **kwargs)
         self.raised: dict[str, JsonObject] = {}
         self.asked: list[tuple[int, str, JsonObject]] = []
+        self.unasked = ""
+        self._asks_models = kwargs.get("models") == "real"
         self._turn = 0
 
     async def on_tool_error_callback(
@@ -237,6 +242,14 @@ class _Listening(HermeticEnvironment):
             written = written_error(error)
             told: JsonObject = {"type": written.short_type, "message": written.message}
             self.raised[tool_context.function_call_id] = {"error": told}
+
+    async def on_model_error_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> None:
+        """Keep why a model could not be asked; what the recording says in its place, it says itself."""
+        if self._asks_models and not self.unasked:
+            name = llm_request.model or "the model"
+            self.unasked = f"{callback_context.agent_name} could not ask {name}: {error_words(error)}"
 
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Answer a call as it was recorded, and keep what was asked."""

@@ -241,10 +241,14 @@ def _not_run(each: ReadyCase | Unready) -> CaseResult:
 
 def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
     status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
+    unasked = next((run.unasked for run in runs if run.unasked), "")
+    if unasked:
+        status = "error"
     return CaseResult(
         eval_id=each.case.eval_id,
         agent=each.config.app_name,
         status=status if len(runs) == wanted else "stopped",
+        error=unasked,
         golden=golden_steps(each),
         runs=runs,
     )

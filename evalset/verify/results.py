@@ -159,6 +159,7 @@ class RunResult(Value):
         edited: What was edited in the golden since the recording, in sentences; where the run failed.
         varying: What differs from run to run by itself, where the run failed: with a tolerance for each.
         refused_hosts: The hosts to which Python code of the run was refused a connection.
+        unasked: Why a model could not be asked, where the run failed: nothing is known of the agent then.
     """
 
     number: int = 1
@@ -175,6 +176,7 @@ class RunResult(Value):
     edited: tuple[str, ...] = ()
     varying: tuple[Varying, ...] = ()
     refused_hosts: tuple[str, ...] = ()
+    unasked: str = ""
 
     @property
     def came_to_its_end(self) -> bool:

@@ -76,7 +76,7 @@ async def scored(
     found = (*_checks(each, replay, actual, expected, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
-    if not passed:
+    if not passed and not replay.unasked:
         divergence, edited = await _verdict(each, replay, _compared(found, criteria, each), again)
     return RunResult(
         number=number,
@@ -94,6 +94,7 @@ async def scored(
         final_state=replay.final_state,
         seconds=round(replay.seconds, 4),
         edited=edited,
+        unasked="" if passed else replay.unasked,
     )
 
 

@@ -313,6 +313,8 @@ def unexplained(golden: Sample, replay: Sample, known: Iterable[Varying]) -> boo
 def _varies(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
     """Return whether a place differs between replays, or is the clock's time in the recording and in a replay."""
     of_replays = [value for value in values[1:] if value is not _MISSING]
+    if not of_replays:  # what no replay has does not vary: it is missing
+        return False
     if len(of_replays) < len(values) - 1 or any(not same(*pair) for pair in pairwise(of_replays)):
         return True
     recorded, given = values[0], of_replays[0]

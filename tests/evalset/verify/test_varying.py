@@ -206,6 +206,15 @@ def test_what_differs_from_the_recording_alone_is_the_agents_doing(tmp_path: Pat
     assert (divergence_of(run).verdict, run.varying) == ("agent_changed", ())
 
 
+def test_what_no_replay_has_is_missing_and_does_not_vary(tmp_path: Path) -> None:
+    """A state that nothing writes any more is no random value."""
+    eval_set = kept(played(stamped(lambda: "before"), []), tmp_path)
+    silent = stamped(nothing)
+    silent.before_agent_callback = None
+    run = the_run(eval_set, silent)
+    assert (divergence_of(run).verdict, run.varying) == ("agent_changed", ())
+
+
 def test_a_case_without_a_recording_is_refused(tmp_path: Path) -> None:
     """There is nothing to replay it with."""
     eval_set = kept(played(stamped(nothing), []), tmp_path)

@@ -124,6 +124,20 @@ def test_calls_that_the_agents_tools_do_not_accept_any_more_do_not_pass(
     assert told in " ".join(found.evidence)
 
 
+def test_a_model_that_cannot_be_reached_says_nothing_of_the_agent(kept: Path, tmp_path: Path) -> None:
+    """The case could not be run, whatever the agent's own callbacks do; the recording still answers."""
+    fails = (
+        "query, made, answered = since",
+        "raise ConnectionError('no route'); query, made, answered = since",
+    )
+    folder = agents(tmp_path, fails)
+    verification = verify(kept, agents_dir=folder, models="real")
+    case = the_case(verification)
+    assert (case.status, case.divergence, verification.exit_code) == ("error", None, 2)
+    assert case.error == "desk could not ask clerk: ConnectionError: no route"
+    assert verify(kept, agents_dir=folder, models="recorded").status == "passed"
+
+
 def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(
     kept: Path, tmp_path: Path
 ) -> None:
