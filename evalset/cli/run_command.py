@@ -63,11 +63,11 @@ _UNRECORDED = (
 _AGAIN = "Run the same command again"
 
 
-def add_run(commands: Any) -> None:
-    """Add the command to those of the program."""
+def add_run(commands: Any, about: str) -> None:
+    """Add the command to those of the program, with what it does in a line."""
     run = commands.add_parser(
         "run",
-        help="play a script with an agent and write the golden trace into an eval set",
+        help=about,
         description="Play a script with an agent, without the page, and write the golden trace into an eval set. If the script has no "
         "answer and is set to 'ask', you are asked on the terminal.",
         epilog=CODES,

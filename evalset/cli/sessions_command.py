@@ -18,7 +18,7 @@ from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
 from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine, plain
 from simulator.base.documents import read_file
-from simulator.scripts import ScriptError, script_of, write_script
+from simulator.scripts import ScriptError, write_script
 
 if TYPE_CHECKING:
     from simulator.journal import Journal
@@ -114,6 +114,8 @@ def make_script(given: argparse.Namespace, _: TextIO, progress: ProgressLine, ou
     """
     journal = _journal(given)
     try:
+        from simulator.scripts import script_of  # noqa: PLC0415 - imports ADK, which the list of sessions does without
+
         made = script_of(journal, agent=given.agent, name=given.name)
     except ScriptError as error:
         raise Ends(FAILED, f"the session cannot be written as a script: {error}") from error

@@ -16,9 +16,10 @@ from typing import NoReturn, TextIO
 
 from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_interrupted
 from evalset.cli.progress_line import ProgressLine
-from evalset.cli.run_command import add_run
 from evalset.cli.sessions_command import add_script, add_sessions
 from simulator.base.masked_log import masked_log
+
+_RUN = "play a script with an agent and write the golden trace into an eval set"
 
 
 def start() -> NoReturn:
@@ -37,7 +38,8 @@ def main(
         typed: Where a person types; the standard input by default.
         prog: What started it, for the help.
     """
-    given = _parser(prog).parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    given = _parser(prog, plays=words[:1] == ["run"]).parse_args(words)
     if not getattr(given, "verbose", False):
         _hush()
     progress = ProgressLine(sys.stderr, quiet=getattr(given, "quiet", False))
@@ -54,10 +56,16 @@ def main(
     return DONE
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
+def _parser(prog: str, *, plays: bool) -> argparse.ArgumentParser:
+    """Make the parser; where nothing is played, `run` is only named: its own options come with ADK, which takes seconds to import."""
     parser = argparse.ArgumentParser(prog=prog, allow_abbrev=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_run(commands)
+    if plays:
+        from evalset.cli.run_command import add_run  # noqa: PLC0415 - as above
+
+        add_run(commands, _RUN)
+    else:
+        commands.add_parser("run", help=_RUN)
     add_script(commands)
     add_sessions(commands)
     return parser

@@ -42,7 +42,7 @@ def test_the_help_lists_the_commands_and_the_exit_codes(capsys: pytest.CaptureFi
 
 
 def test_the_help_and_the_version_import_neither_adk_nor_streamlit() -> None:
-    """What a person waits for is there at once: `--help` of the program, of the studio, of verify, import, export and doctor."""
+    """What a person waits for is there at once: `--help` of the program, of the studio, of verify, import, export and doctor; and the list of sessions."""
     script = """
 import contextlib, sys
 from evalset.cli.main import main
@@ -51,7 +51,11 @@ for arguments in (["--help"], ["--version"], ["nothing"]):
 for name in ("studio", "verify", "import", "export", "doctor"):
     with contextlib.suppress(SystemExit):
         main([name, "--help"])
-sys.exit(bool({"google.adk", "streamlit", "pandas", "sqlalchemy"} & set(sys.modules)))
+assert not {"google.adk", "streamlit", "pandas", "sqlalchemy"} & set(sys.modules)
+for arguments in (["sessions", "--help"], ["sessions", "--store", "none.db"], ["script", "x", "--store", "none.db"]):
+    with contextlib.suppress(SystemExit):
+        main(arguments)
+sys.exit("google.adk" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
