@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls
 
-from evalset.golden_trace.golden_steps import arguments_of, steps_of
+from evalset.golden_trace.golden_steps import arguments_of, spoken, steps_of
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
@@ -40,6 +40,7 @@ _LONGEST_FORM = 500
 _UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _HEX = "[0-9a-f]{8,}"
 _RUN = re.compile(r"[0-9]+|[^0-9]+")
+_WORD = re.compile(r"\s+|\S+")
 
 
 class _Seen(NamedTuple):
@@ -58,11 +59,11 @@ def propose_tolerances(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
     Returns:
         For each place that differs: another order of the same items, or of upper and lower case; numbers between the least and
         the greatest; texts of one form with digits in it; one of a few values that come again; or anything. In the state and in
-        responses: anything. Then what a run's own replays found to vary.
+        responses: anything. In final responses that are the same but for words with digits in them: such words. Then what a run's own
+        replays found to vary.
     """
-    return _distinct(
-        (*_of_arguments(runs), *_of_the_rest(runs), *(one.tolerance for run in runs for one in run.varying))
-    )
+    seen = (one.tolerance for run in runs for one in run.varying)
+    return _distinct((*_of_arguments(runs), *_of_the_rest(runs), *_of_finals(runs), *seen))
 
 
 def _distinct(found: Iterable[Tolerance]) -> tuple[Tolerance, ...]:
@@ -89,6 +90,31 @@ def _of_the_rest(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
     if len(whole) > 1:
         _look(EVERY_TOOL, "", [run.final_state for run in whole], seen)
     yield from (Ignore(of="state", path=path) for _, path in sorted(seen))
+
+
+def _of_finals(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
+    """Propose what lets final responses differ; none where what differs is more than words with digits: that may be the agent."""
+    turns = [
+        [Invocation.model_validate(turn.invocation) for turn in run.turns] for run in runs if not run.error
+    ]
+    texts = [[spoken(turn.final_response) for turn in same_turn] for same_turn in zip(*turns, strict=False)]
+    forms = [_word_form(each) for each in texts if len({*each}) > 1]
+    known = [form for form in forms if form is not None]
+    if known and len(known) == len(forms):
+        pattern = known[0] if len(known) == 1 else "|".join(f"(?:{form})" for form in dict.fromkeys(known))
+        yield PatternTolerance(of="final_response", tool=EVERY_TOOL, pattern=pattern)
+
+
+def _word_form(texts: Sequence[str]) -> str | None:
+    """Return a regular expression for texts that are the same but for words with digits in them."""
+    cut = [_WORD.findall(text) for text in texts]
+    if len({*map(len, cut)}) != 1:
+        return None
+    columns = [{*column} for column in zip(*cut, strict=True)]
+    if any(len(column) > 1 and not all(any(map(str.isdigit, word)) for word in column) for column in columns):
+        return None
+    written = "".join(r"\S+" if len(column) > 1 else re.escape(*column) for column in columns)
+    return written if len(written) < _LONGEST_FORM else None
 
 
 def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:

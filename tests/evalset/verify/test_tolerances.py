@@ -19,6 +19,7 @@ from evalset.recorded.tolerances import (
     Range,
     Tolerance,
     Unordered,
+    as_recorded,
     tolerated,
 )
 from evalset.verify import (
@@ -160,3 +161,41 @@ def test_plain_adk_eval_heeds_the_tolerances(kept: Path, tmp_path: Path) -> None
         eval_id: (found["tolerant_trajectory"], found["tool_trajectory_avg_score"])
         for eval_id, found in scores.items()
     } == {"two": (1.0, 0.0), "one": (0.0, 0.0)}, outcome.output
+
+
+def said(*texts: str) -> RunResult:
+    """Make a run whose turns end with these texts."""
+    turns = [
+        ActualTurn(
+            invocation={
+                "user_content": {"role": "user", "parts": [{"text": "go"}]},
+                "final_response": {"role": "model", "parts": [{"text": text}]},
+            }
+        )
+        for text in texts
+    ]
+    return RunResult(passed=False, models="real", turns=tuple(turns))
+
+
+@pytest.mark.parametrize(
+    ("runs", "allowed", "refused"),
+    [
+        ([("Nothing on 2026-11-27 15:43:05.",), ("Nothing on 2026-11-28 09:01:10.",)], "Nothing on 2026-12-01 00:00:00.", "All on 2026-12-01 00:00:00."),
+        ([("Order A-17 is here.", "Bye"), ("Order B-2 is here.", "Bye")], "Order C-33 is here.", "Order C-33 is gone."),
+    ],
+    ids=["times", "ids"],
+)  # fmt: skip
+def test_words_with_digits_in_a_final_response_may_differ(
+    runs: list[tuple[str, ...]], allowed: str, refused: str
+) -> None:
+    """The text around them stays as it is."""
+    (proposed,) = propose_tolerances([said(*texts) for texts in runs])
+    recorded = runs[0][0]
+    assert as_recorded("final_response", recorded, allowed, (proposed,)) == recorded
+    assert as_recorded("final_response", recorded, refused, (proposed,)) == refused
+
+
+def test_other_words_of_a_final_response_are_the_agents() -> None:
+    """Nothing is proposed for a text that says something else in each run."""
+    assert propose_tolerances([said("It is open."), said("It is closed.")]) == ()
+    assert propose_tolerances([said("At 9 it opens."), said("It opens at 10 or so.")]) == ()
