@@ -16,7 +16,7 @@ from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
 from evalset.replay.unrecorded_calls import MadeAnswer
 from evalset.verify.criteria import Criteria
 from simulator.base.frozen_value import Value
-from simulator.base.json_values import Json, JsonObject
+from simulator.base.json_values import Json, JsonObject, canonical
 from simulator.runtime.adk.private_network import NetworkUse
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
@@ -276,3 +276,46 @@ class Verification(Value):
         """Return pass^k: how likely `k` runs in a row of a case all pass, on average; None where no case has so many."""
         found = [case.pass_power(k) for case in self.cases if len(case.runs) >= k]
         return sum(found) / len(found) if found else None
+
+
+_AMONG = (
+    "The runs differ from each other here, so nothing shows that the agent changed. If they may, propose tolerances from several runs "
+    "and keep them. Otherwise fix the agent."
+)
+
+
+def judged_among(verification: Verification) -> Verification:
+    """Say of runs with real models that differ from each other that they do: one of them alone looks like a change of the agent."""
+    cases = tuple(_among(case) if len(case.runs) > 1 else case for case in verification.cases)
+    return verification if cases == verification.cases else verification.model_copy(update={"cases": cases})
+
+
+def _among(case: CaseResult) -> CaseResult:
+    ways = {None if run.passed else _way(run) for run in case.runs if run.models == "real"}
+    if len(ways) < 2:  # noqa: PLR2004 - one way is no difference
+        return case
+    told = {"verdict": "varies", "action": "tolerate", "sentence": _AMONG}
+    runs = [
+        run.model_copy(update={"divergence": run.divergence.model_copy(update=told)})
+        if run.divergence is not None and run.divergence.verdict == "agent_changed"
+        else run
+        for run in case.runs
+    ]
+    return case.model_copy(update={"runs": tuple(runs)})
+
+
+def _way(run: RunResult) -> str:
+    """Return where a run goes another way, and which."""
+    found = run.divergence
+    return (
+        ""
+        if found is None
+        else canonical(
+            [
+                found.turn,
+                found.step,
+                found.what,
+                [pair.actual and pair.actual.model_dump() for pair in found.pairs[:1]],
+            ]
+        )
+    )

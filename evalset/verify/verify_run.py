@@ -14,7 +14,7 @@ from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
-from evalset.verify.results import Verification, VerifyProgress
+from evalset.verify.results import Verification, VerifyProgress, judged_among
 from evalset.verify.verify_request import AT_ONCE, Models, Stop, VerifyRequest
 from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
@@ -102,8 +102,8 @@ def verify(  # long: what it takes is most of it
             raise ValueError(
                 "the workers of an executor load the agent themselves; pass its name, not an object"
             )
-        return _by(executor, request, processes, on_progress, stop)
-    return _verified(request, made, processes, on_progress, stop)
+        return judged_among(_by(executor, request, processes, on_progress, stop))
+    return judged_among(_verified(request, made, processes, on_progress, stop))
 
 
 def _verified(

@@ -138,6 +138,20 @@ def test_a_model_that_cannot_be_reached_says_nothing_of_the_agent(kept: Path, tm
     assert verify(kept, agents_dir=folder, models="recorded").status == "passed"
 
 
+def test_runs_that_differ_from_each_other_are_no_change_of_the_agent(kept: Path, tmp_path: Path) -> None:
+    """A model that calls a tool otherwise in each run varies; one that does so in each run alike has changed."""
+    varied = ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')")
+    counted = (
+        "class Clerk(BaseLlm):",
+        "import itertools\nruns = itertools.count(1)\n\n\nclass Clerk(BaseLlm):",
+    )
+    for changes, verdict in (((counted, varied), "varies"), ((LOWER,), "agent_changed")):
+        verification = verify(kept, agents_dir=agents(tmp_path / verdict, *changes), models="real", runs=2)
+        found = [divergence_of(run) for run in the_case(verification).runs]
+        assert [each.verdict for each in found] == [verdict] * 2
+        assert verification.status == "failed"
+
+
 def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(
     kept: Path, tmp_path: Path
 ) -> None:
