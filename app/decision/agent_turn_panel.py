@@ -29,6 +29,7 @@ from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import slug
 from app.session.commands import Command
+from simulator.agents.agent_directory import ELSEWHERE
 from simulator.base.json_values import JsonObject
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
@@ -104,6 +105,7 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Comman
     with place():
         parts = turn_form(inputs, tried=tried)
     real = _real_tools(parts or (), around)
+    _say_what_holds_it(inputs, around, real)  # above the buttons, which stay in sight and would cover it
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
         sent = accept(kept, "Send", shortcut=not real)
         if held:
@@ -111,7 +113,6 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Comman
                 "Back to proposal", key=kept.key("back"), type="tertiary", on_click=inputs.show_proposal
             )
         own = _own_model(inputs, around, "Ask the model again" if held else "Ask the model")
-    _say_what_holds_it(inputs, around, real)
     if own:
         return RunReal(key=inputs.request.key)
     if not sent or parts is None:
@@ -134,17 +135,23 @@ def _say_what_holds_it(inputs: TurnInputs, around: Surroundings, real: list[str]
         )
         st.text(literal(", ".join(real)))
     if reason := around.without_model.get(inputs.request.agent):
-        st.caption("The agent's model is not available:")
+        if not _is_elsewhere(inputs):
+            st.caption("The agent's model is not available:")
         st.text(literal(reason))
+
+
+def _is_elsewhere(inputs: TurnInputs) -> bool:
+    """Return whether another program makes the agent's turns: it can be asked, where somebody chooses so."""
+    return inputs.request.model_name == ELSEWHERE
 
 
 def _own_model(inputs: TurnInputs, around: Surroundings, label: str) -> bool:
     return st.button(
-        label,
+        "Ask the other program" if _is_elsewhere(inputs) else label,
         key=inputs.kept.key("own_model"),
         type="tertiary",
         icon=":material/smart_toy:",
-        disabled=inputs.request.agent in around.without_model,
+        disabled=inputs.request.agent in around.without_model and not _is_elsewhere(inputs),
         help="The agent's model makes this turn only. Later turns stay with the current player.",
     )
 

@@ -61,7 +61,7 @@ _PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
 _OLLAMA, _OLLAMA_SERVER = frozenset({"ollama", "ollama_chat"}), "http://localhost:11434"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _CONNECT_SECONDS = 0.2
-_NOT_CHOSEN = "this agent runs in another program, which is asked only where you choose its model"
+_NOT_CHOSEN = "This agent runs in another program, which is asked only where you choose so."
 _NOT_LITELLM = re.compile(r"projects/.*|apigee/.*|ollama/gemma3.*")
 
 
