@@ -11,6 +11,7 @@ from pydantic import Field
 
 from evalset.errors import EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded, set_json
+from evalset.golden_trace.golden_steps import with_spoken
 from evalset.replay.unrecorded_calls import Policy
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
@@ -142,7 +143,13 @@ def _copied(spec: EvalRunSpec, folder: Path) -> tuple[Path, tuple[str, ...], int
         raise EvalSetError(spec.eval_set, f"no case {unknown[0]!r}")
     if not chosen:
         raise EvalSetError(spec.eval_set, "no case to evaluate")
-    named = {"eval_set_id": _file_safe(found.eval_set_id), "eval_cases": chosen}
+    cases = [
+        case.model_copy(update={"conversation": [*map(with_spoken, case.conversation)]})
+        if case.conversation
+        else case
+        for case in chosen
+    ]
+    named = {"eval_set_id": _file_safe(found.eval_set_id), "eval_cases": cases}
     copy = folder / "cases.evalset.json"
     copy.write_text(set_json(found.model_copy(update=named)), encoding="utf-8")
     turns = [_turns(case) for case in chosen]

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from evalset.errors import GoldenTraceError
 from evalset.files.eval_names import eval_id_for, flaw_of_eval_id
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.golden_trace.golden_steps import spoken
 from simulator.base.json_values import canonical, copied
 from simulator.base.state_scopes import lasting
 from simulator.session.adk_event_fields import (
@@ -127,10 +128,13 @@ class GoldenTraceBuilder:
                     yield _Step(step.author, _raised_response(call, raised[call.id]))
 
     def _final_response(self, turn: Turn) -> types.Content:
-        """Return the content of the turn's final event, or the data that a workflow gave in its place."""
+        """Return the content of the turn's final event, or as text what ended it instead: a workflow's data, a tool's response."""
         if turn.final_event is not None:
             event = turn.events[turn.final_event]
-            return _content(turn, event.get("content"), "model")
+            content = _content(turn, event.get("content"), "model")
+            if not function_responses(event):
+                return content
+            return types.Content(role="model", parts=[types.Part(text=spoken(content))])
         said = [entry for entry in self.session.history if entry.turn == turn.number]
         if said and isinstance(said[-1], FinalResponse):
             return types.Content(role="model", parts=[types.Part(text=said[-1].content)])

@@ -32,12 +32,19 @@ def steps_of(invocation: Invocation) -> tuple[Step, ...]:
 def _asked_and_answered(invocation: Invocation) -> Iterator[Step]:
     data = invocation.intermediate_data
     authors = _authors(data)
-    answers = _Answers(get_all_tool_responses(data))
+    answers = _Answers([*get_all_tool_responses(data), *_last_responses(invocation)])
     for call in get_all_tool_calls(data):
         name, author = call.name or "", authors.get(call.id or "", "")
         yield Step(kind="call", author=author, tool=name, value=arguments_of(call))
         if (response := answers.of(call)) is not None:
             yield Step(kind="response", tool=name, value=response)
+
+
+def _last_responses(invocation: Invocation) -> Iterator[types.FunctionResponse]:
+    """Yield the responses that stand in the final response, where ADK's conversion puts those that end a turn."""
+    for part in (invocation.final_response.parts if invocation.final_response else None) or ():
+        if part.function_response and part.function_response.id:
+            yield part.function_response
 
 
 def arguments_of(call: types.FunctionCall) -> JsonObject:
@@ -76,8 +83,20 @@ def _authors(data: Any) -> dict[str, str]:
 
 
 def spoken(content: types.Content | None) -> str:
-    """Return the text of a content as ADK's response match reads it."""
-    return "\n".join(part.text for part in (content.parts if content else None) or () if part.text)
+    """Return the text of a content as ADK's response match reads it; of a turn that a tool's response ends, that as JSON."""
+    parts = (content.parts if content else None) or ()
+    text = "\n".join(part.text for part in parts if part.text)
+    return text or content_words(types.Content(parts=[part for part in parts if part.function_response]))
+
+
+def with_spoken(invocation: Invocation) -> Invocation:
+    """Return an invocation whose final response is text, which ADK's evaluators can compare."""
+    final = invocation.final_response
+    if final is None or any(part.text for part in final.parts or ()) or not (text := spoken(final)):
+        return invocation
+    return invocation.model_copy(
+        update={"final_response": types.Content(role="model", parts=[types.Part(text=text)])}
+    )
 
 
 def content_words(content: types.Content | None) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from google.adk.events.event import Event
 from google.genai import types
 
+from evalset.golden_trace.golden_steps import spoken
 from evalset.recorded.recorded_turns import question_of
 from evalset.replay.case_following import InputQuestion, InputReply, UnrecordedError
 from simulator.base.json_values import copied
@@ -58,6 +59,7 @@ class RecordedConversation:
         self._open: dict[str, _Open] = {}
         self._missing: UnrecordedError | None = None
         self._output: Event | None = None
+        self._ending: Event | None = None
         self._has_response = False
 
     async def events(self, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
@@ -67,7 +69,7 @@ class RecordedConversation:
             UnrecordedError: It was asked what was not recorded; it is raised after the event that asks.
         """
         while True:
-            self._output, self._has_response = None, False
+            self._output, self._ending, self._has_response = None, None, False
             async with aclosing(run(**given)) as events:
                 async for event in events:
                     yield self._shown(event)
@@ -113,22 +115,27 @@ class RecordedConversation:
         self._open[question.id] = _Open(question, event, reply)
         return reply.recorded.id or question.id
 
-    # ------------------------------------------------------------ what a graph ends with
+    # ------------------------------------------------------------ what a graph or a tool ends with
 
     def _note(self, event: Event) -> None:
-        if event.output is not None and not (event.content and event.content.parts):
+        parts = event.content.parts if event.content else None
+        if event.output is not None and not parts:
             self._output = event
-        elif event.author != USER_AUTHOR and not event.long_running_tool_ids and event.is_final_response():
-            self._has_response = self._has_response or bool(event.content and event.content.parts)
+        elif event.author == USER_AUTHOR or event.long_running_tool_ids or not event.is_final_response():
+            return
+        elif parts and all(part.function_response for part in parts):
+            self._ending = event
+        else:
+            self._has_response = self._has_response or bool(parts)
 
     def _final(self) -> Event | None:
-        """Write the data that a graph ended with as its final response, as a golden holds it; None where it said something."""
-        output = self._output
-        if output is None or self._has_response:
+        """Write the data that a graph or a tool ended with as its final response, as a golden holds it; None where it said something."""
+        last = self._ending or self._output
+        if last is None or self._has_response:
             return None
-        text = output_text(jsonable(output.output))
+        text = spoken(last.content) if last is self._ending else output_text(jsonable(last.output))
         content = types.Content(role="model", parts=[types.Part(text=text)])
-        return Event(author=output.author, invocation_id=output.invocation_id, content=content)
+        return Event(author=last.author, invocation_id=last.invocation_id, content=content)
 
 
 def _with_ids(content: types.Content | None, known: Mapping[str, str]) -> types.Content | None:

@@ -17,6 +17,7 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 
+from evalset.golden_trace.golden_steps import with_spoken
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment, recording_of
 from evalset.replay.case_following import is_said_alike
@@ -97,7 +98,8 @@ def tolerant_response(
     recorded = _case(_read(str(given[_ENVIRONMENT])), expected_invocations)
     shown = responses_as_golden(actual_invocations, expected_invocations, recorded.tolerances)
     metric = EvalMetric(metric_name=RESPONSE, threshold=given.get("threshold"))
-    return RougeEvaluator(metric).evaluate_invocations(shown, expected_invocations)
+    golden = [*map(with_spoken, expected_invocations)]
+    return RougeEvaluator(metric).evaluate_invocations([*map(with_spoken, shown)], golden)
 
 
 def _criterion(metric: EvalMetric, name: str) -> dict[str, Any]:

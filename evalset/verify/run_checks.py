@@ -12,7 +12,7 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 
-from evalset.golden_trace.golden_steps import spoken
+from evalset.golden_trace.golden_steps import spoken, with_spoken
 from evalset.golden_trace.steps import Step
 from evalset.recorded.tolerances import Tolerance, as_recorded
 from evalset.verify.criteria import OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
@@ -89,7 +89,7 @@ def response_match(
     from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - as above
 
     found = RougeEvaluator(EvalMetric(metric_name=RESPONSE, threshold=threshold)).evaluate_invocations(
-        list(actual), list(expected)
+        [*map(with_spoken, actual)], [*map(with_spoken, expected)]
     )
     return _check(RESPONSE, threshold, found)
 

@@ -42,17 +42,17 @@ def seals_a_stop(event: JsonObject) -> bool:
 
 
 def content_text(content: Any) -> str:
-    """Write a content as text: its texts where it has nothing else, else JSON of its parts.
+    """Write a content as text: its texts, or the responses of tools where it has nothing else, else JSON of its parts.
 
     Keys may be in either of google-genai's spellings.
     """
     parts = [part for part in parts_of(content) if not part.get("thought")]
-    if all(isinstance(part.get("text"), str) for part in parts):
-        return "\n".join(part["text"] for part in parts)
-    responses = [part.get("functionResponse") or part.get("function_response") for part in parts]
-    if len(responses) == 1 and responses[0]:
-        return json.dumps(responses[0].get("response"), ensure_ascii=False)
-    return json.dumps(parts, ensure_ascii=False)
+    answers = [part.get("functionResponse") or part.get("function_response") for part in parts]
+    others = [part for part, answer in zip(parts, answers, strict=True) if not answer]
+    if not all(isinstance(part.get("text"), str) for part in others):
+        return json.dumps(parts, ensure_ascii=False)
+    written = [json.dumps(each.get("response"), ensure_ascii=False) for each in answers if each]
+    return "\n".join([part["text"] for part in others] or written)
 
 
 def final_event(events: Sequence[JsonObject]) -> int | None:

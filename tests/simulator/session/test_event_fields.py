@@ -58,12 +58,13 @@ def test_parts_are_those_that_are_objects(content: Any, parts: list[Any]) -> Non
         ([TEXT, {"text": "hm", "thought": True}], "a"),
         ([ANSWER], '{"ok": true}'),
         ([{"function_response": {"response": "ü"}}], '"ü"'),
-        ([ANSWER, ANSWER], f"[{', '.join(2 * [str(ANSWER)])}]".replace("'", '"').replace("True", "true")),
+        ([ANSWER, ANSWER], '{"ok": true}\n{"ok": true}'),
+        ([ANSWER, TEXT], "a"),
         ([TEXT, IMAGE], '[{"text": "a"}, {"inlineData": {"data": ""}}]'),
     ],
 )
 def test_a_content_is_written_as_text(parts: list[Any], text: str) -> None:
-    """Texts alone as they are, a response as its value, anything else as JSON of the parts; thoughts are left out."""
+    """Texts as they are, responses alone as their values, anything else as JSON of the parts; thoughts are left out."""
     assert content_text({"parts": parts}) == text
 
 

@@ -1,0 +1,92 @@
+"""A turn that a tool's response ends is written, replayed and evaluated as one that the agent's own words end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.cli.main import main
+from tests.evalset.verify.small_agents import agent, played, verified
+
+SQL = '''
+def count(what: str, tool_context) -> dict:
+    """Count rows."""
+    tool_context.actions.skip_summarization = True
+    return {"rows": len(what)}
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", instruction="Count.", tools=[count])
+'''.replace("tool_context)", "tool_context: ToolContext)").replace(
+    "\ndef count", "\nfrom google.adk.tools import ToolContext\n\n\ndef count", 1
+)
+INNER = """
+inner = LlmAgent(name="inner", model="gemini-2.5-flash", description="Counts.", instruction="Count.")
+root_agent = LlmAgent(
+    name="small", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(inner, skip_summarization=True)]
+)
+"""
+COUNTS = {"calls": [{"name": "count", "args": {"what": "abc"}}]}
+
+
+def counted(folder: Path, *, times: int = 1) -> tuple[Path, dict[str, Any]]:
+    """Play the agent whose real tool ends its turn; return the set and its turn."""
+    calls = {"calls": COUNTS["calls"] * times}
+    turn = {"say": "How many?", "moves": [calls]}
+    written = played(agent(folder / "agents", SQL), turn, players={"count": "real"})
+    return written, json.loads(written.read_text())["eval_cases"][0]["conversation"][0]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_turn_of_a_tool_that_ends_it_replays(
+    tmp_path: Path, times: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The final response is the tool's response as text, once for each of several calls made at once."""
+    written, turn = counted(tmp_path, times=times)
+    assert "warning" not in capsys.readouterr().err
+    assert turn["final_response"]["parts"] == [{"text": "\n".join(['{"rows": 3}'] * times)}]
+    assert len(turn["intermediate_data"]["tool_responses"]) == times
+    assert verified(written, tmp_path / "agents") == 0
+
+
+def test_a_golden_that_has_the_response_itself_at_its_end_passes(tmp_path: Path) -> None:
+    """ADK's own conversion writes such a turn so; another response there does not pass."""
+    written, turn = counted(tmp_path)
+    document = json.loads(written.read_text())
+    response: dict[str, Any] = {"id": "x", "name": "count", "response": {"rows": 3}}
+    turn["final_response"] = {"role": "user", "parts": [{"function_response": response}]}
+    document["eval_cases"][0]["conversation"] = [turn]
+    written.write_text(json.dumps(document))
+    assert verified(written, tmp_path / "agents") == 0
+    response["response"]["rows"] = 4
+    written.write_text(json.dumps(document))
+    assert verified(written, tmp_path / "agents") == 1
+
+
+def test_the_turn_of_an_agent_tool_that_ends_it_replays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the inner agent says is the final response."""
+    asks = {"agent": "small", "calls": [{"name": "inner", "args": {"request": "Count."}}]}
+    moves = [asks, {"agent": "inner", "text": "Three."}]
+    written = played(agent(tmp_path / "agents", INNER), {"say": "How many?", "moves": moves})
+    assert "warning" not in capsys.readouterr().err
+    turn = json.loads(written.read_text())["eval_cases"][0]["conversation"][0]
+    assert turn["final_response"]["parts"] == [{"text": "Three."}]
+    assert verified(written, tmp_path / "agents") == 0
+
+
+def test_a_response_that_was_written_without_the_effect_does_not_end_the_turn(tmp_path: Path) -> None:
+    """The agent goes on in the session, and so it does in the replay."""
+    moves = [COUNTS, {"tool": "count", "returns": {"rows": 3}}, {"text": "Three."}]
+    written = played(agent(tmp_path / "agents", SQL), {"say": "How many?", "moves": moves})
+    assert verified(written, tmp_path / "agents") == 0
+
+
+@pytest.mark.long
+def test_a_hermetic_eval_passes_a_turn_that_a_tool_ends(tmp_path: Path) -> None:
+    """With ADK's default criteria, of which the response match needs text."""
+    written, _ = counted(tmp_path)
+    assert main(["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]) == 0
