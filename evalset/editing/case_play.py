@@ -164,7 +164,7 @@ def _answered(move: ToolMove, call: RecordedCall) -> ToolMove:
 
 
 def with_graph(script: Script, recorded: RecordedCase) -> Script:
-    """Return a script with the answers to the tools that stand in a graph, and without final responses that no agent says.
+    """Return a script with the answers to tools in a graph and the state that messages set, and without final responses that no agent says.
 
     The turns are those that were recorded, or their beginning.
     """
@@ -177,6 +177,7 @@ def with_graph(script: Script, recorded: RecordedCase) -> Script:
         if turn.speaks == "say":
             kept = left.pop(0) if left else None
             typed = list(inputs_of(kept)) if kept else []
+            turn = turn.model_copy(update={"state_delta": kept.state_delta if kept else {}})  # noqa: PLW2901
         made = _without_speech(turn) if kept is not None and _is_of_graph(kept) else turn
         if turn.tool == REQUEST_INPUT and kept is not None and typed:
             made = _of_one_question(made, typed.pop(0), kept)

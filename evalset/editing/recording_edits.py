@@ -325,6 +325,7 @@ def split(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase
     first, second = recorded.turns[:turn], recorded.turns[turn:]
     state = copied(recorded.state)
     for each in first:
+        state.update(lasting(each.state_delta))
         for call in each.calls:
             state.update(lasting(call.effects.state_delta))
     return (

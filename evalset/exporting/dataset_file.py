@@ -84,9 +84,11 @@ def _losses(case: EvalCase, recorded: RecordedCase | None) -> Iterator[str]:
     turns = case.conversation or ()
     if case.session_input and case.session_input.state:
         yield _RESTORED if _restores(recorded, case) else _REFUSED
-    before = recorded.turns[:-1] if recorded else ()
-    if any(call.effects.state_delta for turn in before for call in turn.calls):
-        yield "the history has no state changes, as the server of google-adk 2.13 refuses them. A replay with the recorded environment restores those of tools"
+    turns_of = recorded.turns if recorded else ()
+    if any(turn.state_delta for turn in turns_of) or any(
+        call.effects.state_delta for turn in turns_of[:-1] for call in turn.calls
+    ):
+        yield "the history has no state changes, as the server of google-adk 2.13 refuses them. A replay with the recorded environment restores those of users and tools"
     if case.conversation_scenario is not None:
         yield "`agents-cli eval generate` sends only the starting prompt of a scenario"
         if case.conversation_scenario.user_persona is not None:

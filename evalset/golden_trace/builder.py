@@ -33,7 +33,7 @@ from simulator.session.adk_event_fields import (
 )
 from simulator.session.history import FinalResponse, ToolError
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
-from simulator.session.query_turns import came_to_nothing, turns_by_query
+from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 Confirmations: TypeAlias = Literal["in_case", "beside"]
@@ -96,7 +96,9 @@ class GoldenTraceBuilder:
             eval_id=self.eval_id,
             conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)],
             session_input=SessionInput(
-                app_name=session.app_name, user_id=session.user_id, state=copied(session.initial_state)
+                app_name=session.app_name,
+                user_id=session.user_id,
+                state=dict(copied(first_state(session, groups))),
             ),
             creation_timestamp=session.start_timestamp,
             final_session_state=copied(lasting(session.turns[-1].state)),

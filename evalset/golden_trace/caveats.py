@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from simulator.base.json_values import JsonObject
 from simulator.session.adk_event_fields import USER_AUTHOR, function_calls
 from simulator.session.history import (
     AgentMessage,
@@ -149,23 +148,12 @@ def _authored_code(session: SimulationSession) -> Iterator[str]:
 
 
 def _changed_state(session: SimulationSession) -> Iterator[str]:
-    changed = [
-        key
-        for turn in session.turns
-        for event in turn.events
-        if event.get("author") == USER_AUTHOR
-        for key in _state_delta(event)
-    ]
+    changed = [key for turn in session.turns[1:] for key in turn.state_delta]
     if changed:
         yield (
-            f"The session state was changed together with a user message ({_listed(changed)}). adk eval sets only the initial state."
+            f"The session state was changed together with a later user message ({_listed(changed)}). adk eval sets only the initial state. "
+            "A replay with the recorded environment sets it again."
         )
-
-
-def _state_delta(event: JsonObject) -> JsonObject:
-    actions = event.get("actions")
-    delta = actions.get("stateDelta") if isinstance(actions, dict) else None
-    return delta if isinstance(delta, dict) else {}
 
 
 def _data_for_text(session: SimulationSession) -> Iterator[str]:

@@ -67,8 +67,11 @@ class AdkSession(NamedTuple):
 
 
 class _Turn(NamedTuple):
+    """A message of the user and what followed; `given` is what the user set in the state, with the message or before it."""
+
     message: Event
     events: list[Event]
+    given: JsonObject
 
 
 def facts_of(session: AdkSession) -> list[Fact]:
@@ -89,26 +92,60 @@ def facts_of(session: AdkSession) -> list[Fact]:
 
 
 def first_state(session: AdkSession) -> JsonObject:
-    """Return what a session's state held at first; where that is not given, as far as its end tells: what no event has changed."""
+    """Return what a session's state held at first; where that is not given, as far as its end tells: what no event has changed.
+
+    What agents changed before the user said anything belongs to it.
+    """
     if session.first is not None:
         return dict(copied(lasting(session.first)))
     changed = {key for event in session.events for key in event.actions.state_delta}
     kept = {key: value for key, value in session.state.items() if key not in changed}
+    for event in _leading(session.events):
+        kept |= event.actions.state_delta
     return dict(copied(lasting(kept)))
 
 
+def _leading(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events before the user's first message."""
+    return itertools.takewhile(lambda event: not _is_message(event), events)
+
+
+def _is_message(event: Event) -> bool:
+    return _is_of_user(event) and bool(event.content and event.content.parts)
+
+
+def _is_of_user(event: Event) -> bool:
+    return event.author == USER_AUTHOR and not _path(event)
+
+
 def _turns(events: Iterable[Event]) -> Iterator[_Turn]:
-    """Part events where the user speaks; what comes before is left out."""
+    """Part events where the user speaks; what comes before is left out. State that is set between messages goes with the next one."""
     turn: _Turn | None = None
+    given: dict[str, Any] = {}
     for event in events:
-        if event.author == USER_AUTHOR and event.content and event.content.parts and not _path(event):
+        if _is_message(event):
             if turn is not None:
                 yield turn
-            turn = _Turn(event, [event])
+            turn, given = _Turn(event, [event], {**given, **event.actions.state_delta}), {}
+        elif _is_of_user(event) and event.actions.state_delta:
+            given |= event.actions.state_delta
         elif turn is not None:
             turn.events.append(event)
     if turn is not None:
         yield turn
+
+
+def _left_out(session: AdkSession) -> Iterator[str]:
+    """Say what of a session its case does not hold."""
+    said = [event for event in _leading(session.events) if event.content and event.content.parts]
+    if said:
+        are = "event is" if len(said) == 1 else "events are"
+        yield f"before the first user message, {len(said)} {are} left out. The state that was set there is in the initial state"
+    set_last = itertools.takewhile(lambda event: not _is_message(event), reversed(session.events))
+    replies = (event for event in session.events if _is_message(event) and event.get_function_responses())
+    late = [*(event for event in set_last if _is_of_user(event)), *replies]
+    if names := sorted({name for event in late for name in lasting(event.actions.state_delta)}):
+        yield f"state that the user set with a reply, or after the last message, is left out: {', '.join(names)}"
 
 
 def _path(event: Event) -> str:
@@ -211,8 +248,16 @@ class _Teller:
         message, at = turn.message, turn.message.timestamp
         replies = bool(message.get_function_responses())
         said: Any = message.content.model_dump(mode="json", exclude_none=True) if message.content else {}
-        yield TurnStarted(at=at, turn=number, purpose="reply" if replies else "query", message=said)
-        for event in turn.events:
+        given: JsonObject = {} if replies else dict(copied(turn.given))
+        yield TurnStarted(
+            at=at,
+            turn=number,
+            purpose="reply" if replies else "query",
+            message=said,
+            state_delta=given,
+        )
+        state.update(lasting(given))
+        for event in turn.events[1:]:
             state.update(lasting(event.actions.state_delta))
             if event.author != USER_AUTHOR:
                 yield from self._event(number, event)
@@ -309,7 +354,10 @@ def case_of_session(session: AdkSession, tell: Callable[[str], None]) -> FoundCa
     Raises:
         ImportProblemError: No case can be made of it.
     """
-    return case_of_facts(facts_of(session), session.session_id, tell)
+    found = case_of_facts(facts_of(session), session.session_id, tell)
+    for words in _left_out(session):
+        tell(words)
+    return found
 
 
 def case_of_facts(facts: Sequence[Fact], name: str, tell: Callable[[str], None]) -> FoundCase:

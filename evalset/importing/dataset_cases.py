@@ -447,7 +447,11 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     for event in events:
         delta: Any = event.get("state_delta") or {}
         end |= delta
-    made = [_event(event, number, entry) for number, event in enumerate(events) if event.get("content")]
+    made = [
+        _event(event, number, entry)
+        for number, event in enumerate(events)
+        if event.get("content") or event.get("state_delta")
+    ]
     session = AdkSession(case_id, "", _USER, end, made, first=state)
     found = case_of_session(session, lambda words: missing.of(case_id, words))
     case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
@@ -479,7 +483,7 @@ def _answered(entry: _Entry) -> Iterator[JsonObject]:
 
 def _event(event: JsonObject, number: int, entry: _Entry) -> Event:
     author = str(event.get("author") or _AGENT)
-    content = _content(event["content"], f"{entry.place}: an event")
+    content = _content(event.get("content") or {}, f"{entry.place}: an event")
     calls = [part.function_call for part in content.parts or () if part.function_call]
     asked = {call.id for call in calls if call.id and call.name in _ASK_USER}
     return Event(

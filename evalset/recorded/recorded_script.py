@@ -120,7 +120,10 @@ class _Turn:
     def turns(self) -> Iterator[ScriptTurn]:
         replies = list(self._replies())
         begins = [0, *self._begins(replies)]
-        spoken = [{"say": self._said()}, *(reply.turn for reply in replies)]
+        given = (
+            {"state_delta": dict(copied(self._recorded.state_delta))} if self._recorded.state_delta else {}
+        )
+        spoken = [{"say": self._said(), **given}, *(reply.turn for reply in replies)]
         for segment, turn in enumerate(spoken):
             moves = tuple(self._moves(segment, begins, replies))
             yield ScriptTurn(**turn, **({"moves": moves} if moves else {}))

@@ -38,7 +38,7 @@ from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import USER_AUTHOR, function_calls, function_responses, parts_of
 from simulator.session.fact_entries import calls_in, message_responses, scope_of
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT, Turn
-from simulator.session.query_turns import came_to_nothing, turns_by_query
+from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
 
 _DIGITS = 16
 
@@ -69,11 +69,14 @@ def recorded_case(
         user_id=session.user_id,
         seed=opened.seed if opened else "",
         recorded_at=session.start_timestamp,
-        state=copied(session.initial_state),
+        state=dict(copied(first_state(session, groups))),
         final_state=copied(lasting(groups[-1][-1].state)) if groups else {},
         rules=session.rules,
         tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},
-        turns=tuple(_Recorder(turns, known, f"{session.agent_name}@1").turn() for turns in groups),
+        turns=tuple(
+            _Recorder(turns, known, f"{session.agent_name}@1").turn(is_first=turns is groups[0])
+            for turns in groups
+        ),
     )
     return recorded if so_far else _with_golden(recorded, session)
 
@@ -116,12 +119,16 @@ class _Recorder:
             str(said.get("id")): copied(said.get("response") or {}) for said in self._said_by_user()
         }
 
-    def turn(self) -> RecordedTurn:
+    def turn(self, *, is_first: bool) -> RecordedTurn:
         query, *replies = self._turns
+        in_start = lasting(query.state_delta) if is_first else {}
         calls = [self._call(fact) for fact in self._answered if isinstance(fact, ToolAnswered)]
         ran = {call.id for call in calls}
         return RecordedTurn(
             query=copied(query.message),
+            state_delta={
+                key: copied(value) for key, value in query.state_delta.items() if key not in in_start
+            },
             replies=tuple(copied(turn.message) for turn in replies),
             calls=tuple(calls),
             rejected=tuple(

@@ -14,13 +14,14 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 5
+VERSION = 6
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
+_WITH_USER_STATE = 6
 
 
 class Author(Value):
@@ -187,11 +188,13 @@ class RecordedAgentRun(Value):
 class RecordedTurn(Value):
     """One invocation of a case: the query, the later answers to what it left open, and everything that was asked on the way, in order.
 
+    `state_delta` is what the query set in the state before the agent began; the case's `state` has that of the first one already.
     `inputs` are in the order in which they were answered. `golden` is what the golden said of it when it was recorded; None where
     nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since.
     """
 
     query: JsonObject
+    state_delta: JsonObject = Field(default_factory=dict)
     replies: tuple[JsonObject, ...] = ()
     calls: tuple[RecordedCall, ...] = ()
     rejected: tuple[RejectedCall, ...] = ()
@@ -278,6 +281,8 @@ class RecordedEnvironment(Value):
 
 def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
+    if any(turn.state_delta for turn in case.turns):
+        return _WITH_USER_STATE
     if any(turn.agents for turn in case.turns):
         return _WITH_AGENTS
     if _holds_inputs(case):

@@ -132,9 +132,10 @@ class CaseFollowed:
 
     @property
     def state(self) -> JsonObject:
-        """The state before this turn, as far as the recording has it: what the case began with, and what tools changed since."""
+        """The state before this turn, as far as the recording has it: what the case began with, and what users and tools changed since."""
         state = dict(self.case.state)
         for turn in self.case.turns[: max(0, self.turn)]:
+            state |= turn.state_delta
             for call in turn.calls:
                 state |= call.effects.state_delta
         return lasting(state)
@@ -379,6 +380,7 @@ class SessionFollowed:
         self._last = self._fitting
         self._said: list[str] = []
         self._lost = 0
+        self._asks = False
 
     @property
     def eval_ids(self) -> tuple[str, ...]:
@@ -398,18 +400,19 @@ class SessionFollowed:
 
     @property
     def state(self) -> JsonObject:
-        """The state that the recording had before this turn: what all cases that it may be began with, and what their tools changed since."""
-        found = [case.state for case in self._fitting]
-        first = found[0] if found else {}
-        return {
-            key: value
-            for key, value in first.items()
-            if all(key in each and same(each[key], value) for each in found)
-        }
+        """The state that the recording had before this turn: what all cases that it may be began with, and what changed it since."""
+        return _common([case.state for case in self._fitting])
+
+    @property
+    def state_delta(self) -> JsonObject:
+        """What the user's last message set in the state when it was recorded, in all cases that it may be."""
+        asked = [case.now for case in self._fitting] if self._asks else []
+        return _common([turn.state_delta for turn in asked if turn is not None])
 
     def hear(self, message: JsonObject) -> None:
         """Take in what the user says."""
-        if not _answers_a_call(message):
+        self._asks = not _answers_a_call(message)
+        if self._asks:
             self._said.append(content_text(message))
         fitting = [case for case in self._fitting if case.hears(message)]
         if self._fitting and not fitting:
@@ -543,6 +546,16 @@ class SessionFollowed:
     def _others(self) -> str:
         more = len(self._fitting) - 1
         return f" (nor do the {more} other cases that start the same)" if more else ""
+
+
+def _common(found: Sequence[JsonObject]) -> JsonObject:
+    """Return what all of some objects have."""
+    first = found[0] if found else {}
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in each and same(each[key], value) for each in found)
+    }
 
 
 def _tells_alike(one: RecordedCall, other: RecordedCall) -> bool:

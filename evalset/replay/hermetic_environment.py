@@ -184,7 +184,7 @@ class HermeticEnvironment(BasePlugin):
     recording, and the replay goes on from there.
 
     A session that lacks some of the state that its case began with, or that tools changed in earlier turns, gets it from the recording before its first
-    turn here; what it has is kept. Under `adk eval` the state is that of the eval set.
+    turn here; what it has is kept. Under `adk eval` the state is that of the eval set. What a later message of the user set in the state is set again.
 
     Args:
         path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
@@ -281,14 +281,16 @@ class HermeticEnvironment(BasePlugin):
             return
         replayed = self._answers.sessions.of(_Context(invocation_context))
         message = user_message.model_dump(mode="json", exclude_none=True)
+        state: JsonObject = {}
         with replayed.lock:
             if replayed.followed is not None:
                 replayed.followed.hear(message)
-                return
-            replayed.followed = self._followed(invocation_context.session, message)
-            recorded = replayed.followed.state
-        if self.restores_state and running_eval_id() is None:
-            await _restore_state(invocation_context, recorded)
+            else:
+                replayed.followed = self._followed(invocation_context.session, message)
+                if self.restores_state and running_eval_id() is None:
+                    state = replayed.followed.state
+            given = replayed.followed.state_delta
+        await _restore_state(invocation_context, state, given)
 
     def _followed(self, session: Session, message: JsonObject) -> SessionFollowed:
         """Return a session that is new to the plugin, followed up to a message; it may have begun before."""
@@ -476,12 +478,12 @@ class HermeticEnvironment(BasePlugin):
         return dict(copied(ran.result or {}))
 
 
-async def _restore_state(invocation: InvocationContext, recorded: JsonObject) -> None:
-    """Put state that a session lacks into it, as an event without content."""
+async def _restore_state(invocation: InvocationContext, recorded: JsonObject, given: JsonObject) -> None:
+    """Put state that a session lacks into it, and what the user's message set when it was recorded, as an event without content."""
     state = invocation.session.state
     lacking = {key: value for key, value in recorded.items() if key not in state}
-    if lacking:
-        actions = EventActions(state_delta=copied(lacking))
+    if lacking or given:
+        actions = EventActions(state_delta=copied({**lacking, **given}))
         event = Event(author=USER_AUTHOR, invocation_id=invocation.invocation_id, actions=actions)
         await invocation.session_service.append_event(invocation.session, event)
 

@@ -326,7 +326,13 @@ class SessionFold:
     def _start(self, fact: TurnStarted) -> None:
         self._declared = self._environment.declared
         self._turns.append(
-            Turn(number=fact.turn, purpose=fact.purpose, message=fact.message, started_at=fact.at)
+            Turn(
+                number=fact.turn,
+                purpose=fact.purpose,
+                message=fact.message,
+                state_delta=fact.state_delta,
+                started_at=fact.at,
+            )
         )
         self._keys, self._started, self._proposals, self._drafts = set(), set(), {}, {}
         self._draws = {}

@@ -77,11 +77,15 @@ class OpenCall(Value):
 
 
 class Turn(Value):
-    """One run of the agent. `events` are ADK's, in JSON; `final_event` is the place of the final response in them."""
+    """One run of the agent. `events` are ADK's, in JSON; `final_event` is the place of the final response in them.
+
+    `state_delta` is what the user's message set in the state, before the agent began.
+    """
 
     number: int
     purpose: str
     message: JsonObject
+    state_delta: JsonObject = Field(default_factory=dict)
     started_at: float
     ended: bool = False
     events: tuple[WrittenObject, ...] = ()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.base.json_values import JsonObject
+from simulator.base.state_scopes import lasting
 from simulator.session.adk_event_fields import final_output, function_calls
 from simulator.session.fact_entries import message_responses
-from simulator.session.model import Turn
+from simulator.session.model import SimulationSession, Turn
 
 
 def turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
@@ -24,6 +26,12 @@ def turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
         for event in turn.events:
             makers.update({call["id"]: group for call in function_calls(event) if call.get("id")})
     return groups
+
+
+def first_state(session: SimulationSession, groups: Sequence[Sequence[Turn]]) -> JsonObject:
+    """Return the state with which the agent begins the first of some queries: the session's, and what its message set."""
+    given = groups[0][0].state_delta if groups else {}
+    return {**session.initial_state, **lasting(given)}
 
 
 def came_to_nothing(turns: Sequence[Turn]) -> bool:

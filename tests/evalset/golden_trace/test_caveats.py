@@ -96,8 +96,9 @@ def test_replies_of_the_user_are_told() -> None:
 
 
 def test_state_that_came_with_a_query_is_told() -> None:
-    """State that was set with a query is no initial state."""
-    with opened(agent([say("ok")]), seats=REAL) as sim:
-        assert sim.query("go", state_delta={"tier": "gold"}, wait=PATIENCE)
+    """State that was set with a later query is no initial state."""
+    with opened(agent([say("ok"), say("ok")]), seats=REAL) as sim:
+        assert sim.query("go", state_delta={"plan": "pro"}, wait=PATIENCE)
+        assert sim.query("on", state_delta={"tier": "gold"}, wait=PATIENCE)
         (only,) = warnings(sim.session)
     assert is_about(only, "", "state", "(tier)")
