@@ -53,7 +53,7 @@ def followed(before: Case, after: Case, recorded: RecordedCase) -> RecordedCase 
         if not (then is ABSENT and now is ABSENT) and (
             then is ABSENT or now is ABSENT or not is_same(then, now)
         ):
-            changed[name] = now if isinstance(now, dict) else {}
+            changed[name] = now if isinstance(now, dict) else None if where is _END else {}
     return recorded.model_copy(update=changed) if changed else recorded
 
 

@@ -10,6 +10,7 @@ from google.genai import types
 
 from evalset.exporting import golden_metrics
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.golden_digests import end_state
 from evalset.recorded.pairing import paired
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import Tolerance
@@ -36,7 +37,7 @@ def judged_turn(case: EvalCase, recorded: RecordedCase | None, number: int) -> d
     """
     turns = without_confirmations(case).conversation or []
     judged: dict[str, Any] = {"calls": _calls(turns[number])}
-    ended = case.final_session_state or (recorded.final_state if recorded else None)
+    ended = end_state(case, recorded)
     if number == len(turns) - 1 and ended:
         judged |= {"final_state": dict(ended), "is_whole": number == 0}
         if number == 0:

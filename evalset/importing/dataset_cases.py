@@ -36,8 +36,8 @@ from evalset.datasets.dataset_fields import (
 from evalset.errors import first_flaw
 from evalset.files.eval_names import usable_eval_id
 from evalset.importing.adk_events import AdkSession, case_of_session
-from evalset.importing.gathered import ImportProblemError
-from evalset.recorded.recording import RecordedCase
+from evalset.importing.gathered import FoundCase, ImportProblemError
+from evalset.recorded.recording import RecordedCase, without_end
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
 from simulator.base.validation_words import is_long, validated
@@ -45,7 +45,8 @@ from simulator.session.adk_event_fields import USER_AUTHOR
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 
 _USER = "user"
-_AGENT = "agent"
+_AGENT = ""
+"""The author where nobody knows it."""
 _READ = {"eval_case_id", OWN, *FIELDS}
 _ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
 _OF_SCENARIO = {"user_scenario.starting_prompt", "user_scenario.conversation_plan"}
@@ -441,6 +442,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     """Return a case of what an agent did, as of a session."""
     if entry.own:
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
+    is_told = any(map(is_of_agent, events))
     events = _with_answer(entry, events)
     state = _state_of(events)
     end: JsonObject = dict(state)
@@ -454,6 +456,12 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     ]
     session = AdkSession(case_id, "", _USER, end, made, first=state)
     found = case_of_session(session, lambda words: missing.of(case_id, words))
+    if not is_told:
+        missing.of(case_id, "there are only responses: the tool calls are not known, and nothing is recorded")
+        found = _without_calls(found)
+    elif not any(event.get("state_delta") for event in events if event.get("author") != USER_AUTHOR):
+        missing.of(case_id, "the final state is not known")
+        found = _without_end(found)
     case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
     reference = _reference(entry)
     if (
@@ -470,6 +478,18 @@ def _with_answer(entry: _Entry, events: Sequence[JsonObject]) -> list[JsonObject
     if any(is_of_agent(event) for event in events):
         return list(events)
     return [*events, *_answered(entry)]
+
+
+def _without_calls(found: FoundCase) -> FoundCase:
+    """Return a case of which only final responses are known."""
+    turns = [turn.model_copy(update={"intermediate_data": None}) for turn in found.case.conversation or ()]
+    return FoundCase(found.case.model_copy(update={"conversation": turns, "final_session_state": None}))
+
+
+def _without_end(found: FoundCase) -> FoundCase:
+    """Return a case whose events tell no state, which need not mean that there was none."""
+    case = found.case.model_copy(update={"final_session_state": None})
+    return FoundCase(case, without_end(found.environment) if found.environment else None)
 
 
 def _answered(entry: _Entry) -> Iterator[JsonObject]:

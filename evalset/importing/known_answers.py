@@ -11,6 +11,7 @@ from google.adk.events.event import Event
 from google.genai import types
 from pydantic_core import PydanticSerializationError, to_json
 
+from evalset.files.eval_names import NAMELESS
 from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session, steers
 from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
@@ -22,6 +23,7 @@ from evalset.recorded.recording import (
     RecordedCase,
     RecordedModelTurn,
     RecordedTurn,
+    without_end,
 )
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
 from simulator.base.state_scopes import lasting
@@ -30,7 +32,11 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Returned
 from simulator.session.adk_event_fields import USER_AUTHOR
 
-_AGENT = "agent"
+_AGENT = ""
+"""The author where nobody knows it."""
+
+
+_ONLY_TEXTS = "tells no tool calls, so nothing is recorded of it: a replay would find nothing to compare"
 
 
 class KnownAnswers(NamedTuple):
@@ -59,6 +65,8 @@ def known_answers(case: EvalCase, told_elsewhere: Sequence[ObservedCall] = ()) -
 def _recorded(case: EvalCase, told_elsewhere: Sequence[ObservedCall]) -> KnownAnswers:
     if not case.conversation:
         return KnownAnswers(None, ())
+    if all(turn.intermediate_data is None for turn in case.conversation):
+        return KnownAnswers(None, (f"the case {case.eval_id!r} {_ONLY_TEXTS}",))
     spare: defaultdict[str, deque[JsonObject]] = defaultdict(deque)
     for call in told_elsewhere:
         if isinstance(call.response, dict):
@@ -70,7 +78,7 @@ def _recorded(case: EvalCase, told_elsewhere: Sequence[ObservedCall]) -> KnownAn
     problems = [f"the case {case.eval_id!r}, {words}" for words in missing]
     given = case.session_input
     app_name, user_id = (
-        (given.app_name if given else "") or _AGENT,
+        (given.app_name if given else "") or NAMELESS,
         (given.user_id if given else "") or "user",
     )
     found = direct_recording(case, turns, app_name=app_name, user_id=user_id)
@@ -88,8 +96,10 @@ def _recorded(case: EvalCase, told_elsewhere: Sequence[ObservedCall]) -> KnownAn
             return KnownAnswers(
                 None, (*problems, f"the case {case.eval_id!r} has no recorded environment: {error}")
             )
-    if found is not None and case.final_session_state:
-        found = found.model_copy(update={"final_state": dict(copied(case.final_session_state))})
+    if found is not None:
+        end = case.final_session_state
+        kept = found.model_copy(update={"final_state": dict(copied(end))}) if end else without_end(found)
+        return KnownAnswers(kept, tuple(problems))
     return KnownAnswers(found, tuple(problems))
 
 
@@ -224,7 +234,7 @@ def _recorded_directly(
     recorded = tuple(reader.turn(turn, number, len(turns)) for number, turn in enumerate(turns))
     digest = state_digest(state)
     return RecordedCase(
-        agent=turns[0].steps[0][0],
+        agent=turns[0].steps[0][0] or app_name,
         app_name=app_name,
         user_id=user_id,
         seed=case.eval_id,
@@ -253,7 +263,7 @@ class _Direct:
         calls: list[RecordedCall] = []
         models: list[RecordedModelTurn] = []
         for author, parts in told.steps:
-            _require(author.isidentifier() and author != USER_AUTHOR and bool(parts))
+            _require((not author or author.isidentifier()) and author != USER_AUTHOR and bool(parts))
             written = [_written(part) for part in parts]
             answers = [part.function_response for part in parts if part.function_response]
             asked += self._asked(author, parts, written)

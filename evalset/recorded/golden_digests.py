@@ -29,10 +29,18 @@ def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
                 turn.model_copy(update={"golden": golden, "original": None})
                 for turn, golden in zip(recorded.turns, noted, strict=True)
             ),
-            "golden_state": state_digest(case.final_session_state or recorded.final_state),
+            "golden_state": "" if (state := end_state(case, recorded)) is None else state_digest(state),
             "golden_start": state_digest(given.state if given else recorded.state),
         }
     )
+
+
+def end_state(case: EvalCase, recorded: RecordedCase | None) -> JsonObject | None:
+    """Return the final state that a case wants: the eval set's, where it holds one, or else the recorded one; None where neither is known.
+
+    ADK writes an empty one for each case, so that an empty one says nothing.
+    """
+    return case.final_session_state or (recorded.final_state if recorded else None)
 
 
 def golden_turn(steps: Sequence[Step], number: int, of: int) -> GoldenTurn:

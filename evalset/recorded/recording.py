@@ -21,7 +21,7 @@ _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
-_WITH_USER_STATE = 6
+_WITH_UNKNOWNS = 6
 
 
 class Author(Value):
@@ -89,7 +89,7 @@ class RejectedCall(Value):
 
 
 class RecordedModelTurn(Value):
-    """What a model of an agent answered: ADK's `LlmResponse`s in JSON, or the error that it raised.
+    """What a model of an agent answered: ADK's `LlmResponse`s in JSON, or the error that it raised. `agent` is empty where nobody knows whose.
 
     `put_off` marks one that only ended a turn until a late answer came; a replay, in which that is there at once, has no place
     for it. `path` is the place of the agent's node in the run, as ADK's events name it; empty for the first node of the case's
@@ -222,7 +222,7 @@ class RecordedCase(Value):
         seed: Where ids and chance came from.
         recorded_at: When its session began, in seconds since the epoch.
         state: What the session began with.
-        final_state: What the session's state was at the end.
+        final_state: What the session's state was at the end; None where nobody knows.
         rules: The injections as they were at the end.
         tools: The tools, by name.
         tolerances: What may differ from what was recorded, and how far.
@@ -237,7 +237,7 @@ class RecordedCase(Value):
     seed: str = ""
     recorded_at: float = 0.0
     state: JsonObject = Field(default_factory=dict)
-    final_state: JsonObject = Field(default_factory=dict)
+    final_state: JsonObject | None = Field(default_factory=dict)
     rules: tuple[InjectionRule, ...] = ()
     tools: dict[str, RecordedTool] = Field(default_factory=dict)
     tolerances: tuple[Tolerance, ...] = ()
@@ -281,8 +281,8 @@ class RecordedEnvironment(Value):
 
 def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
-    if any(turn.state_delta for turn in case.turns):
-        return _WITH_USER_STATE
+    if any(turn.state_delta for turn in case.turns) or case.final_state is None:
+        return _WITH_UNKNOWNS
     if any(turn.agents for turn in case.turns):
         return _WITH_AGENTS
     if _holds_inputs(case):
@@ -342,6 +342,11 @@ def without_golden(recorded: RecordedCase) -> RecordedCase:
     """Return a recorded case that says nothing of what its golden was."""
     turns = (turn.model_copy(update={"golden": None, "original": None}) for turn in recorded.turns)
     return recorded.model_copy(update={"turns": tuple(turns), "golden_state": "", "golden_start": ""})
+
+
+def without_end(recorded: RecordedCase) -> RecordedCase:
+    """Return a recorded case whose final state nobody knows."""
+    return recorded.model_copy(update={"final_state": None, "golden_state": ""})
 
 
 def without_edits(recorded: RecordedCase) -> RecordedCase:

@@ -33,7 +33,7 @@ class SaidAtOnce(NamedTuple):
 
 def said_steps(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[SaidAtOnce]:
     """Yield what was said: as the models of the agents are recorded, where these made the calls of the case; else as the case lists it."""
-    said = list(_recorded_steps(recorded)) if recorded else []
+    said = [each._replace(agent=each.agent or root) for each in _recorded_steps(recorded)] if recorded else []
     wanted = [(call.name, call.args or {}) for call in get_all_tool_calls(turn.intermediate_data)]
     made = [part.function_call for each in said for part in each.parts if part.function_call]
     if len(made) == len(wanted) and all(

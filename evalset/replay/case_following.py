@@ -210,10 +210,11 @@ class CaseFollowed:
         turns = self.now.models if self.now else ()
         for place, turn in enumerate(turns):
             is_left = (self.turn, place) not in self._models_used and not turn.put_off
-            if is_left and (turn.agent, turn.within) == (agent, within):
+            if is_left and turn.agent in {agent, ""} and turn.within == within:
                 self._models_used.add((self.turn, place))
                 return turn
-        made = sum((turn.agent, turn.within) == (agent, within) and not turn.put_off for turn in turns)
+        spoken = [turn for turn in turns if turn.agent in {agent, ""} and turn.within == within]
+        made = sum(not turn.put_off for turn in spoken)
         raise UnrecordedError(
             f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
         )

@@ -24,7 +24,14 @@ from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
-from evalset.verify.errors import NO_GOLDEN, NO_MODEL_TURNS, NOT_RECORDED, UnreadableSetError, VerifyError
+from evalset.verify.errors import (
+    NO_GOLDEN,
+    NO_MODEL_TURNS,
+    NOT_RECORDED,
+    RECORD_IT,
+    UnreadableSetError,
+    VerifyError,
+)
 from evalset.verify.verdicts import edits_since, golden_of
 from evalset.verify.verify_request import Models
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
@@ -106,12 +113,12 @@ class CasesToVerify:
         return self._prepared[place]
 
     def _unchecked(self, case: EvalCase) -> Unready | None:
-        """Return a case of a dataset that has nothing to be checked against; None for any other case."""
-        if not self._of_dataset or not case.conversation:
+        """Return a case that has nothing to be checked against; None for any other case."""
+        if not case.conversation:
             return None
         recorded = self._recorded.cases.get(case.eval_id)
         if recorded is None:
-            return Unready(case, NOT_RECORDED)
+            return Unready(case, NOT_RECORDED) if self._of_dataset else None
         if self._models == "recorded" and not needs_no_model(recorded):
             return Unready(case, NO_MODEL_TURNS)
         return None
@@ -225,7 +232,7 @@ def _prepared(
     found = recorded.cases.get(case.eval_id)
     if found is None:
         there = "" if environment.exists() else ": no such file"
-        return Unready(case, f"no recording of this case in {environment.name}{there}")
+        return Unready(case, f"no recording of this case in {environment.name}{there}. {RECORD_IT}")
     names = tuple(renamed.get(name, name) for name in _app_names(case, found))
     try:
         config = agents.of(names)

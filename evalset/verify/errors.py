@@ -15,11 +15,16 @@ NOT_RECORDED = (
 )
 """Why a case of a dataset cannot be verified that only asks."""
 
-NO_MODEL_TURNS = (
-    "no model turns are recorded for this case, so it cannot be replayed with recorded models. To check it, use `--models real`, or play it in the studio and "
-    "export it as a dataset"
+RECORD_IT = (
+    "To record it, play it with `golden-trace run AGENT --script SET --case ID --out SET`, or in the studio"
 )
-"""Why a case of a dataset cannot be verified with recorded models."""
+"""What to do about a case of which nothing is recorded."""
+
+NO_MODEL_TURNS = (
+    "no model turns are recorded for this case, so it cannot be replayed with recorded models. To check it, use `--models real` and set the key of the model, or "
+    "play it in the studio and export it again"
+)
+"""Why a case cannot be verified with recorded models."""
 
 UNCHECKED = frozenset({NO_GOLDEN, NOT_RECORDED, NO_MODEL_TURNS})
 """The errors of cases that have nothing to be checked against, though nothing is wrong with them."""

@@ -185,7 +185,8 @@ def repairing(held: EditedCase, key: str, config: SimulatedAgentConfig) -> Repla
         replay.final_state
     ):  # else an edit of the state is in the recording too
         recorded = recorded.model_copy(update={"final_state": copied(replay.final_state)})
-    case = put(case, ("final_session_state",), copied(recorded.final_state))
+    if recorded.final_state is not None:
+        case = put(case, ("final_session_state",), copied(recorded.final_state))
     return ReplaceCase(
         case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from the recording"
     )

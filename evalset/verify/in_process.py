@@ -10,14 +10,15 @@ from itertools import count
 from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
+from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify.case_replay import ReplayOptions, replayed
 from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, Unready, agents_for, config_of_each
 from evalset.verify.coroutines import run
 from evalset.verify.criteria import Criteria
-from evalset.verify.errors import VerifyError
+from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
-from evalset.verify.scoring import golden_steps
+from evalset.verify.scoring import golden_steps, unknown_parts
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
@@ -190,20 +191,21 @@ def _jobs(
         if models == "auto" and id(each.config) not in reasons:
             with asked_what_there_is():
                 reasons[id(each.config)] = model_reachability(each.config)
-        players, why = _players(each, models, reasons.get(id(each.config)))
+        reason = reasons.get(id(each.config))
+        if reason and not needs_no_model(each.recorded):
+            continue  # neither a model nor the recording answers
+        players, why = _players(models, reason)
         told.append(f"{each.config.name}: {players} models ({why})")
         jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded)), players))
     return jobs, tuple(dict.fromkeys(told))
 
 
-def _players(each: ReadyCase, models: Models, reason: str | None) -> tuple[Players, str]:
+def _players(models: Models, reason: str | None) -> tuple[Players, str]:
     if models != "auto":
         return models, "as requested"
     if not reason:
         return "real", "all are reachable"
-    if any(turn.models for turn in each.recorded.turns):
-        return "recorded", reason
-    return "real", f"no model turn is recorded, although {reason}"
+    return "recorded", reason
 
 
 async def _replayed_all(
@@ -235,7 +237,7 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
 
 
 def _not_run(each: ReadyCase | Unready) -> CaseResult:
-    error = each.error if isinstance(each, Unready) else ""
+    error = each.error if isinstance(each, Unready) else NO_MODEL_TURNS
     return CaseResult(eval_id=each.case.eval_id, status="error", error=error, golden=golden_steps(each))
 
 
@@ -251,6 +253,7 @@ def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseRe
         error=unasked,
         golden=golden_steps(each),
         runs=runs,
+        unknown=unknown_parts(each),
     )
 
 

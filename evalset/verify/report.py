@@ -57,8 +57,13 @@ def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
     passed = sum(run.passed for run in case.runs)
     times = f" ({passed} of {len(case.runs)} runs)" if runs > 1 else ""
     yield f"{_MARKS[case.status]} {case.eval_id}{times}"
-    for line in reasons(case):
+    for line in (*unknown_words(case), *reasons(case)):
         yield f"    {line}"
+
+
+def unknown_words(case: CaseResult) -> tuple[str, ...]:
+    """Return what no run of a case was compared with, in a sentence; nothing where all is known."""
+    return (f"unknown, so not compared: {', '.join(case.unknown)}",) if case.unknown else ()
 
 
 def reasons(case: CaseResult) -> list[str]:

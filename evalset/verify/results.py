@@ -194,6 +194,7 @@ class CaseResult(Value):
         error: Why it could not be run.
         golden: The golden's steps, turn by turn.
         runs: Its runs, in their order.
+        unknown: What the golden does not tell, so that no run was compared with it: `the final state`, `the tool calls of turn 1`.
     """
 
     eval_id: str
@@ -202,6 +203,7 @@ class CaseResult(Value):
     error: str = ""
     golden: tuple[tuple[Step, ...], ...] = ()
     runs: tuple[RunResult, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def divergence(self) -> Divergence | None:

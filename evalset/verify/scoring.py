@@ -9,6 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
+from evalset.recorded.golden_digests import end_state
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
@@ -47,16 +48,30 @@ def _with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> 
 
 
 def expected_state(each: ReadyCase | Unready) -> JsonObject | None:
-    """Return the final state that a case wants: the eval set's, where it holds one, or else the recorded one.
-
-    ADK writes an empty one for each case, so that an empty one says nothing.
-    """
-    recorded = each.recorded.final_state if isinstance(each, ReadyCase) else None
-    state = each.case.final_session_state or recorded
+    """Return the final state that a case wants, as it is compared; None where it is not known."""
+    state = end_state(each.case, each.recorded if isinstance(each, ReadyCase) else None)
     if state is None:
         return None
     written: JsonObject = jsonable(lasting(state))
     return written
+
+
+def unknown_parts(each: ReadyCase) -> tuple[str, ...]:
+    """Name what a golden does not tell, so that it is compared with nothing."""
+    turns = list(enumerate(each.case.conversation or (), start=1))
+    return (
+        *(f"the tool calls of turn {number}" for number, turn in turns if turn.intermediate_data is None),
+        *(f"the final response of turn {number}" for number, turn in turns if turn.final_response is None),
+        *(["the final state"] if expected_state(each) is None else []),
+    )
+
+
+def _as_told(golden: Invocation, actual: Invocation) -> Invocation:
+    """Return a turn of a golden with what it does not tell as it was in the run."""
+    told = {name: getattr(golden, name) for name in ("intermediate_data", "final_response")}
+    return golden.model_copy(
+        update={name: getattr(actual, name) for name, value in told.items() if value is None}
+    )
 
 
 async def scored(
@@ -69,15 +84,17 @@ async def scored(
     again: Again,
 ) -> RunResult:
     """Look at a replay of a case; `again` replays it once more, where only that tells an edit from a change of the agent."""
-    expected = list(each.case.conversation or ())
-    missing = expected[len(replay.turns) :]
+    held = list(each.case.conversation or ())
+    missing = held[len(replay.turns) :]
     actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
+    expected = [_as_told(golden, ours) for golden, ours in zip(held, actual, strict=True)]
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
     found = (*_checks(each, replay, actual, expected, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
     if not passed and not replay.unasked:
-        divergence, edited = await _verdict(each, replay, _compared(found, criteria, each), again)
+        compared = _compared(found, criteria, each)
+        divergence, edited = await _verdict(each, expected, replay, compared, again)
     return RunResult(
         number=number,
         passed=passed,
@@ -99,10 +116,15 @@ async def scored(
 
 
 async def _verdict(
-    each: ReadyCase, replay: CaseReplay, compared: Compared, again: Again
+    each: ReadyCase,
+    expected: Sequence[Invocation],
+    replay: CaseReplay,
+    compared: Compared,
+    again: Again,
 ) -> tuple[Divergence | None, tuple[str, ...]]:
     """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
-    golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
+    golden = _with_state([*map(steps_of, expected)], expected_state(each))
+    ours = [steps_of(invocation) for invocation in replay.turns]
     is_cut = len(ours) < len(each.case.conversation or ()) or bool(replay.error)
     with_state = ours if is_cut else _with_state(ours, replay.final_state)
     blame = await _blame(
@@ -148,7 +170,7 @@ def _checks(
     if criteria.state:
         state = expected_state(each)
         found.append(
-            Check(name=STATE, status="skipped", detail="neither file has a final state")
+            Check(name=STATE, status="skipped", detail="the final state is unknown")
             if state is None
             else run_checks.final_state(replay.final_state, state, tolerances)
         )

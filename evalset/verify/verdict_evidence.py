@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
     Attributes:
         turns: What was recorded, turn by turn.
         tools: The tools of which the recording holds calls or declarations.
-        state: The recorded final state.
+        state: The recorded final state; None where it is not known.
         changed_tools: For each tool that is declared otherwise than when it was recorded, in what way.
         tolerances: Which arguments may differ.
         gone: The tools that are not declared any more.
@@ -30,7 +30,7 @@ class Evidence(NamedTuple):
 
     turns: tuple[RecordedSteps, ...]
     tools: frozenset[str]
-    state: JsonObject
+    state: JsonObject | None
     changed_tools: Mapping[str, str]
     tolerances: tuple[Tolerance, ...] = ()
     gone: frozenset[str] = frozenset()

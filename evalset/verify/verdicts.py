@@ -18,7 +18,7 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest, value_digest
+from evalset.recorded.golden_digests import end_state, golden_calls, state_digest, text_digest, value_digest
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import CaseReplay
@@ -349,19 +349,21 @@ class Edit(NamedTuple):
 
 
 class Golden(NamedTuple):
-    """A golden as it is now: its steps, turn by turn, its final state, and the state that it begins with."""
+    """A golden as it is now: its steps, turn by turn, its final state (None if unknown), and the state that it begins with."""
 
     turns: Sequence[Sequence[Step]]
-    state: JsonObject
+    state: JsonObject | None
     start: JsonObject
 
 
 def golden_of(case: EvalCase, recorded: RecordedCase) -> Golden:
     """Return a golden as it is now; the state of a case that holds none is the recorded one."""
     given = case.session_input
-    state = case.final_session_state or recorded.final_state
+    state = end_state(case, recorded)
     turns = [steps_of(invocation) for invocation in case.conversation or ()]
-    return Golden(turns, jsonable(state), jsonable(given.state if given else recorded.state))
+    return Golden(
+        turns, None if state is None else jsonable(state), jsonable(given.state if given else recorded.state)
+    )
 
 
 def edits_since(golden: Golden, recorded: RecordedCase) -> tuple[Edit, ...] | None:
@@ -385,7 +387,11 @@ def _edits(golden: Golden, recorded: RecordedCase, noted: Sequence[GoldenTurn]) 
         yield Edit(len(golden.turns), 0, "turns", f"turn {len(golden.turns) + 1} was removed")
     for number, (steps, turn) in enumerate(zip(golden.turns, noted, strict=False)):
         yield from _edits_of_turn(number, steps, turn)
-    if recorded.golden_state and state_digest(golden.state) != recorded.golden_state:
+    if (
+        recorded.golden_state
+        and golden.state is not None
+        and state_digest(golden.state) != recorded.golden_state
+    ):
         yield Edit(len(noted), 0, "state", "the final state was edited")
 
 
@@ -708,7 +714,7 @@ def _unlike(
     other_state = (
         failed.compared.wrong_state and state_digest(replay.final_state) != failed.recorded.golden_state
     )
-    if golden and len(ours) >= len(golden) and not replay.error:
+    if golden and len(ours) >= len(golden) and not replay.error and failed.golden.state is not None:
         wanted[-1] = (*wanted[-1], Step(kind="state", value=failed.golden.state))
         came[-1] = (*came[-1], Step(kind="state", value=replay.final_state))
     compared = failed.compared._replace(wrong_texts=wrong, wrong_state=other_state)

@@ -59,7 +59,7 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
-from evalset.verify.report import junit, network_words
+from evalset.verify.report import junit, network_words, unknown_words
 from evalset.verify.results import Divergence, RunResult
 
 if TYPE_CHECKING:
@@ -404,6 +404,8 @@ def _case(
     case = next(case for case in found if case.eval_id == chosen)
     if case.error:
         problem("The case could not run.", case.error)
+    for words in unknown_words(case):
+        st.caption(literal(words[:1].upper() + words[1:]))
     run = _one_run(workspace, case)
     opened = None
     if run is not None:

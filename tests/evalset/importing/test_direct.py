@@ -62,7 +62,13 @@ PLAIN = {
     "events": case_of(EVENTS),
     "turns": case_of(LISTED, {**LISTED, "creation_timestamp": 5.5}, NAMELESS),
     "unanswered": case_of(UNANSWERED, LISTED),
-    "without tools": case_of({"user_content": said("Hi", "user"), "final_response": said("Hello")}),
+    "without tools": case_of(
+        {
+            "user_content": said("Hi", "user"),
+            "final_response": said("Hello"),
+            "intermediate_data": {"tool_uses": []},
+        }
+    ),
     "with a final state": a_case("one", turns=3),
 }
 

@@ -1,0 +1,143 @@
+"""What the source of a golden does not tell is compared with nothing, and named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset.cli.main import main
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from tests.evalset.verify.small_agents import agent, played, verified
+
+NOTES = '''
+def note(text: str) -> dict:
+    """Note a text."""
+    raise SystemExit("a real tool ran")
+
+
+root_agent = LlmAgent(
+    name="keeper", model="gemini-2.5-flash", instruction="Note all.", tools=[note], output_key="answer"
+)
+'''
+CALL = {"name": "note", "args": {"text": "tea"}}
+TOLD = {"tool_uses": [CALL], "tool_responses": [{"name": "note", "response": {"noted": True}}]}
+
+
+def said(text: str, role: str = "model") -> dict[str, Any]:
+    """Write a content."""
+    return {"role": role, "parts": [{"text": text}]}
+
+
+def imported(tmp_path: Path, *turns: dict[str, Any]) -> Path:
+    """Import an eval set with one case, and return where it is."""
+    given, written = tmp_path / "given.evalset.json", tmp_path / "set.evalset.json"
+    conversation = [{"user_content": said("Note tea.", "user"), **turn} for turn in turns]
+    start = {"app_name": "small", "user_id": "u", "state": {}}
+    case = {"eval_id": "one", "conversation": conversation, "session_input": start}
+    given.write_text(json.dumps({"eval_set_id": "given", "eval_cases": [case]}))
+    assert main(["import", str(given), "--out", str(written)]) == 0
+    agent(tmp_path / "agents", NOTES)
+    return written
+
+
+def test_final_responses_alone_are_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The import says so, and a verification names what to do, without a word about the agent."""
+    written = imported(tmp_path, {"final_response": said("Noted.")})
+    told = capsys.readouterr()
+    assert "1 turn" in told.out
+    assert "recorded" not in told.out
+    assert "tells no tool calls" in told.err
+    assert not sidecar_of(written).exists()
+    assert verified(written, tmp_path / "agents") == 2
+    told = capsys.readouterr()
+    assert "golden-trace run" in told.out
+    assert "agent changed" not in told.out
+
+
+def test_a_case_of_unknown_author_and_end_passes_and_names_the_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the agent is called, it makes the case's moves; the state that it writes is compared with nothing."""
+    written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": TOLD})
+    recorded = read_environment(sidecar_of(written)).cases["one"]
+    assert [model.agent for model in recorded.turns[0].models] == ["", ""]
+    assert (recorded.turns[0].calls[0].agent, recorded.final_state) == ("", None)
+    capsys.readouterr()
+    assert verified(written, tmp_path / "agents") == 0
+    assert "    unknown, so not compared: the final state\n" in capsys.readouterr().out
+    assert verified(written, tmp_path / "agents", "--json") == 0
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert case["unknown"] == ["the final state"]
+
+
+def test_calls_and_final_responses_that_a_turn_does_not_tell_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other turns are: a change of one of them is found."""
+    moves = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
+    turns = [{"say": say, "moves": moves} for say in ("Note tea.", "Again.", "Once more.")]
+    written = played(agent(tmp_path / "agents", NOTES), *turns)
+    document = json.loads(written.read_text())
+    conversation = document["eval_cases"][0]["conversation"]
+    del conversation[0]["intermediate_data"], conversation[1]["final_response"]
+    written.write_text(json.dumps(document))
+    capsys.readouterr()
+    assert verified(written, tmp_path / "agents") == 0
+    assert "not compared: the tool calls of turn 1, the final response of turn 2\n" in capsys.readouterr().out
+    conversation[2]["final_response"] = said("Something else entirely")
+    written.write_text(json.dumps(document))
+    assert verified(written, tmp_path / "agents") == 1
+
+
+@pytest.mark.parametrize("models", ["recorded", "auto"])
+def test_a_recording_without_model_turns_does_not_blame_the_agent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], models: str
+) -> None:
+    """Without a key nothing can answer for the model: the case cannot be checked, and what to do is named."""
+    moves = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
+    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": moves})
+    sidecar = sidecar_of(written)
+    document = json.loads(sidecar.read_text())
+    del document["cases"]["one"]["turns"][0]["models"]
+    sidecar.write_text(json.dumps(document))
+    capsys.readouterr()
+    assert verified(written, tmp_path / "agents", "--models", models) == 2
+    told = capsys.readouterr().out
+    assert "no model turns are recorded" in told
+    assert "agent changed" not in told
+
+
+def event(author: str, **part: Any) -> dict[str, Any]:
+    """Write an event of a trace, as `agents-cli eval generate` does."""
+    return {"author": author, "content": {"role": "user" if author == "user" else "model", "parts": [part]}}
+
+
+def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Next to the project that it was made in; it keeps no state, so that is unknown."""
+    (tmp_path / "pyproject.toml").write_text('[tool.agents-cli]\nagent_directory = "app"\n')
+    agent(tmp_path, NOTES, name="app")
+    call = {"id": "c1", "name": "note", "args": {"text": "tea"}}
+    answer = {"id": "c1", "name": "note", "response": {"noted": True}}
+    events = [
+        event("user", text="Note tea."),
+        event("keeper", function_call=call),
+        event("keeper", function_response=answer),
+        event("keeper", text="Noted."),
+    ]
+    agents = {"keeper": {"agent_id": "keeper", "instruction": "Note all."}}
+    turns = [{"turn_index": 0, "turn_id": "turn_0", "events": events}]
+    case = {"eval_case_id": "tea", "agent_data": {"agents": agents, "turns": turns}}
+    traces = tmp_path / "artifacts" / "traces" / "generated_traces.json"
+    traces.parent.mkdir(parents=True)
+    traces.write_text(json.dumps({"eval_cases": [case]}))
+    assert main(["verify", str(traces), "--models", "recorded", "--quiet"]) == 0
+    assert "unknown, so not compared: the final state" in capsys.readouterr().out
+    written = tmp_path / "tests" / "eval" / "traces.evalset.json"
+    written.parent.mkdir(parents=True)
+    assert main(["import", str(traces), "--out", str(written)]) == 0
+    assert main(["verify", str(written), "--models", "recorded", "--quiet"]) == 0
