@@ -18,6 +18,7 @@ class Step(Value):
         tool: The tool of a call or a response.
         value: The arguments of a call, a response, or the state.
         text: What was said, by the user or at last.
+        within: The agent tools inside of which a call was made, outermost first, by name.
     """
 
     kind: Literal["query", "call", "response", "text", "state"]
@@ -25,6 +26,7 @@ class Step(Value):
     tool: str = ""
     value: Json = None
     text: str = ""
+    within: tuple[str, ...] = ()
 
 
 def response_behind(steps: Sequence[Step], place: int) -> Step | None:

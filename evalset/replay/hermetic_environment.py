@@ -323,6 +323,10 @@ class HermeticEnvironment(BasePlugin):
         except UnrecordedError as error:
             raise self._missed(error) from None
 
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
+        """Give an event its invocation where the code of an agent left that out: ADK's conversion parts turns by it."""
+        event.invocation_id = event.invocation_id or invocation_context.invocation_id
+
     # ------------------------------------------------------------ tools
 
     async def before_tool_callback(

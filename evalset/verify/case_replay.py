@@ -31,6 +31,7 @@ from evalset.recorded.recording import (
     RecordedEnvironment,
     RecordedModelTurn,
 )
+from evalset.replay.case_following import IncomingCall
 from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.coroutines import PATIENCE
@@ -68,8 +69,10 @@ class CaseReplay(NamedTuple):
     refused_hosts: tuple[str, ...] = ()
     refused_calls: tuple[str, ...] = ()
     unasked: str = ""
+    inner: tuple[tuple[int, IncomingCall], ...] = ()
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
-    `refused_calls` says which calls the agent's tools do not accept any more, and `unasked` why a model could not be asked."""
+    `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked; `inner` holds the
+    calls inside of agent tools."""
 
 
 class ReplayOptions(NamedTuple):
@@ -112,6 +115,7 @@ async def replayed(
         refused_hosts=replay.environment.refused_hosts,
         refused_calls=tuple(replay.environment.refused),
         unasked=replay.environment.unasked,
+        inner=tuple(replay.environment.inner),
     )
 
 
@@ -231,6 +235,7 @@ class _Listening(HermeticEnvironment):
         self.asked: list[tuple[int, str, JsonObject]] = []
         self.unasked = ""
         self._asks_models = kwargs.get("models") == "real"
+        self.inner: list[tuple[int, IncomingCall]] = []
         self._turn = 0
 
     async def on_tool_error_callback(
@@ -254,6 +259,8 @@ class _Listening(HermeticEnvironment):
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Answer a call as it was recorded, and keep what was asked."""
         self.asked.append((self._turn, question.name, question.arguments))
+        if inside := within():
+            self.inner.append((self._turn, IncomingCall(question.name, question.arguments, inside)))
         return await super().recorded(replayed, question)
 
     async def after_model_callback(

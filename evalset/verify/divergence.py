@@ -32,6 +32,7 @@ class Compared(NamedTuple):
         wrong_texts: The turns whose final response was found too different.
         wrong_state: Whether the final state was.
         tolerances: What may differ beside arguments.
+        inner: The first call inside of an agent tool that differs.
     """
 
     criteria: Criteria
@@ -39,6 +40,7 @@ class Compared(NamedTuple):
     wrong_texts: frozenset[int] = frozenset()
     wrong_state: bool = False
     tolerances: tuple[Tolerance, ...] = ()
+    inner: Divergence | None = None
 
 
 class _Row(NamedTuple):

@@ -124,7 +124,8 @@ def _told(step: Step | None) -> _Words:
         return _Words(body="nothing")
     match step.kind:
         case "call":
-            return _Words(f"{step.tool}(", canonical(step.value), ")")
+            inside = "".join(f" inside {name}" for name in reversed(step.within))
+            return _Words(f"{step.tool}(", canonical(step.value), f"){inside}")
         case "response":
             return _Words(f"{step.tool} responded ", canonical(step.value))
         case "state":

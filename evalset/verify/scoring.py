@@ -15,15 +15,17 @@ from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.cases_to_verify import ReadyCase, Unready
 from evalset.verify.config_criteria import asked_metric
-from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
+from evalset.verify.criteria import INNER, OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
-from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult
+from evalset.verify.inner_calls import first_of, inner_divergence
+from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import (
     Again,
     Blame,
     FailedRun,
     blamed,
+    does,
     edits_since,
     golden_of,
     judged,
@@ -89,12 +91,13 @@ async def scored(
     actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
     expected = [_as_told(golden, ours) for golden, ours in zip(held, actual, strict=True)]
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
-    found = (*_checks(each, replay, actual, expected, criteria), *own)
+    inner = inner_divergence(each.recorded, golden_steps(each), replay, criteria)
+    found = (*_checks(each, replay, actual, expected, criteria), *_inner_check(each, replay, inner), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
     if not passed and not replay.unasked:
         compared = _compared(found, criteria, each)
-        divergence, edited = await _verdict(each, expected, replay, compared, again)
+        divergence, edited = await _verdict(each, expected, replay, compared._replace(inner=inner), again)
     return RunResult(
         number=number,
         passed=passed,
@@ -130,7 +133,7 @@ async def _verdict(
     blame = await _blame(
         FailedRun(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again
     )
-    divergence = first_divergence(golden, with_state, compared)
+    divergence = first_of(first_divergence(golden, with_state, compared), compared.inner)
     if divergence is None:
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config.root_agent, replay.refused_calls)
@@ -144,6 +147,15 @@ async def _blame(failed: FailedRun, again: Again) -> Blame | None:
     """Find out who is to blame; None where the recording does not say what its golden was."""
     edits = edits_since(failed.golden, failed.recorded)
     return None if edits is None else await blamed(failed, edits, again)
+
+
+def _inner_check(each: ReadyCase, replay: CaseReplay, inner: Divergence | None) -> list[Check]:
+    """Return what became of the calls inside of agent tools; nothing where there are none."""
+    if not replay.inner and not any(call.within for turn in each.recorded.turns for call in turn.calls):
+        return []
+    told = "" if inner is None else f"turn {inner.turn + 1}: {does(inner)}"
+    status: CheckStatus = "passed" if inner is None else "failed"
+    return [Check(name=INNER, status=status, score=float(inner is None), threshold=1.0, detail=told)]
 
 
 def _json(invocation: Invocation) -> JsonObject:

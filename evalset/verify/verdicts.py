@@ -112,7 +112,7 @@ def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whol
     words = _list(blame.edits)
     if blame.agent == "changed" and blame.unlike is not None:
         sentence = (
-            f"{words} The agent also changed after the recording: it {_does(blame.unlike)}. Undo the edit to see what the agent "
+            f"{words} The agent also changed after the recording: it {does(blame.unlike)}. Undo the edit to see what the agent "
             "changed, or re-record from this step."
         )
         return _Judgement(verdict, "open", sentence, told, ("agent_changed",))
@@ -127,7 +127,7 @@ def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whol
     if not blame.seen:
         sentence = f"{words} The agent does the same as in the recording. Repair the golden from the recording, or change the agent."
         return _Judgement(verdict, "repair", sentence, told)
-    sentence = f"{words} The agent follows the edit: it {_does(divergence)}. "
+    sentence = f"{words} The agent follows the edit: it {does(divergence)}. "
     if is_whole:
         more = "If the edit is intended, accept the agent's new behavior. Otherwise undo the edit."
         return _Judgement(verdict, "accept", sentence + more, told)
@@ -265,20 +265,22 @@ def _agent(
         *(["the tool declarations did not change"] if not evidence.changed_tools else []),
         *(evidence.maybe_edited if not is_noted else ()),
     )
-    does = _does(divergence)
-    if is_whole:
+    done = does(divergence)
+    is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)
+    if is_whole and not is_inner:
         sentence = (
-            f"The agent {does}. If this is intended, accept it as the new golden. Otherwise fix the agent."
+            f"The agent {done}. If this is intended, accept it as the new golden. Otherwise fix the agent."
         )
         return _Judgement("agent_changed", "accept", sentence, told)
+    ended = "" if is_whole else ", and the replay cannot continue from there"
     sentence = (
-        f"The agent {does}, and the replay cannot continue from there. If this is intended, re-record from this step. "
-        "Otherwise fix the agent."
+        f"The agent {done}{ended}. If this is intended, re-record from this step. Otherwise fix the agent."
     )
     return _Judgement("agent_changed", "open", sentence, told)
 
 
-def _does(divergence: Divergence) -> str:
+def does(divergence: Divergence) -> str:
+    """Say what the agent does at a divergence, as `calls check instead of note`."""
     first = divergence.pairs[0]
     golden, actual = first.golden, first.actual
     match divergence.what:
@@ -299,19 +301,24 @@ def _does(divergence: Divergence) -> str:
 def _calls_otherwise(actual: Step | None) -> str:
     if actual is not None and actual.tool == REQUEST_INPUT:
         return "asks the user something else"
-    return f"calls {actual.tool if actual else 'the tool'} with different arguments"
+    return f"calls {_called(actual)} with different arguments"
 
 
 def _calls(golden: Step | None, actual: Step | None) -> str:
     if golden is None and actual is not None:
         if actual.tool == REQUEST_INPUT:
             return "asks the user for input, unlike the golden"
-        return f"calls {actual.tool}, unlike the golden"
+        return f"calls {_called(actual)}, unlike the golden"
     if actual is None and golden is not None:
         if golden.tool == REQUEST_INPUT:
             return "does not ask the user for input"
-        return f"does not call {golden.tool}"
-    return f"calls {actual.tool if actual else ''} instead of {golden.tool if golden else ''}"
+        return f"does not call {_called(golden)}"
+    return f"calls {_called(actual)} instead of {_called(golden)}"
+
+
+def _called(step: Step | None) -> str:
+    """Name the tool of a call, with the agent tools that it is inside of."""
+    return "" if step is None else " inside ".join((step.tool, *reversed(step.within)))
 
 
 # Finds what of a golden was edited since its case was recorded, by the digests that the recording keeps of it. Pure.

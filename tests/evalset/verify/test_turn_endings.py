@@ -90,3 +90,46 @@ def test_a_hermetic_eval_passes_a_turn_that_a_tool_ends(tmp_path: Path) -> None:
     """With ADK's default criteria, of which the response match needs text."""
     written, _ = counted(tmp_path)
     assert main(["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]) == 0
+
+
+CUSTOM = '''
+from google.adk.agents import BaseAgent
+from google.adk.events.event import Event
+from google.genai import types
+
+
+def look(topic: str) -> dict:
+    """Look up a topic."""
+    raise SystemExit("a real tool ran")
+
+
+def said(text):
+    return types.Content(role="model", parts=[types.Part(text=text)])
+
+
+class Desk(BaseAgent):
+    async def _run_async_impl(self, ctx):
+        yield Event(author=self.name, content=said("Asking."))
+        async for event in self.sub_agents[0].run_async(ctx):
+            yield event
+        yield Event(author=self.name, content=said("Closed."))
+
+
+helper = LlmAgent(name="helper", model="gemini-2.5-flash", instruction="Help.", tools=[look])
+root_agent = Desk(name="small", sub_agents=[helper])
+'''
+
+
+def test_events_that_an_agents_code_makes_without_an_invocation_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They belong to the turn in which they come."""
+    call = {"agent": "helper", "calls": [{"name": "look", "args": {"topic": "hours"}}]}
+    moves = [call, {"tool": "look", "returns": {"open": True}}, {"agent": "helper", "text": "Yes."}]
+    written = played(
+        agent(tmp_path / "agents", CUSTOM), {"say": "Open?", "moves": moves}, {"say": "Now?", "moves": moves}
+    )
+    assert "warning" not in capsys.readouterr().err
+    turns = json.loads(written.read_text())["eval_cases"][0]["conversation"]
+    assert [turn["final_response"]["parts"] for turn in turns] == [[{"text": "Closed."}]] * 2
+    assert verified(written, tmp_path / "agents") == 0

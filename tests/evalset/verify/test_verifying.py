@@ -52,6 +52,7 @@ def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Pa
         "response_match_score": 1.0,
         "stored_tool_responses": 1.0,
         "final_session_state": 1.0,
+        "inner_tool_calls": 1.0,
     }
     assert run.final_state == {"noted": "A"}
     assert verification.models == (f"desk: {models} models (as requested)",)
