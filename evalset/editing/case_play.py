@@ -177,7 +177,8 @@ def with_graph(script: Script, recorded: RecordedCase) -> Script:
         if turn.speaks == "say":
             kept = left.pop(0) if left else None
             typed = list(inputs_of(kept)) if kept else []
-            turn = turn.model_copy(update={"state_delta": kept.state_delta if kept else {}})  # noqa: PLW2901
+            given = kept.state_delta if kept else {}
+            turn = turn.model_copy(update={"state_delta": given})  # noqa: PLW2901 - the turn as it was recorded
         made = _without_speech(turn) if kept is not None and _is_of_graph(kept) else turn
         if turn.tool == REQUEST_INPUT and kept is not None and typed:
             made = _of_one_question(made, typed.pop(0), kept)

@@ -16,8 +16,7 @@ from evalset.verify.case_replay import CaseReplay
 from evalset.verify.cases_to_verify import ReadyCase, Unready
 from evalset.verify.config_criteria import asked_metric
 from evalset.verify.criteria import INNER, OVERLAP, RESPONSE, STATE, Criteria
-from evalset.verify.divergence import Compared, first_divergence
-from evalset.verify.inner_calls import first_of, inner_divergence
+from evalset.verify.divergence import Compared, first_divergence, first_of, inner_divergence
 from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import (
@@ -91,7 +90,8 @@ async def scored(
     actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
     expected = [_as_told(golden, ours) for golden, ours in zip(held, actual, strict=True)]
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
-    inner = inner_divergence(each.recorded, golden_steps(each), replay, criteria)
+    made = [[call for turn, call in replay.inner if turn == place] for place in range(len(replay.turns))]
+    inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
     found = (*_checks(each, replay, actual, expected, criteria), *_inner_check(each, replay, inner), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
