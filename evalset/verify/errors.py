@@ -15,9 +15,7 @@ NOT_RECORDED = (
 )
 """Why a case of a dataset cannot be verified that only asks."""
 
-RECORD_IT = (
-    "To record it, play it with `golden-trace run AGENT --script SET --case ID --out SET`, or in the studio"
-)
+RECORD_IT = "To record it, play it into another set with `golden-trace run AGENT --script SET --case ID --out NEW_SET`, or in the studio"
 """What to do about a case of which nothing is recorded."""
 
 NO_MODEL_TURNS = (
