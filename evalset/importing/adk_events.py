@@ -41,6 +41,9 @@ from simulator.session.adk_event_fields import USER_AUTHOR
 from simulator.session.model import CONFIRMATION
 
 _ASKS_USER = "adk_request_"
+_DONE_BY_TOOLS = ("skip_summarization", "escalate", "transfer_to_agent")
+"""The actions of ADK's by which a tool steers what follows its response."""
+
 _REJECTED: JsonObject = {"error": "This tool call is rejected."}
 _NOTHING = RequestDigests(parts={}, chain="")
 TAKEN_IN = Provenance(source="recorded", by="import")
@@ -298,15 +301,17 @@ class _Teller:
     def _answers(
         self, turn: int, event: Event, responses: Iterable[types.FunctionResponse]
     ) -> Iterator[ToolAnswered]:
-        """Return what the tools answered; what they changed in the state is written down with the first of them."""
-        delta = copied(lasting(event.actions.state_delta))
+        """Return what the tools answered; what they did beside that is written down with the first of them."""
+        done = event.actions
+        actions = {name: value for name in _DONE_BY_TOOLS if (value := getattr(done, name)) is not None}
+        effects = ToolEffects(state_delta=copied(lasting(done.state_delta)), actions=actions)
         for response in responses:
             call = self._calls.get(response.id or "")
             if call is None or steers(call.name) or not self._counts(response):
                 continue
             outcome = Returned(value=copied(response.response or {}))
-            yield self._answer(turn, event, call, outcome, ToolEffects(state_delta=delta))
-            delta = {}
+            yield self._answer(turn, event, call, outcome, effects)
+            effects = ToolEffects()
 
     def _counts(self, response: types.FunctionResponse) -> bool:
         """Return whether this is the tool's answer, and not what stood for it until a person had confirmed the call, or did not."""

@@ -92,6 +92,25 @@ def test_a_hermetic_eval_passes_a_turn_that_a_tool_ends(tmp_path: Path) -> None:
     assert main(["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]) == 0
 
 
+def test_an_imported_session_whose_turn_a_tool_ended_replays(tmp_path: Path) -> None:
+    """The response ends the turn again: no model is asked for more."""
+    call = {"functionCall": {"id": "c", "name": "count", "args": {"what": "abc"}}}
+    answer = {"functionResponse": {"id": "c", "name": "count", "response": {"rows": 3}}}
+    ends = {"actions": {"skipSummarization": True}}
+    events: list[dict[str, Any]] = [
+        {"author": "user", "content": {"role": "user", "parts": [{"text": "How many?"}]}},
+        {"author": "small", "content": {"role": "model", "parts": [call]}},
+        {"author": "small", "content": {"role": "user", "parts": [answer]}, **ends},
+    ]
+    session, written = tmp_path / "session.json", tmp_path / "set.evalset.json"
+    session.write_text(
+        json.dumps({"id": "s", "appName": "small", "userId": "u", "state": {}, "events": events})
+    )
+    assert main(["import", str(session), "--out", str(written)]) == 0
+    agent(tmp_path / "agents", SQL)
+    assert verified(written, tmp_path / "agents") == 0
+
+
 CUSTOM = '''
 from google.adk.agents import BaseAgent
 from google.adk.events.event import Event
