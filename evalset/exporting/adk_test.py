@@ -13,10 +13,19 @@ from google.adk.evaluation.eval_case import (
 )
 from google.genai import types
 from pydantic import JsonValue
+from pydantic.alias_generators import to_camel
 
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.golden_trace.golden_steps import spoken
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn
-from evalset.recorded.said_steps import SaidAtOnce, answers_given, data_text, ended_data, said_steps
+from evalset.recorded.said_steps import (
+    SaidAtOnce,
+    answers_given,
+    data_text,
+    ended_data,
+    final_parts,
+    said_steps,
+)
 from simulator.base.json_values import JsonObject, copied
 from simulator.session.adk_event_fields import USER_AUTHOR
 
@@ -125,6 +134,14 @@ class _Writer:
             if data is not None:
                 text = types.Part(text=data_text(data, turn))
                 yield _event(said.agent, path, _content(types.Content(parts=[text]), "model"))
+            elif actions.get("skipSummarization") and spoken(types.Content(parts=given)) == spoken(
+                turn.final_response
+            ):
+                # As the replay shows a turn that a tool ends; ADK's own events have no such text.
+                final = _event(
+                    said.agent, "", _content(types.Content(parts=list(final_parts(turn))), "model")
+                )
+                yield final
 
     def _number(self) -> str:
         self._calls += 1
@@ -140,6 +157,7 @@ class _Writer:
         for made in recorded.calls if recorded else ():
             if made.id in ids and not made.within:
                 state |= copied(made.effects.state_delta)
+                actions |= {to_camel(name): copied(value) for name, value in made.effects.actions.items()}
         if state:
             actions["stateDelta"] = state
         for call in calls:

@@ -51,7 +51,10 @@ def content_text(content: Any) -> str:
     others = [part for part, answer in zip(parts, answers, strict=True) if not answer]
     if not all(isinstance(part.get("text"), str) for part in others):
         return json.dumps(parts, ensure_ascii=False)
-    written = [json.dumps(each.get("response"), ensure_ascii=False) for each in answers if each]
+    # In the order of their names: a replay may give the fields of a response in another one.
+    written = [
+        json.dumps(each.get("response"), ensure_ascii=False, sort_keys=True) for each in answers if each
+    ]
     return "\n".join([part["text"] for part in others] or written)
 
 

@@ -35,6 +35,7 @@ from tests.evalset.replay import asking
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.replay.test_demos import QUERIES, played_demo, write_trapped
 from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
+from tests.evalset.verify import small_agents
 from tests.harness.adk_process import ADK
 from tests.harness.processes import quiet_environment
 
@@ -103,6 +104,46 @@ def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     assert "1 failed, 4 passed" in done.stdout, done.stdout[-4000:]
     assert "FAILED" in done.stdout
     assert "desk/other.json" in done.stdout
+
+
+ENDS = """
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.tools import ToolContext
+
+from evalset import HermeticEnvironment
+
+
+def count(what: str, tool_context: ToolContext) -> dict:
+    tool_context.actions.skip_summarization = True
+    return {"rows": 3, "by": what}
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[count])
+"""
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_adk_test_passes_a_turn_that_a_tools_response_ends(tmp_path: Path) -> None:
+    """What the tool did, and the final text that the replay shows, are in the test."""
+    written = small_agents.played(
+        small_agents.agent(tmp_path / "played" / "agents", ENDS),
+        {"say": "How many?", "moves": [{"calls": [{"name": "count", "args": {"what": "all"}}]}]},
+        players={"count": "real"},
+    )
+    plugin = f'HermeticEnvironment({str(sidecar_of(written))!r}, models="recorded")'
+    app = f'app = App(name="small", root_agent=root_agent, plugins=[{plugin}])\n'
+    folder = small_agents.agent(tmp_path / "agents", ENDS + app)
+    for file in export_cases(
+        list(read_cases(written.read_text()).values()),
+        "adk_test",
+        environments=read_environment(sidecar_of(written)),
+    ).files:
+        (folder / file.path).parent.mkdir()
+        (folder / file.path).write_text(file.text)
+    done = ran([ADK, "test", folder.parent], tmp_path)
+    assert "1 passed" in done.stdout, done.stdout[-4000:]
 
 
 @pytest.mark.long
