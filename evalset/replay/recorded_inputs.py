@@ -22,7 +22,7 @@ from simulator.base.json_values import copied
 from simulator.runtime.adk.adk_private import Run
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import USER_AUTHOR, output_text
-from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
+from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
 
 
 class Answers(Protocol):
@@ -60,7 +60,7 @@ class RecordedConversation:
         self._missing: UnrecordedError | None = None
         self._output: Event | None = None
         self._ending: Event | None = None
-        self._has_response = False
+        self._has_response = self._waits = False
 
     async def events(self, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
         """Yield the events of a run, and of those that go on with the user's answers.
@@ -122,7 +122,7 @@ class RecordedConversation:
         if event.output is not None and not parts:
             self._output = event
         elif event.author == USER_AUTHOR or event.long_running_tool_ids or not event.is_final_response():
-            return
+            self._waits = self._waits or any(call.name == CONFIRMATION for call in event.get_function_calls())
         elif parts and all(part.function_response for part in parts):
             self._ending = event
         else:
@@ -131,7 +131,7 @@ class RecordedConversation:
     def _final(self) -> Event | None:
         """Write the data that a graph or a tool ended with as its final response, as a golden holds it; None where it said something."""
         last = self._ending or self._output
-        if last is None or self._has_response:
+        if last is None or self._has_response or self._waits:
             return None
         text = spoken(last.content) if last is self._ending else output_text(jsonable(last.output))
         content = types.Content(role="model", parts=[types.Part(text=text)])
