@@ -225,18 +225,23 @@ def _models(
     chosen: Sequence[str],
 ) -> tuple[str, str]:
     """Decide who answers for the models, and say it."""
+    from evalset.recorded.recorded_turns import needs_no_model  # noqa: PLC0415 - as above
+    from evalset.verify.errors import NO_MODEL_TURNS  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
     if recorded is None:
         if given.models == "recorded":
             raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
         return "real", "the agent's own models"
+    lacking = [each for each in chosen if not needs_no_model(recorded.cases[each])]
+    if given.models == "recorded" and lacking:
+        raise _RefusedError(f"{lacking[0]}: {NO_MODEL_TURNS}")
     if given.models != "auto":
         return given.models, f"{given.models} models (as requested)"
     reason = model_reachability(config)
     if not reason:
         return "real", "the agent's own models (all are reachable)"
-    if all(any(turn.models for turn in recorded.cases[each].turns) for each in chosen):
+    if not lacking:
         return "recorded", f"recorded model turns ({reason})"
     return "real", f"the agent's own models (not all cases have recorded model turns, although {reason})"
 

@@ -108,6 +108,9 @@ def test_a_recording_without_model_turns_does_not_blame_the_agent(
     told = capsys.readouterr().out
     assert "no model turns are recorded" in told
     assert "agent changed" not in told
+    words = ["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]
+    assert main(words) == 2
+    assert "one: no model turns are recorded" in capsys.readouterr().err
 
 
 def event(author: str, **part: Any) -> dict[str, Any]:
