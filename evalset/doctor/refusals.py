@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
@@ -25,6 +26,7 @@ from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import short
 from simulator.base.json_places import JsonPath
+from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import camel, snake
 from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import is_long, validated
@@ -52,6 +54,17 @@ _MESSAGES = frozenset({"user_content", "final_response", "content"})
 _TEXTS = frozenset({"content", "text"})
 _OLD_TOOL_USE = "expected_tool_use"
 _CLOSE = 0.8
+_SPELLINGS: dict[str, frozenset[str]] = {
+    "name": frozenset({"tool_name", "function_name", "tool", "function"}),
+    "args": frozenset({"tool_input", "tool_args", "tool_arguments", "arguments", "input", "parameters"}),
+    "id": frozenset({"call_id", "tool_call_id", "tool_use_id"}),
+    "response": frozenset({"tool_response", "tool_output", "output", "result", "content"}),
+    "tool_uses": frozenset({"tool_calls", "function_calls", "expected_tool_use"}),
+    "tool_responses": frozenset({"tool_results", "tool_outputs", "function_responses"}),
+}
+"""How other programs spell what ADK has in calls, in responses and in their lists."""
+_WRAPPERS = frozenset({"function", "function_call", "function_response"})
+"""Under these names other programs put the name and the arguments into an object of their own."""
 
 
 class Refusal(NamedTuple):
@@ -72,8 +85,14 @@ def note_refusals(case: JsonNode, text: bytes, eval_id: str, notes: Notes) -> No
         notes: Where to note it.
     """
     for refusal in _refusals(case, text):
+        place, value = refusal.node.path, refusal.node.value
         if refusal.kind == "extra_forbidden":
             _note_key(case, refusal, eval_id, notes)
+        elif place[-1] in _fields(place) and (fits := _fitting(str(place[-1]), value)) not in (None, value):
+            notes.add(
+                "refused-value", place, f"ADK refuses the whole file: {refusal.reason}.",
+                fix=f"changes it to {short(fits)}", edits=[Replace(place, fits)], eval_id=eval_id,
+            )  # fmt: skip
         else:
             notes.add(
                 "refused-value", refusal.node.path, f"ADK refuses the whole file: {refusal.reason}.",
@@ -129,10 +148,12 @@ def _note_key(case: JsonNode, refusal: Refusal, eval_id: str, notes: Notes) -> N
     path, value = refusal.node.path, refusal.node.value
     name = str(path[-1])
     parent = _parent(case, path)
-    if name == _OLD_TOOL_USE and _is_turn(path):
-        _note_old_tool_use(parent, path, value, eval_id, notes)
+    if _is_turn(path) and snake(name) in _SPELLINGS["tool_uses"] | {"tool_uses"}:
+        _note_calls_of_turn(parent, path, value, eval_id, notes)
         return
     meaning = f"ADK does not know the field {name!r} here and refuses the whole file."
+    if _note_spelling(parent, path, meaning, eval_id, notes):
+        return
     free = [
         field for field in _fields(path) if field not in parent.members and camel(field) not in parent.members
     ]
@@ -159,6 +180,51 @@ def _note_key(case: JsonNode, refusal: Refusal, eval_id: str, notes: Notes) -> N
         )  # fmt: skip
 
 
+def _note_spelling(parent: JsonNode, path: JsonPath, meaning: str, eval_id: str, notes: Notes) -> bool:
+    """Note what another program calls otherwise in a call or a response: it gets ADK's name, and is never removed."""
+    name, known = str(path[-1]), _fields(path)
+    value, edits = parent.members[name], list[Edit]()
+    if isinstance(parent.value, Doubled) and name in parent.value.names:
+        return False
+    if snake(name) in _WRAPPERS and isinstance(value, dict) and "name" in known:
+        rest = {key: held for key, held in parent.members.items() if key != name and held is not None}
+        fix, edits = "moves its fields into the call", [Replace(parent.path, rest | value)]
+        field, possible = "the call", rest.keys().isdisjoint(value)
+    else:
+        field = next((each for each in known if snake(name) in _SPELLINGS.get(each, ())), "")
+        if not field:
+            return False
+        fits, others = _fitting(field, value), _SPELLINGS[field] | {field}
+        given = [key for key, held in parent.members.items() if snake(key) in others and held is not None]
+        possible = fits is not None and given == [name]
+        empty = [key for key in parent.members if snake(key) == field]
+        fix, edits = f"renames it to {field!r}", [RenameMember(path, field)]
+        edits += [Remove((*parent.path, key)) for key in empty]
+        edits += [Replace(path, fits)] if fits != value else []
+    if possible:
+        notes.add("refused-key", path, meaning, fix=fix, edits=edits, eval_id=eval_id)
+    else:
+        notes.add("refused-key", path, meaning, f"Write what it holds as {field!r}.", eval_id=eval_id)
+    return True
+
+
+def _fitting(field: str, value: Any) -> Any:
+    """Return a value as ADK's field takes it; None where it does not fit, or could be meant in two ways.
+
+    Arguments in JSON text become their object, and any other response is wrapped as ADK wraps what a tool returns.
+    """
+    read = value
+    if field in {"args", "response"} and isinstance(value, str):
+        with suppress(JsonTextError):
+            read = read_json(value)
+    if field == "response" and not isinstance(read, dict):
+        return {"result": value}
+    wanted = {"args": dict, "tool_uses": list, "tool_responses": list}.get(field)
+    if wanted is None:
+        return value if isinstance(value, dict if field == "response" else str) else None
+    return read if isinstance(read, wanted) else None
+
+
 def _is_message(path: JsonPath) -> bool:
     return len(path) > 1 and isinstance(path[-2], str) and snake(path[-2]) in _MESSAGES
 
@@ -174,39 +240,28 @@ def _note_text_of_message(parent: JsonNode, path: JsonPath, value: str, eval_id:
     )  # fmt: skip
 
 
-def _note_old_tool_use(parent: JsonNode, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
-    """Note the old form's list of calls in a turn of today's: they become its `intermediate_data` where it has none."""
-    meaning = "'expected_tool_use' belongs to the legacy format. ADK refuses the whole file for it in a turn of the current format."
-    uses = value if isinstance(value, list) else [value]
-    known = all(
-        isinstance(use, dict) and set(use) <= {"tool_name", "tool_input"} and "tool_name" in use
-        for use in uses
-    )
-    calls = [{"name": use["tool_name"], "args": use.get("tool_input", {})} for use in uses] if known else []
+def _note_calls_of_turn(parent: JsonNode, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
+    """Note calls that stand in a turn of today's: they become its `intermediate_data` where it has none."""
+    name, code, meaning = str(path[-1]), "refused-key", "ADK expects calls in 'intermediate_data'"
+    if name == _OLD_TOOL_USE:
+        code, meaning = "old-tool-use", f"{name!r} belongs to the legacy format"
+    meaning += ". ADK refuses the whole file for it in a turn of the current format."
+    calls = value if isinstance(value, list) else [value]
+    known = all(isinstance(call, dict) for call in calls)
+    if code == "old-tool-use" and known:
+        known = all(set(use) <= {"tool_name", "tool_input"} and "tool_name" in use for use in calls)
+        calls = [{"name": use["tool_name"], "args": use.get("tool_input", {})} for use in calls if known]
     if not calls and known:
-        notes.add(
-            "old-tool-use",
-            path,
-            meaning,
-            fix="removes the empty list",
-            edits=[Remove(path)],
-            eval_id=eval_id,
-        )
+        notes.add(code, path, meaning, fix="removes the empty list", edits=[Remove(path)], eval_id=eval_id)
     elif known and parent.field("intermediate_data") is None:
         edits: list[Edit] = [RenameMember(path, "intermediate_data"), Replace(path, {"tool_uses": calls})]
         if "intermediate_data" in parent.members:
             edits.insert(0, Remove((*path[:-1], "intermediate_data")))
-        notes.add(
-            "old-tool-use",
-            path,
-            meaning,
-            fix="moves the calls into 'intermediate_data'",
-            edits=edits,
-            eval_id=eval_id,
-        )
+        fix = "moves the calls into 'intermediate_data'"
+        notes.add(code, path, meaning, fix=fix, edits=edits, eval_id=eval_id)
     else:
         remedy = "Write the calls as 'intermediate_data.tool_uses', each with 'name' and 'args'."
-        notes.add("old-tool-use", path, meaning, remedy, eval_id=eval_id)
+        notes.add(code, path, meaning, remedy, eval_id=eval_id)
 
 
 def _is_turn(path: JsonPath) -> bool:

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.evaluation.eval_case import get_all_tool_calls
 
 from evalset import EvalSetWriter
+from evalset.cli.main import main
 from evalset.doctor import Changes, examine, mend, preview
 from evalset.doctor import file_writing as writing_room
 from evalset.doctor import fixes as mending_room
+from evalset.files.case_text import loaded
 from evalset.recorded.recording_files import read_environment
 from simulator.base import atomic_files
 from simulator.base.atomic_files import lock_path, system_lock
@@ -27,6 +30,7 @@ from tests.evalset.doctor.examples import (
     an_environment,
     in_bytes,
     put,
+    without,
 )
 from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
 from tests.evalset.files.examples import a_case as an_eval_case
@@ -250,3 +254,72 @@ def test_the_text_of_a_message_in_another_format_is_kept(tmp_path: Path) -> None
     kept = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
     assert kept["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
     assert kept["final_response"] == {"parts": [{"text": "On its way."}], "role": "model"}
+
+
+OTHER_CALLS = {
+    "ADK's older form": {"tool_name": "roll", "tool_input": {"sides": 6}},
+    "OpenAI": {"id": "c", "type": "function", "function": {"name": "roll", "arguments": '{"sides": 6}'}},
+    "OpenAI before tools": {"function_call": {"name": "roll", "arguments": '{"sides": 6}'}},
+    "camel case": {"name": None, "toolName": "roll", "functionCall": {"args": {"sides": 6}}},
+    "Anthropic": {"type": "tool_use", "id": "c", "name": "roll", "input": {"sides": 6}},
+    "a text": {"name": "roll", "args": '{"sides": 6}'},
+}
+
+
+@pytest.mark.parametrize("turn_of", ["intermediate_data", "tool_calls", "turn", "events"])
+def test_calls_in_other_spellings_keep_names_and_arguments(tmp_path: Path, turn_of: str) -> None:
+    """What other programs call otherwise, or write as text, becomes `name` and `args`; the second run finds nothing of it."""
+    calls = list(OTHER_CALLS.values())
+    parts = [{"function_call": call} for call in calls]
+    event = {"author": "desk", "content": {"role": "model", "parts": parts}}
+    turn = {
+        "intermediate_data": a_turn(intermediate_data={"tool_uses": calls}),
+        "tool_calls": a_turn(intermediate_data={"tool_calls": calls, "tool_uses": None}),
+        "turn": without(a_turn(tool_calls=calls), "intermediate_data"),
+        "events": a_turn(intermediate_data={"invocation_events": [event]}),
+    }[turn_of]
+    path = tmp_path / SET
+    path.write_bytes(in_bytes(a_set(a_case("one", turn))))
+    assert main(["doctor", str(path), "--fix"]) == 0
+    case = loaded(path).eval_cases[0]
+    mended = (case.conversation or [])[0].intermediate_data
+    assert [(call.name, call.args) for call in get_all_tool_calls(mended)] == [("roll", {"sides": 6})] * len(
+        calls
+    )
+    assert mend([path]).files == ()
+
+
+def test_a_call_that_cannot_be_mapped_keeps_what_it_holds(tmp_path: Path) -> None:
+    """Two names, or arguments that are no object, are left to a person: nothing is removed."""
+    calls = [
+        {"name": "roll", "tool_name": "throw"},
+        {"tool_name": "roll", "function_name": "throw"},
+        {"name": "roll", "arguments": "six"},
+        {"name": "roll", "function": {"name": "throw"}},
+    ]
+    path = tmp_path / SET
+    path.write_bytes(in_bytes(a_set(a_case("one", a_turn(intermediate_data={"tool_uses": calls})))))
+    before = path.read_bytes()
+    assert main(["doctor", str(path), "--fix"]) == 1
+    assert path.read_bytes() == before
+
+
+def test_a_response_that_is_no_object_is_wrapped_as_adk_does(tmp_path: Path) -> None:
+    """A text or a list becomes `result`; a text that may be the JSON of an object is left to a person."""
+    given = [
+        {"name": "roll", "response": "4"},
+        {"tool_name": "roll", "output": [1, 2]},
+        {"tool_call_id": "c", "content": "four"},
+        {"name": "roll", "response": '{"total": 4}'},
+    ]
+    path = tmp_path / SET
+    turn = a_turn(intermediate_data={"tool_uses": [], "tool_responses": given})
+    path.write_bytes(in_bytes(a_set(a_case("one", turn))))
+    assert main(["doctor", str(path), "--fix"]) == 1
+    held = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]["intermediate_data"]
+    assert held["tool_responses"] == [
+        {"name": "roll", "response": {"result": "4"}},
+        {"name": "roll", "response": {"result": [1, 2]}},
+        {"id": "c", "response": {"result": "four"}},
+        given[3],
+    ]
