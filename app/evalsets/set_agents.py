@@ -11,14 +11,14 @@ from evalset.adk_runs.run_spec import AgentPlace
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentEntry, AgentSettings
 
-_OTHER = 2
+_OTHER = (2, 0)
 """How little an agent fits that has nothing to do with a set."""
 
 
 def fitting_agents(
     entries: Sequence[AgentEntry], eval_set: Path, app_names: Sequence[str]
 ) -> tuple[tuple[str, ...], bool]:
-    """Order the names of the agents: first those in whose folder the set lies, then those that its cases name, then the others.
+    """Order the names of the agents: first those in whose folder the set lies, the nearest before others, then those that its cases name, then the others.
 
     Returns:
         The names, and whether the first one is the set's own agent and not just the first of all.
@@ -28,12 +28,13 @@ def fitting_agents(
     return names, bool(names) and ranks[names[0]] < _OTHER
 
 
-def _rank(entry: AgentEntry, eval_set: Path, app_names: Sequence[str]) -> int:
+def _rank(entry: AgentEntry, eval_set: Path, app_names: Sequence[str]) -> tuple[int, int]:
     config = entry.config
     home = config.resolve_eval_set_path().parent if config is not None else Path(entry.location)
     if home in eval_set.parents:
-        return 0
-    return 1 if entry.name in app_names or (config is not None and config.app_name in app_names) else _OTHER
+        return 0, -len(home.parts)
+    is_named = entry.name in app_names or (config is not None and config.app_name in app_names)
+    return (1, 0) if is_named else _OTHER
 
 
 def place_of(entry: AgentEntry, config: SimulatedAgentConfig, settings: AgentSettings) -> AgentPlace:

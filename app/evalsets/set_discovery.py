@@ -16,9 +16,10 @@ from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import own_place
 from app.live.recent_sets import recent_sets
 from app.server.owners import LOCAL
-from evalset.datasets.agent_projects import project_of
+from evalset.datasets.agent_projects import eval_folders, project_of
 from evalset.datasets.dataset_fields import ENDING as DATASET
-from evalset.files.eval_names import reviews_path
+from evalset.files.eval_names import EVAL_SET_ENDINGS, reviews_path
+from evalset.files.files_below import files_below
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
 from simulator.base.frozen_value import Value
@@ -27,17 +28,15 @@ ENDING = ".evalset.json"
 IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
 """The endings of files that are no eval sets, and whose cases can be imported."""
 MOST_SETS = 500
-_DEEPEST = 3
 UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
 """The environment variable that says how many megabytes of uploads each person has on the server."""
 _UPLOAD_MB = 256
 _OLD_SECONDS = 24 * 60 * 60.0
 _MB = 1 << 20
-_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 class SetLine(Value):
-    """An eval set in the list: its file, the agent in whose folder it lies (empty for an upload), its size and age.
+    """An eval set in the list: its file, the agent in whose folder it lies (empty for an upload, and where several agents share the folder), its size and age.
 
     `is_upload`: somebody uploaded it, and can remove it.
     """
@@ -53,7 +52,7 @@ class SetLine(Value):
 def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str]:
     """Return the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
 
-    With an agent of a project of agents-cli comes the project's folder of datasets. The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
+    With an agent come the folders of evals of its project: they are of no agent where several share them. The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
     """
     found: dict[Path, str] = {}
     for entry in entries:
@@ -61,6 +60,8 @@ def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str
             found.setdefault(home := _folder(Path(entry.location)), entry.name)
             if (project := project_of(home)) is not None and project.agent == home:
                 found.setdefault(project.datasets, entry.name)
+            for place in eval_folders(home):
+                found[place] = entry.name if found.get(place, entry.name) == entry.name else ""
         elif entry.source == "demo":
             found.setdefault(own_place(owner, demo_eval_set(entry.name)).parent, entry.name)
             found.setdefault(DEMOS_DIR / entry.name, entry.name)
@@ -80,7 +81,9 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     if owner != LOCAL:
         _remove_old(own)
     uploads = ((path, "") for path in _uploads_in(own))
-    below = ((path, agent) for folder, agent in homes.items() for path in _sets_below(folder))
+    below = (
+        (path, agent) for folder, agent in homes.items() for path in files_below(folder) if _is_set(path.name)
+    )
     for path, agent in islice(chain(uploads, below), MOST_SETS):
         if (line := _line(path, agent, is_upload=path.parent == own)) is not None:
             lines.setdefault(str(path.resolve()), line)
@@ -98,19 +101,8 @@ def _uploads_in(folder: Path) -> Iterator[Path]:
         )
 
 
-def _sets_below(folder: Path) -> Iterator[Path]:
-    depth = len(folder.parts)
-    for base, names, files in os.walk(folder):
-        names[:] = sorted(
-            name
-            for name in names
-            if not name.startswith(".") and name not in _SKIPPED and len(Path(base).parts) - depth < _DEEPEST
-        )
-        yield from (Path(base, name) for name in sorted(files) if _is_set(name))
-
-
 def _is_set(name: str) -> bool:
-    return not name.startswith(".") and name.endswith((ENDING, ".test.json", DATASET))
+    return not name.startswith(".") and name.endswith((*EVAL_SET_ENDINGS, DATASET))
 
 
 def _line(path: Path, agent: str, *, is_upload: bool = False) -> SetLine | None:

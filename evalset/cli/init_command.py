@@ -8,11 +8,12 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from evalset.datasets.dataset_fields import ENDING
+from evalset.files.files_below import files_below
 
 DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
 CODES = (
@@ -22,7 +23,6 @@ CODES = (
 _WORKFLOW = Path(".github", "workflows", "goldens.yml")
 _HOOKS = Path(".pre-commit-config.yaml")
 _ATTRIBUTES = Path(".gitattributes")
-_PASSED_OVER = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
 _ATTRIBUTE_LINES = (
     "*.evalset.json text eol=lf diff=golden-trace",
     f"*{ENDING} text eol=lf diff=golden-trace",
@@ -192,7 +192,7 @@ def _goldens(root: Path) -> str:
     Raises:
         _RefusedError: There are none.
     """
-    folders = {str(path.parent.relative_to(root)) for path in _files(root) if _holds_goldens(path)}
+    folders = {str(path.parent.relative_to(root)) for path in files_below(root) if _holds_goldens(path)}
     if not folders:
         raise _RefusedError(
             f"no *.evalset.json and no dataset in {root.absolute()}. Export a case first, or name a path with --goldens"
@@ -204,17 +204,11 @@ def _exclude(root: Path) -> str:
     """Return the line of the hook that leaves out what is named like a dataset and is none; empty where all are."""
     others = sorted(
         path.relative_to(root).as_posix()
-        for path in _files(root)
+        for path in files_below(root)
         if path.name.endswith(ENDING) and not _holds_goldens(path)
     )
     pattern = f"^({'|'.join(map(re.escape, others))})$"
     return f"        exclude: {json.dumps(pattern)}\n" if others else ""
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
-        yield from (Path(place, name) for name in files)
 
 
 def _holds_goldens(path: Path) -> bool:

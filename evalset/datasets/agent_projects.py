@@ -12,6 +12,7 @@ _MANIFEST = "agents-cli-manifest.yaml"
 _PYPROJECT = "pyproject.toml"
 _DATASETS = ("tests/eval/datasets", "eval/datasets")
 _AGENT_DIRECTORY = "app"
+_EVALS = ("tests/eval", "eval")
 
 
 class AgentProject(NamedTuple):
@@ -39,6 +40,12 @@ def project_of(path: Path) -> AgentProject | None:
         if isinstance(settings, dict) and "agents-cli" in settings:
             return _project(folder, settings["agents-cli"])
     return None
+
+
+def eval_folders(agent: Path) -> list[Path]:
+    """Return the folders of evals that lie next to an agent's folder, or next to the folder of all agents."""
+    places = (folder / name for folder in (agent.parent, agent.parent.parent) for name in _EVALS)
+    return [place for place in places if place.is_dir()]
 
 
 def _project(root: Path, settings: Any) -> AgentProject:

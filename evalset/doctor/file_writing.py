@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from evalset.doctor.model import FileChange
+from evalset.files.files_below import files_below
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.set_opening import ChangedMeanwhileError, status_of
 from evalset.recorded.recording import FORMAT
@@ -149,7 +150,6 @@ def keep_copy(target: Path, text: bytes) -> Path:
 EVAL_SET, OLD_TEST, ENVIRONMENT = ".evalset.json", ".test.json", ".environment.json"
 _ENDINGS = (EVAL_SET, OLD_TEST, ENVIRONMENT)
 _TELLTALE = (b'"eval_cases"', b'"evalCases"', b'"expected_tool_use"', FORMAT.encode())
-_PASSED_OVER = frozenset({"node_modules", "__pycache__"})
 _HEAD = 1 << 20
 """So much of a file with another name is looked at."""
 _PATIENCE = 5
@@ -211,14 +211,10 @@ def _in_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
     def refused(error: OSError) -> None:
         problems.append(f"{error.filename}: cannot be read: {error.strerror}")
 
-    for root, folders, names in os.walk(folder, onerror=refused):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
-        for name in sorted(names):
-            path = Path(root, name)
-            if name.startswith(".") or not name.endswith(".json") or not path.is_file():
-                continue
-            if name.endswith(_ENDINGS) or _tells_of_cases(path):
-                yield path
+    for path in files_below(folder, refused):
+        is_json = path.suffix == ".json" and path.is_file()
+        if is_json and (path.name.endswith(_ENDINGS) or _tells_of_cases(path)):
+            yield path
 
 
 def _tells_of_cases(path: Path) -> bool:

@@ -11,7 +11,7 @@ from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCase
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
-from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_folder import AgentFolder, agent_above
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.schema.schema_checks import check_arguments, in_words
 from simulator.environment.world.connections import ToolShape
@@ -161,7 +161,10 @@ class KnownAgents:
             if agents_dir
             else None
         )
-        self._names = AgentFolder(agents_dir).names() if agents_dir else ()
+        self._folder = AgentFolder(agents_dir) if agents_dir else None
+        self._names = self._folder.names() if self._folder else ()
+        self._inner: dict[Path, KnownAgent | None] = {}
+        self._above: dict[Path, Path | None] = {}
         self._only = self._chosen(only) if only else None
         self.skipped: list[str] = []
         """Why agents could not be looked at."""
@@ -171,7 +174,7 @@ class KnownAgents:
     @property
     def measured(self) -> tuple[MeasuredAgent, ...]:
         """The agents that were looked at, or are there to be."""
-        looked_at = [self._only] if self._only else self._known.values()
+        looked_at = [self._only] if self._only else [*self._known.values(), *self._inner.values()]
         return tuple(each.measured for each in looked_at if each and each.measured)
 
     @property
@@ -180,12 +183,20 @@ class KnownAgents:
         return bool(self._only or self._catalogue or any(self._known.values()))
 
     def of(self, file: Path, app_name: str) -> KnownAgent | None:
-        """Return the agent of a case: the one that was named for all, else by the name of its app, by the folder of its file, or the only one there is."""
-        if app_name and self.any and not self._is_known(app_name):
+        """Return the agent of a case: the one that was named for all, else by the name of its app, the nearest above its file, or the only one there is."""
+        found = self._only if self._only or not self.any else self._nearest(file, app_name)
+        is_found = found is not None and found.name == app_name
+        if app_name and self.any and not is_found and not self._is_known(app_name):
             self.strangers.add(app_name)
-        if self._only or not self.any:
-            return self._only
-        for name in (app_name, *(parent.name for parent in file.parents)):
+        return found
+
+    def _nearest(self, file: Path, app_name: str) -> KnownAgent | None:
+        above = self._folder_above(file.absolute())
+        is_inner = above is not None and self._folder is not None and self._folder.home != above.parent
+        if above is not None and is_inner and (above.name == app_name or not self._named(app_name)):
+            return self._within(above)
+        names = [above.name] if above is not None else []
+        for name in (app_name, *names, *(parent.name for parent in file.absolute().parents)):
             if name and (found := self._named(name)) is not None:
                 return found
         known = [each for each in self._known.values() if each]
@@ -197,6 +208,22 @@ class KnownAgents:
             "agents. Name the agent with --agent."
         )
         return None
+
+    def _folder_above(self, file: Path) -> Path | None:
+        """Return the folder of the nearest agent above a file, where that lies among the agents."""
+        if self._folder is None:
+            return None
+        if file.parent not in self._above:
+            above = agent_above(file, self._folder.path)
+            self._above[file.parent] = above if above != self._folder.home else None
+        return self._above[file.parent]
+
+    def _within(self, folder: Path) -> KnownAgent | None:
+        """Return the agent of a folder inside of another agent's."""
+        if folder not in self._inner:
+            catalogue = AgentCatalogue(AgentSettings(agents_dir=folder, demos=False), self._elsewhere)
+            self._inner[folder] = self._loaded(catalogue, folder.name)
+        return self._inner[folder]
 
     def _is_known(self, app_name: str) -> bool:
         return self._only.name == app_name if self._only else self._named(app_name) is not None
@@ -225,10 +252,13 @@ class KnownAgents:
             return self._known[name]
         if self._catalogue is None or name not in self._names:
             return None
-        entry = self._catalogue.load(name)
+        self._known[name] = self._loaded(self._catalogue, name)
+        return self._known[name]
+
+    def _loaded(self, catalogue: AgentCatalogue, name: str) -> KnownAgent | None:
+        entry = catalogue.load(name)
         if entry.config is None:
             self.skipped.append(
                 f"Tools and arguments of {name!r} were not checked, because the agent could not be loaded: {entry.error}"
             )
-        self._known[name] = known_agent(entry.config) if entry.config else None
-        return self._known[name]
+        return known_agent(entry.config) if entry.config else None

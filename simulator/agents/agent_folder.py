@@ -28,6 +28,24 @@ _GIVES_AN_AGENT = frozenset({"root_agent", "app", "agent", "*"})
 """What a package's `__init__.py` defines or imports, where ADK's loader may find an agent in it."""
 
 
+_IN_MODULE = frozenset({"root_agent", "app", "*"})
+"""As above, of its module `agent.py`: one that defines neither is a part of another agent."""
+
+
+def agent_above(place: Path, root: Path) -> Path | None:
+    """Return the nearest folder that a file lies in, up to `root`, from which ADK loads an agent; None where there is none."""
+    top = root.expanduser().resolve()
+    inside = (folder for folder in place.resolve().parents if folder.is_relative_to(top))
+    return next((folder for folder in inside if _loads_as_agent(folder)), None)
+
+
+def _loads_as_agent(folder: Path) -> bool:
+    module = folder / "agent.py"
+    if (folder / "root_agent.yaml").is_file() or not module.is_file():
+        return _lists_as_agent(folder)
+    return _gives_an_agent(module, _IN_MODULE)
+
+
 class AgentFolder:
     """A folder of agents: `<name>/agent.py`, `<name>/root_agent.yaml`, `<name>/__init__.py`, `<name>.py`.
 
@@ -121,15 +139,15 @@ def _is_looked_into(path: Path) -> bool:
     return path.is_dir() and not path.name.startswith(".") and path.name != "__pycache__"
 
 
-def _gives_an_agent(init: Path) -> bool:
-    """Return whether a package may give an agent: what cannot be read or parsed may, so that its error is shown."""
+def _gives_an_agent(init: Path, wanted: frozenset[str] = _GIVES_AN_AGENT) -> bool:
+    """Return whether a module may give an agent: what cannot be read or parsed may, so that its error is shown."""
     try:
         names = _named_in(parsed(read_file(init, "script")))
     except FileNotFoundError:
         return False
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return init.is_file()
-    return not _GIVES_AN_AGENT.isdisjoint(names)
+    return not wanted.isdisjoint(names)
 
 
 def _named_in(module: ast.Module) -> set[str]:

@@ -25,6 +25,7 @@ from app.evalsets.set_discovery import (
 )
 from app.live.session_store import server_store
 from app.server.owners import LOCAL
+from evalset.doctor import examine
 from evalset.importing import import_files
 from evalset.importing.gathered import Harvest
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
@@ -80,6 +81,23 @@ def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -
     assert str(dataset) in Tab().click("open_sets").literal
     assert "where" in imported(dataset).literal
     assert dataset.with_name("basic-dataset_imported.evalset.json").is_file()
+
+
+def test_the_list_has_the_sets_that_the_doctor_finds(path: Path) -> None:
+    """Sets in nested folders, and in the folders of evals next to the agents, are listed; what is installed is not."""
+    home = path.parents[2]
+    places = [path.parent / "a/b/c/d/e", home / "tests/eval/evalsets", home / "eval/data"]
+    installed = path.parent / "venv"
+    for place in (*places, installed):
+        place.mkdir(parents=True)
+        (place / "more.evalset.json").write_bytes(path.read_bytes())
+    tab = Tab().click("open_sets")
+    found = {str(file.file) for file in examine([home]).files}
+    for place in places:
+        assert str(place / "more.evalset.json") in tab.literal
+        assert str(place / "more.evalset.json") in found
+    assert str(installed) not in tab.literal
+    assert str(installed / "more.evalset.json") not in found
 
 
 def test_a_case_is_shown_step_by_step(path: Path) -> None:

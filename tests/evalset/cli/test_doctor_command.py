@@ -45,6 +45,52 @@ def agents(tmp_path: Path) -> Path:
     return folder
 
 
+def an_agent(folder: Path, tool: str = "look_up") -> Path:
+    """Write an agent with one tool."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "__init__.py").write_text("from . import agent\n")
+    text = AGENT.replace("look_up", tool).replace('"desk"', f'"{folder.name}"')
+    (folder / "agent.py").write_text(text)
+    return folder
+
+
+def a_call_of(folder: Path, tool: str, **session: str) -> Path:
+    """Write a set with a case that calls a tool."""
+    folder.mkdir(parents=True, exist_ok=True)
+    uses = [{"name": tool, "args": {"order": "A-1"}}]
+    case = a_case("one", a_turn(intermediate_data={"tool_uses": uses}))
+    case["session_input"] = {"user_id": "user", **session} if session else None
+    path = folder / SET
+    path.write_bytes(in_bytes(a_set(case)))
+    return path
+
+
+def test_the_nearest_agent_above_a_set_is_its_agent(tmp_path: Path) -> None:
+    """A set is checked against the agent in whose folder it lies, also where that lies in another agent's folder."""
+    outer = an_agent(tmp_path / "outer", "find")
+    inner = an_agent(outer / "parts" / "inner", "look_up")
+    part = outer / "helper"  # a module of the outer agent, from which ADK loads no agent
+    part.mkdir()
+    (part / "agent.py").write_text("helper = None\n")
+    a_call_of(inner / "evals", "look_up")
+    a_call_of(part, "find")
+    a_call_of(outer / "tests", "find", app_name="outer")
+    for agents_dir in (outer, tmp_path):
+        code, told = run(tmp_path, "--agents-dir", agents_dir, "--json")
+        assert code == 0, told
+        assert json.loads(told)["skipped"] == []
+    a_call_of(inner / "evals", "find", app_name="inner")
+    a_call_of(part, "look_up")
+    files = json.loads(run(tmp_path, "--agents-dir", outer, "--json")[1])["files"]
+    found = [each for file in files for each in file["findings"]]
+    assert {
+        (Path(each["file"]).parent.name, each["code"]) for each in found if each["severity"] == "error"
+    } == {
+        ("evals", "unknown-tool"),
+        ("helper", "unknown-tool"),
+    }
+
+
 def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
     """0 for a clean file, 1 for errors, 0 for warnings unless they count, 2 for what is not there."""
     clean, warned, wrong = (tmp_path / name for name in ("a", "b", "c"))
