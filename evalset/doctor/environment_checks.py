@@ -41,7 +41,6 @@ from evalset.recorded.recording_files import RecordedEnvironmentError, environme
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.base.json_differences import ABSENT, differing
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
-from simulator.environment.declared_tools import STEERING
 from simulator.facts import Returned
 
 _MOST_BLANKS = 5
@@ -177,12 +176,12 @@ def _apart(turn: Sequence[ToolPlace], recorded: JsonNode) -> tuple[list[_Call], 
 
 
 def _asked(turn: Sequence[ToolPlace]) -> dict[str, _Call]:
-    """Return the calls of a turn that tools answered, by what tells them apart."""
+    """Return the calls of a turn, save questions to a person, by what tells them apart."""
     places = (place for place in turn if place.role == "call")
     calls = (
         (place.name, place.arguments.value if place.arguments else {})
         for place in places
-        if place.name not in STEERING and not place.name.startswith(ASKS_A_PERSON)
+        if not place.name.startswith(ASKS_A_PERSON)
     )
     return {_key(name, arguments): (name, arguments) for name, arguments in calls}
 

@@ -13,14 +13,13 @@ from google.genai import types
 from evalset.errors import ScenarioError, words_of_refusal
 from evalset.files.case_text import loaded
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.declared_tools import STEERING
+from simulator.environment.declared_tools import TRANSFER, steers
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script_lines import AgentMove, Entry, ScriptCall, ToolMove
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _CONFIRMATION = "adk_request_confirmation"
 _ASKS_USER = "adk_request_"
-_TRANSFER = "transfer_to_agent"
 _ENDS_WITH_DATA = "set_model_response"
 _MADE_BY_ADK = "adk-"
 
@@ -212,7 +211,7 @@ class _Reader:
         if (
             len(parts) == 1
             and calls
-            and calls[0].name == _TRANSFER
+            and calls[0].name == TRANSFER
             and set(calls[0].args or {}) == {"agent_name"}
         ):
             yield AgentMove(agent=step.author, transfer=str((calls[0].args or {})["agent_name"]))
@@ -224,7 +223,7 @@ class _Reader:
     def _answered(self, answer: types.FunctionResponse) -> Iterator[Entry]:
         """Yield the line that answers a call; what ADK answers by itself needs none."""
         name, call_id = answer.name or "", answer.id or ""
-        if name in STEERING or not name:
+        if steers(name, answer.response):
             return
         if call_id in self._unsaid:
             self._unsaid.discard(call_id)
@@ -289,7 +288,7 @@ def _is_asked_by_adk(call: types.FunctionCall) -> bool:
 
 
 def _hands_over(step: _Step) -> bool:
-    return any(part.function_call and part.function_call.name == _TRANSFER for part in step.parts)
+    return any(part.function_call and part.function_call.name == TRANSFER for part in step.parts)
 
 
 def _receiver(step: _Step | None) -> str:
@@ -297,9 +296,7 @@ def _receiver(step: _Step | None) -> str:
     if step is None or not step.author:
         return ""
     calls = (part.function_call for part in step.parts if part.function_call)
-    return next(
-        (str((call.args or {}).get("agent_name", "")) for call in calls if call.name == _TRANSFER), ""
-    )
+    return next((str((call.args or {}).get("agent_name", "")) for call in calls if call.name == TRANSFER), "")
 
 
 def _of(

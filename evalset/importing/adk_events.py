@@ -19,7 +19,7 @@ from evalset.importing.gathered import FoundCase, ImportProblemError
 from evalset.recorded.recorder import recorded_case
 from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.state_scopes import lasting
-from simulator.environment.declared_tools import STEERING
+from simulator.environment.declared_tools import steers
 from simulator.facts import (
     AgentSelected,
     Deferred,
@@ -307,7 +307,7 @@ class _Teller:
         effects = ToolEffects(state_delta=copied(lasting(done.state_delta)), actions=actions)
         for response in responses:
             call = self._calls.get(response.id or "")
-            if call is None or steers(call.name) or not self._counts(response):
+            if call is None or steers(call.name, response.response) or not self._counts(response):
                 continue
             outcome = Returned(value=copied(response.response or {}))
             yield self._answer(turn, event, call, outcome, effects)
@@ -339,11 +339,6 @@ class _Teller:
 
     def _key(self, turn: int) -> str:
         return f"{turn}//{next(self._keys)}"
-
-
-def steers(name: str | None) -> bool:
-    """Return whether a call is none of a tool: it has no name, or one by which ADK steers its flow."""
-    return not name or name in STEERING
 
 
 # Makes a case, with its environment, of the facts of a session: of one of the studio's, or of one that ADK kept.

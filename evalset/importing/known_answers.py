@@ -12,7 +12,7 @@ from google.genai import types
 from pydantic_core import PydanticSerializationError, to_json
 
 from evalset.files.eval_names import NAMELESS
-from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session, steers
+from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session
 from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
 from evalset.recorded.recording import (
@@ -27,7 +27,7 @@ from evalset.recorded.recording import (
 )
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
 from simulator.base.state_scopes import lasting
-from simulator.environment.declared_tools import STEERING
+from simulator.environment.declared_tools import steers
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Returned
 from simulator.session.adk_event_fields import USER_AUTHOR
@@ -168,7 +168,7 @@ class _Reader:
     def _answers(self, author: str, calls: Iterable[types.FunctionCall]) -> Iterator[Told]:
         """Yield the answers that stand elsewhere in the file; note the calls that have none."""
         for call in calls:
-            if (call.name or "") in STEERING:
+            if steers(call.name):
                 continue
             found = self._spare[_question(call.name or "", call.args or {})]
             if not found:
@@ -302,7 +302,7 @@ class _Direct:
             _require(answer.name == call.name)
             response: JsonObject = copied(answer.response or {})
             self._responses[call_id] = response
-            if steers(call.name):
+            if steers(call.name, answer.response):
                 continue
             yield RecordedCall.known(
                 id=call_id,

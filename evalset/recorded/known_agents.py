@@ -12,13 +12,14 @@ from evalset.recorded.recording import RecordedCase
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above
-from simulator.environment.declared_tools import STEERING
+from simulator.environment.declared_tools import STEERING, TRANSFER
 from simulator.environment.schema.schema_checks import check_arguments, in_words
 from simulator.environment.world.connections import ToolShape
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
 
 _MOST_PROBLEMS = 3
+_ADDED_BY_ADK = STEERING - {"exit_loop"}
 
 
 class KnownAgent(NamedTuple):
@@ -45,8 +46,11 @@ class KnownAgent(NamedTuple):
     measured: MeasuredAgent | None = None
 
     def can_call(self, name: str) -> bool:
-        """Return whether there is such a tool."""
-        return name in self.tools or name in self.others or name in STEERING
+        """Return whether there is such a tool, or ADK may add it to an agent: of its own it adds no tool that ends a loop."""
+        if name in self.tools or name in self.others:
+            return True
+        may_transfer = len(self.agents) > 1 or bool(self.own_code)
+        return name in _ADDED_BY_ADK and (name != TRANSFER or may_transfer)
 
     @property
     def brings_more(self) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -21,6 +22,28 @@ STEERING = frozenset(
     }
 )  # fmt: skip
 """The names by which ADK steers its own flow: a declared tool of that name would never be asked, or break the flow."""
+
+TRANSFER = "transfer_to_agent"
+_RESULTS_OF_ADK: Mapping[str, tuple[str | None, ...]] = {
+    "exit_loop": (None,),
+    TRANSFER: (None,),
+    "finish_task": (None, "Task completed.", "Task failed."),
+}
+"""What ADK's own tools of these names return; the others return what they were given."""
+
+
+def steers(name: str | None, response: Mapping[str, Any] | None = None) -> bool:
+    """Return whether ADK answers a call itself, where only its name and its response are known: a call without a name is none of a tool.
+
+    A person's own tool may have the name of one of ADK's. It is a tool like any other, and tells itself by another response.
+    """
+    if not name or name not in STEERING:
+        return not name
+    results = _RESULTS_OF_ADK.get(name)
+    if not response or results is None or str(response.get("error", "")).startswith("Invoking `"):
+        return True
+    return list(response) == ["result"] and any(response["result"] == each for each in results)
+
 
 _NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 

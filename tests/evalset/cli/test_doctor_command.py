@@ -12,8 +12,20 @@ from pathlib import Path
 import pytest
 
 from evalset.cli.doctor_command import main
+from evalset.cli.main import main as golden_trace
 from evalset.doctor.model import CODES
-from tests.evalset.doctor.examples import a_case, a_set, a_turn, an_environment, in_bytes, put
+from evalset.recorded.recording_files import read_environment
+from simulator.facts import Returned
+from tests.evalset.doctor.examples import (
+    a_case,
+    a_set,
+    a_turn,
+    an_environment,
+    an_event,
+    events,
+    in_bytes,
+    put,
+)
 from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
 
 AGENT = '''
@@ -89,6 +101,25 @@ def test_the_nearest_agent_above_a_set_is_its_agent(tmp_path: Path) -> None:
         ("evals", "unknown-tool"),
         ("helper", "unknown-tool"),
     }
+
+
+def test_an_own_tool_with_the_name_of_one_of_adks_is_a_tool(tmp_path: Path) -> None:
+    """It is recorded, checked and replayed like any other; an agent without such a tool cannot call it."""
+    desk, other = an_agent(tmp_path / "agents" / "desk", "exit_loop"), an_agent(tmp_path / "agents" / "other")
+    call = {"id": "c", "name": "exit_loop", "args": {"order": "A-1"}}
+    answer = {"id": "c", "name": "exit_loop", "response": {"status": "stopped"}}
+    parts = [{"function_call": call}, {"function_response": answer}]
+    turn = a_turn(intermediate_data=events(*(an_event(part) for part in parts)))
+    (tmp_path / "held.evalset.json").write_bytes(in_bytes(a_set(a_case("one", turn))))
+    made = desk / SET
+    assert golden_trace(["import", str(tmp_path / "held.evalset.json"), "--out", str(made)]) == 0
+    (recorded,) = read_environment(desk / ENVIRONMENT).cases["one"].turns[0].calls
+    assert recorded.outcome == Returned(value={"status": "stopped"})
+    assert golden_trace(["verify", str(made), "--models", "recorded"]) == 0
+    told = run(made, "--agents-dir", tmp_path / "agents")[1]
+    assert "environment-calls-differ" not in told
+    assert "unknown-tool" not in told
+    assert "unknown-tool" in run(made, "--agent", other)[1]
 
 
 def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
