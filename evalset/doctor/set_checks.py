@@ -29,6 +29,7 @@ from evalset.files.eval_names import (
 )
 from evalset.files.file_kinds import import_command, importable_document, is_dataset
 from evalset.files.legacy_format import convert_old_form
+from evalset.importing.import_files import trial_import
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import KEY as RECORDING
 from simulator.base.name_casing import camel
@@ -75,9 +76,16 @@ def note_unknown(value: Any, notes: Notes) -> None:
 
 
 def note_importable(what: str, notes: Notes) -> None:
-    """Note a file whose cases can be imported into an eval set, with the command that does it."""
-    words = f"The file is {what}, not an eval set. Its cases can be imported into one."
-    notes.add("not-an-eval-set", (), words, f"Import it: {import_command(notes.file)}")
+    """Note a file of another kind: with the command that imports its cases, where an import finds one."""
+    trial = trial_import(notes.file)
+    if trial.eval_ids:
+        words = f"The file is {what}, not an eval set. Its cases can be imported into one."
+        remedy = f"Import it: {import_command(notes.file)}"
+    else:
+        why = "".join(trial.problems[:1]).removeprefix(f"{notes.file.name}: ").rstrip(".")
+        words = f"The file is {what}, not an eval set, and an import finds no case in it{why and f': {why}'}."
+        remedy = "Leave it out, or write its cases as an eval set."
+    notes.add("not-an-eval-set", (), words, remedy)
 
 
 def note_top(document: JsonNode, file: Path, notes: Notes) -> None:

@@ -68,7 +68,7 @@ def importable_document(document: Any) -> str:  # noqa: PLR0911 - one for each k
             return "a session of ADK, or a test of `adk test`"
         case [{"events": list()}, *_]:
             return "a list of sessions of ADK"
-        case {"eval_id": str(), "conversation": list()} | {"evalId": str(), "conversation": list()}:
+        case {"eval_id": str()} | {"evalId": str()}:
             return "a single eval case"
         case _:
             return ""

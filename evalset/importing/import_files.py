@@ -98,6 +98,26 @@ def take_path(path: Path, harvest: Harvest) -> None:
         harvest.tell(path.name, "the import was stopped; only the cases found so far are listed")
 
 
+class _Nowhere:
+    """Keeps no case: for who only wants to know whether there are any."""
+
+    def keep(self, found: FoundCase) -> None:
+        """Let it go."""
+
+    def keep_first(self, count: int) -> None:
+        """Do nothing."""
+
+
+def trial_import(path: Path) -> Harvest:
+    """Import a file and keep nothing; return how many cases an import finds in it, and its problems."""
+    harvest = Harvest(_Nowhere())
+    try:
+        take_path(path, harvest)
+    except OSError as error:
+        harvest.tell(path.name, f"cannot be read: {error.strerror or error}")
+    return harvest
+
+
 def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
     """Take in the files of a folder; `within` is the archive that it was unpacked from."""
     suffixes = _SUFFIXES if within else _SUFFIXES | {".zip"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from evalset.doctor import examine, mend
 from evalset.files.case_text import loaded
 from evalset.recorded.recording_export import recorded_for
 from simulator.journal import Journal
+from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_set, in_bytes
 from tests.simulator.runtime.playing import played
 from tests.simulator.runtime.shapes import SHAPES
@@ -64,11 +67,37 @@ def test_the_doctor_offers_the_import_that_works(
 def test_a_database_is_offered_to_the_import_and_an_eval_set_is_not(tmp_path: Path) -> None:
     """A database of SQLite is no damaged text; an eval set that is also something else stays an eval set."""
     database = tmp_path / "sessions.db"
-    database.write_bytes(b"SQLite format 3\x00" + bytes(200))
+    with closing(JournalStore.open(database)) as store:
+        store.begin(Journal.from_json(importable("journal")[1].decode()), owner="me", agent_key="desk")
     (finding,) = examine([database]).findings
     assert "SQLite" in finding.meaning
     assert "golden-trace import" in finding.remedy
     sets = tmp_path / "orders.evalset.json"
     sets.write_bytes(in_bytes(a_set(events=[])))
     assert [each.code for each in examine([sets]).findings] == ["unknown-key"]
-    assert Journal.from_json(importable("journal")[1].decode()).path()
+
+
+NO_CASES: dict[str, bytes] = {
+    "events.json": json.dumps({"id": "s", "events": []}).encode(),
+    "silent.json": json.dumps(
+        {"events": [{"author": "desk", "content": {"parts": [{"text": "Hi."}]}}]}
+    ).encode(),
+    "journal.json": json.dumps({"format": "golden-trace-studio/journal", "version": 1}).encode(),
+    "case.json": json.dumps({"eval_id": "one", "conversation": []}).encode(),
+    "other.db": b"SQLite format 3\x00",
+    "empty.zip": b"PK\x05\x06" + bytes(18),
+}
+
+
+@pytest.mark.parametrize("name", NO_CASES)
+def test_an_import_that_finds_no_case_is_not_offered(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What looks like sessions or a case, and holds none that an import takes, is named with the reason."""
+    path = tmp_path / name
+    path.write_bytes(NO_CASES[name])
+    (finding,) = examine([path]).findings
+    imported = main(["import", str(path), "--out", str(tmp_path / "new.evalset.json")])
+    assert ("Import it" in finding.remedy) is (imported == 0)
+    assert finding.code == "not-an-eval-set"
+    assert (imported, bool(capsys.readouterr().err)) == ((0, False) if name == "case.json" else (1, True))
