@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
+from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
 from evalset.recorded.known_agents import KnownAgent, refusal
+from simulator.environment.declared_tools import steers
 from simulator.environment.world.connections import ToolShape
 
 
@@ -86,3 +87,38 @@ def note_app(case: JsonNode, agent: KnownAgent, eval_id: str, notes: Notes) -> N
         notes.add(
             "other-app-name", app.path, words, "Change it to the name of the agent's folder.", eval_id=eval_id
         )
+
+
+def note_state(
+    case: JsonNode, agent: KnownAgent, eval_id: str, notes: Notes, known: RecordedEvidence
+) -> None:
+    """Check that the state has the keys without which the instructions of the agents that speak cannot be made.
+
+    Only keys count that nothing can have set before: neither a reply that an agent keeps, nor a tool.
+    """
+    needs, session = agent.needs, case.field("session_input") or JsonNode({}, case.path)
+    if needs is None or not needs.keys:
+        return
+    state = {*(session.field("state") or JsonNode({})).members, *known.first_state}
+    lacks = {name: [key for key in needs.keys.get(name, ()) if key not in state] for name in needs.first}
+    state |= {*needs.kept, *known.later_state}
+    for author in _speakers(case, agent, known):
+        lacks.setdefault(author, [key for key in needs.keys.get(author, ()) if key not in state])
+    for name, keys in lacks.items():
+        if keys:
+            words = f"The instruction of the agent {name!r} needs {listed(map(repr, keys))} in the state, and the case does not give it. ADK fails before it asks the model."
+            remedy = f"Add it to 'session_input.state', or write {{{keys[0]}?}} in the instruction."
+            notes.add("missing-state", session.path, words, remedy, eval_id=eval_id)
+
+
+def _speakers(case: JsonNode, agent: KnownAgent, known: RecordedEvidence) -> Iterator[str]:
+    """Yield the agents that speak, up to a tool of which nobody recorded what it changes in the state."""
+    for turn in case.items("conversation"):
+        data = turn.field("intermediate_data") or JsonNode(None)
+        if not known.is_there and any(True for _ in data.items("tool_uses")):
+            return
+        for event in data.items("invocation_events"):
+            yield event.text("author")
+            calls = (place.name for place in in_content(event.field("content")) if place.role == "call")
+            if not known.is_there and any(name not in agent.agents and not steers(name) for name in calls):
+                return

@@ -222,6 +222,26 @@ class RecordedEvidence:
         )
         return frozenset(call.text("agent") for call in asked) - {"", _OF_NO_AGENT}
 
+    @property
+    def is_there(self) -> bool:
+        """Whether anything is recorded."""
+        return self._recorded.value is not None
+
+    @property
+    def first_state(self) -> frozenset[str]:
+        """The keys of the state that the session began with."""
+        return frozenset((self._recorded.field("state") or JsonNode(None)).members)
+
+    @property
+    def later_state(self) -> frozenset[str]:
+        """The keys that the state had at any later time, as far as it is recorded."""
+        found = set((self._recorded.field("final_state") or JsonNode(None)).members)
+        for turn in self._recorded.items("turns"):
+            for call in turn.items("calls"):
+                effects = call.field("effects") or JsonNode(None)
+                found.update((effects.field("state_delta") or JsonNode(None)).members)
+        return frozenset(found)
+
 
 def called_tools(recorded: JsonNode) -> frozenset[str]:
     """Return the names of all tools that are called in a recorded case."""

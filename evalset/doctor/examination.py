@@ -322,6 +322,7 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
         note_refusals(node, document.places.text[start:stop], eval_id, notes)
         if agent is not None:
             agent_checks.note_app(node, agent, eval_id, notes)
+            agent_checks.note_state(node, agent, eval_id, notes, known)
             for turn in node.items("conversation"):
                 agent_checks.note_calls(in_turn(turn), agent, eval_id, notes, known)
                 agent_checks.note_authors(turn, agent, eval_id, notes, known)

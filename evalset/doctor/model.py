@@ -280,6 +280,9 @@ CODES: dict[str, Code] = {
     # with the agent
     "unknown-tool": Code("error", "a call of a tool that the agent does not have"),
     "refused-arguments": Code("error", "arguments that the tool's schema refuses"),
+    "missing-state": Code(
+        "error", "a key that an instruction needs, and that the state of a case does not have"
+    ),
     "unknown-agent": Code("warning", "an author that is not one of the agents"),
     # the recorded environment
     "broken-environment": Code("error", "a recorded environment that cannot be used"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
 from evalset.recorded.recorder import schema_digest
@@ -17,6 +17,9 @@ from simulator.environment.schema.schema_checks import check_arguments, in_words
 from simulator.environment.world.connections import ToolShape
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
+
+if TYPE_CHECKING:
+    from simulator.runtime.knowledge.instruction_state import StateNeeds
 
 _MOST_PROBLEMS = 3
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
@@ -34,6 +37,7 @@ class KnownAgent(NamedTuple):
         rewrites: Whether a callback of its may change what a tool answered, so that it hears another answer than the tool gave.
         own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
         measured: The digests of what it was loaded from.
+        needs: What its instructions need of the state; None where nobody has looked.
     """
 
     name: str
@@ -44,6 +48,7 @@ class KnownAgent(NamedTuple):
     rewrites: bool = False
     own_code: tuple[str, ...] = ()
     measured: MeasuredAgent | None = None
+    needs: StateNeeds | None = None
 
     def can_call(self, name: str) -> bool:
         """Return whether there is such a tool, or ADK may add it to an agent: of its own it adds no tool that ends a loop."""
@@ -74,6 +79,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.
     from simulator.kernel.agent_outline import runs_own_code  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.instruction_state import StateNeeds, state_needs  # noqa: PLC0415 - as above
     from simulator.runtime.knowledge.tool_shapes import ToolShapes  # noqa: PLC0415 - as above
 
     root = config.root_agent
@@ -81,6 +87,11 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     for node in _nodes(root, seen):
         seen[id(node)] = node
     named = [tool for node in seen.values() for tool in _tools(node)]
+    if isinstance(config, KernelAgentConfig):
+        own_code, needs = config.own_code, StateNeeds.model_validate(config.outline.get("needs", {}))
+    else:
+        own_code = tuple(str(getattr(node, "name", "")) for node in seen.values() if runs_own_code(node))
+        needs = state_needs(config.agent, bool(own_code))
     return KnownAgent(
         name=config.app_name,
         tools=ToolShapes(root).known({}, ()),
@@ -91,9 +102,8 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
         tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
         rewrites=getattr(config, "rewrites", False)
         or any(getattr(node, "after_tool_callback", None) for node in seen.values()),
-        own_code=config.own_code
-        if isinstance(config, KernelAgentConfig)
-        else tuple(str(getattr(node, "name", "")) for node in seen.values() if runs_own_code(node)),
+        own_code=own_code,
+        needs=needs,
         measured=measured_agent(config),
     )
 

@@ -24,6 +24,7 @@ from simulator.agents.agent_source import source_of
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of
+from simulator.runtime.knowledge.instruction_state import StateNeeds, state_needs
 from simulator.runtime.models.reachability import unreachable_models
 from simulator.runtime.turns.request_views import describe_tool
 from simulator.seats.requests import ToolDeclaration
@@ -69,6 +70,7 @@ class AgentOutline(Value):
         rewrites: Whether a callback may change what a tool answered.
         own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
         source: Its folder or file, as `source_of` gives it.
+        needs: What its instructions need of the state.
     """
 
     name: str
@@ -82,6 +84,7 @@ class AgentOutline(Value):
     rewrites: bool = False
     own_code: tuple[str, ...] = ()
     source: str = ""
+    needs: StateNeeds = StateNeeds()
 
 
 def outlined(config: SimulatedAgentConfig) -> AgentOutline:
@@ -89,6 +92,7 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
     nodes: dict[int, Any] = {}
     _collect(config.root_agent, nodes)
     places = {key: place for place, key in enumerate(nodes)}
+    own_code = tuple(str(getattr(node, "name", "")) for node in nodes.values() if runs_own_code(node))
     return AgentOutline(
         name=config.name,
         nodes=tuple(_node(node, places) for node in nodes.values()),
@@ -99,8 +103,9 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
         fingerprint=loaded_fingerprint(config.root_agent),
         unreachable=unreachable_models(config.root_agent, os.environ),
         rewrites=any(getattr(node, "after_tool_callback", None) for node in nodes.values()),
-        own_code=tuple(str(getattr(node, "name", "")) for node in nodes.values() if runs_own_code(node)),
+        own_code=own_code,
         source=str(source_of(config) or ""),
+        needs=state_needs(config.agent, bool(own_code)),
     )
 
 

@@ -21,6 +21,7 @@ import sys
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from google.adk.agents import LlmAgent
@@ -275,6 +276,49 @@ def _children_as_kept(node: Any) -> Iterator[Any]:
     # A node that is run once for each item of a list keeps what it runs in one of these.
     inside = getattr(node, "__pydantic_private__", None) or {}
     yield from (inside[name] for name in ("_node", "_inner_node") if isinstance(inside.get(name), BaseNode))
+
+
+class _Asked:
+    """A state and an artifact service that hold whatever is asked for, save one key, and remember it."""
+
+    def __init__(self, lacks: str = "") -> None:
+        self._lacks, self.keys = lacks, dict[str, None]()
+
+    def __contains__(self, key: str) -> bool:
+        self.keys[key] = None
+        return key != self._lacks
+
+    def __getitem__(self, key: str) -> str:
+        return ""
+
+    async def load_artifact(self, **_: Any) -> str:
+        """Return an artifact."""
+        return ""
+
+    def can_make(self, instruction: str) -> bool:
+        """Return whether ADK makes the instruction with this state."""
+        from google.adk.utils.instructions_utils import inject_session_state  # noqa: PLC0415 - only who looks at instructions needs it
+
+        session = SimpleNamespace(state=self, app_name="", user_id="", id="")
+        within: Any = SimpleNamespace(session=session, artifact_service=self)
+        context: Any = SimpleNamespace(_invocation_context=within, agent_name="")
+        making = inject_session_state(instruction, context)
+        try:
+            making.send(None)
+        except StopIteration:
+            return True
+        except KeyError:
+            return False
+        finally:
+            making.close()
+        return True
+
+
+def instruction_keys(instruction: str) -> tuple[str, ...]:
+    """Return the keys of the state without which ADK cannot make an instruction, as its own code decides it."""
+    asked = _Asked()
+    asked.can_make(instruction)
+    return tuple(key for key in asked.keys if not _Asked(key).can_make(instruction))
 
 
 Run: TypeAlias = Callable[..., AsyncGenerator[Event, None]]

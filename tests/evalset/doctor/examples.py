@@ -89,9 +89,9 @@ def the_agent() -> SimulatedAgentConfig:
     """Make the agent that the cases are of."""
     from google.adk.agents import LlmAgent  # noqa: PLC0415 - ADK is slow to import, and most tests need no agent
 
-    return SimulatedAgentConfig(
-        "desk", LlmAgent(name="desk", model="none", tools=[find_order]), "x.evalset.json"
-    )
+    tutor = LlmAgent(name="tutor", model="none", instruction="Answer in {language}.")
+    desk = LlmAgent(name="desk", model="none", tools=[find_order], sub_agents=[tutor])
+    return SimulatedAgentConfig("desk", desk, "x.evalset.json")
 
 
 # ---------------------------------------------------------------- the recorded environment

@@ -174,6 +174,7 @@ CALLS = [
     Pitfall("unknown-tool", _turned(intermediate_data=events(an_event(a_call("find_orders")))), with_agent=True),
     Pitfall("unknown-tool", [{"query": "x", "expected_tool_use": [{"tool_name": "gone", "tool_input": {}}]}], with_agent=True),
     Pitfall("refused-arguments", _turned(intermediate_data=events(an_event(a_call(order_id=1)))), with_agent=True),
+    Pitfall("missing-state", _turned(intermediate_data=events(an_event({"text": "Moment."}, author="tutor"))), "eval_cases[0].session_input", with_agent=True),
     Pitfall("unknown-agent", _turned(intermediate_data=events(an_event(a_call(), author="clerk"))), with_agent=True),
 ]  # fmt: skip
 

@@ -464,6 +464,22 @@ def test_all_that_a_root_reaches_is_walked_once() -> None:
     assert {"graph", "first"} <= {node.name for node in adk_private.all_below(graph)}
 
 
+@pytest.mark.parametrize(
+    ("instruction", "keys"),
+    [
+        ("Teach {subject} and { user:level }, then {subject}.", ("subject", "user:level")),
+        ("Teach {subject?}, {artifact.notes}, {artifact.more?} and {two words}.", ()),
+        ('Answer {question} in JSON like {{"a": 1}} or {{answer}}.', ("question", "answer")),
+        ("Teach.", ()),
+    ],
+)
+def test_the_keys_of_an_instruction_are_those_that_adk_asks_for(
+    instruction: str, keys: tuple[str, ...]
+) -> None:
+    """Those without which it fails: no optional ones, no artifacts, and nothing that is no name."""
+    assert adk_private.instruction_keys(instruction) == keys
+
+
 def test_every_function_of_the_module_is_proved_here() -> None:
     """Each name of `adk_private` is used in this file, or in the one beside it."""
     named = vars(adk_private).items()
