@@ -114,6 +114,7 @@ class _Course:
                     found += self._agents_in(case)
                     for turn in case.items("conversation"):
                         found += [edit for place in in_turn(turn) for edit in self._at(place, "args")]
+                        found += self._details(turn)
             case "old eval data":
                 for turn in old_turns(root):
                     found += [edit for place in in_old_turn(turn) for edit in self._at(place, "tool_input")]
@@ -132,13 +133,43 @@ class _Course:
         agent = self._agents.of(self._notes.file, names.get(app_name, app_name)) if names else None
         kept = agent.agents if agent is not None else frozenset[str]()
         found = dict(places_of(case.value, names, apps_only=True))
-        found |= dict(places_of(case.value, {old: new for old, new in names.items() if old not in kept}))
+        own = {old: new for old, new in names.items() if old not in kept}
+        found |= dict(places_of(case.value, own))
+        for held in (each for turn in case.items("conversation") for each in _agent_details(turn)):
+            if (new := own.get(str(held.path[-1]))) is not None:
+                yield RenameMember(held.path, new)
+                found |= {(*held.path[len(case.path) :], "name"): new} if held.text("name") in own else {}
         for path, new in found.items():
             yield Replace((*case.path, *path), new)
         for path, new in keys_of(case.value, names):
             yield RenameMember((*case.path, *path), new)
         for old, new in names.items() if found else ():
             self._done[f"Agent {old!r} renamed to {new!r}"] += 1
+
+    def _details(self, turn: JsonNode) -> Iterator[Edit]:
+        """Yield the edits of the tools that ADK keeps as declared in a turn."""
+        for agent in _agent_details(turn):
+            for tool in agent.items("tool_declarations"):
+                for declared in tool.items("function_declarations"):
+                    yield from self._declared(declared)
+
+    def _declared(self, declared: JsonNode) -> Iterator[Edit]:
+        """Yield the edits of a declaration: the arguments of its schema, and its name."""
+        tool = declared.text("name")
+        renamed = {each.old: each.new for each in self._migration.renamed if each.tool == tool}
+        dropped = {each.name for each in self._migration.dropped if each.tool == tool}
+        for name in ("parameters", "parameters_json_schema"):
+            schema = declared.field(name) or JsonNode(None)
+            properties = schema.field("properties") or JsonNode(None)
+            if not properties.members.keys().isdisjoint(renamed.values()):
+                continue  # it is that of the tool as it is now
+            yield from self._changed_names(tool, properties)
+            for item in (each for key in ("required", "property_ordering") for each in schema.items(key)):
+                if str(item.value) in renamed:
+                    yield Replace(item.path, renamed[str(item.value)])
+                elif str(item.value) in dropped:
+                    yield Remove(item.path)
+        yield from self._renamed(declared.field("name"))
 
     def _recorded_case(self, case: JsonNode) -> Iterator[Edit]:
         """Yield the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
@@ -263,6 +294,12 @@ class _Course:
 
     def _touches(self, tool: str) -> bool:
         return tool in self._migration.tools or tool in self._migration.touched
+
+
+def _agent_details(turn: JsonNode) -> Iterator[JsonNode]:
+    """Yield what ADK keeps of each agent in a turn."""
+    agents = (turn.field("app_details") or JsonNode(None)).field("agent_details") or JsonNode(None)
+    return (JsonNode(held, (*agents.path, name)) for name, held in agents.members.items())
 
 
 def _differ(one: Any, other: Any) -> bool:

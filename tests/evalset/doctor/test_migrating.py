@@ -18,6 +18,7 @@ from evalset.doctor import (
     migrate,
     preview_migration,
 )
+from evalset.files.case_text import loaded
 from evalset.recorded.recording_files import read_environment
 from tests.evalset.doctor.examples import (
     a_call,
@@ -95,6 +96,37 @@ def test_every_place_of_a_set_is_migrated(tmp_path: Path) -> None:
     assert renamed.count == 3
     assert all(name in renamed.meaning for name in ("'order_id'", "'find_order'"))
     assert migrate([tmp_path], RENAMES).files == ()
+
+
+@pytest.mark.parametrize("in_camel", [False, True])
+def test_the_tools_that_adk_keeps_as_declared_are_migrated(tmp_path: Path, *, in_camel: bool) -> None:
+    """`app_details` has the new names of agents, tools and arguments; what only looks alike stays."""
+    schema = {
+        "type": "OBJECT",
+        "properties": {"order_id": {"type": "STRING"}, "old": {}, "name": {"description": "find_order"}},
+        "required": ["order_id", "old", "name"],
+    }
+    tools = [{"function_declarations": [{"name": "find_order", "parameters": schema}, {"name": "other"}]}]
+    details = {"name": "desk", "instructions": "Use find_order.", "tool_declarations": tools}
+    turn = a_turn(app_details={"agent_details": {"desk": details}})
+    if in_camel:
+        tools[0] = {"functionDeclarations": tools[0]["function_declarations"]}
+        details = {"name": "desk", "instructions": "Use find_order.", "toolDeclarations": tools}
+        turn = a_turn(appDetails={"agentDetails": {"desk": details}})
+    put(tmp_path, {SET: in_bytes(a_set(a_case("one", turn)))})
+    move = RENAMES.model_copy(update={"agents": {"desk": "counter"}})
+    assert migrate([tmp_path], move).files[0].written
+    kept = loaded(tmp_path / SET).eval_cases[0].conversation
+    assert kept
+    assert kept[0].app_details
+    agent = kept[0].app_details.model_dump(mode="json", exclude_none=True)["agent_details"]["counter"]
+    declared = agent["tool_declarations"][0]
+    first, other = declared.get("function_declarations") or declared["functionDeclarations"]
+    assert (agent["name"], agent["instructions"], other["name"]) == ("counter", "Use find_order.", "other")
+    assert first["name"] == "look_up"
+    assert list(first["parameters"]["properties"]) == ["order", "name"]
+    assert first["parameters"]["required"] == ["order", "name"]
+    assert migrate([tmp_path], move).files == ()
 
 
 def test_old_eval_data_is_migrated_in_its_own_form(tmp_path: Path) -> None:
