@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
 from evalset.files.files_below import files_below
+from simulator.agents.agent_folder import agent_above
 
 DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
 CODES = (
@@ -170,9 +172,10 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
     where = shlex.quote(given.goldens or _goldens(root))
     agents = f"--agents-dir {shlex.quote(given.agents_dir)}" if given.agents_dir else ""
     options = f" --goldens-options={shlex.quote(agents)}" if agents else ""
+    around = agents or _agents_around(root, root / (given.goldens or ""))
     commands = {
         "install": f"python -m pip install {shlex.quote(given.package)} pytest{_needed(root)}",
-        "doctor": f"golden-trace doctor {agents}".rstrip(),
+        "doctor": f"golden-trace doctor {around}".rstrip(),
         "pytest": f"python -m pytest --goldens{options} -m golden",
         "goldens": where,
         "comment": f"      # {_NOT_THERE}.\n" if given.package == _PACKAGE else "",
@@ -198,6 +201,19 @@ def _goldens(root: Path) -> str:
             f"no *.evalset.json and no dataset in {root.absolute()}. Export a case first, or name a path with --goldens"
         )
     return os.path.commonpath(folders)
+
+
+def _agents_around(root: Path, goldens: Path) -> str:
+    """Return the option of the doctor that names the agents in whose folders the goldens lie; empty unless that is one folder."""
+    top, found = root.resolve(), set[Path]()
+    for path in filter(_holds_goldens, files_below(goldens) if goldens.is_dir() else [goldens]):
+        project, above = project_of(path.parent), agent_above(path, root)
+        if above is None and project is not None and project.agent.is_dir():
+            found.add(project.agent.resolve())
+        elif above is not None:
+            found.add(above if above == top else above.parent)
+    places = [folder.relative_to(top) for folder in found if folder.is_relative_to(top)]
+    return f"--agents-dir {shlex.quote(str(places[0]))}" if len(found) == len(places) == 1 else ""
 
 
 def _exclude(root: Path) -> str:

@@ -16,6 +16,7 @@ import yaml
 
 from evalset.cli.init_command import NAMED_HUNKS
 from evalset.cli.main import main
+from tests.evalset.doctor.examples import a_case, a_set, in_bytes
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.harness.processes import REPOSITORY, quiet_environment
 
@@ -83,6 +84,41 @@ def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path)
     assert main(["verify", "tests/eval/desk.evalset.json", *replay, "--models", "recorded"]) == 0
     assert lines == {"goldens": test, "goldens-doctor": doctor.removesuffix(" tests/eval")}
     assert project.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("agent", "goldens", "option"),
+    [
+        ("agents/desk", "agents/desk/evals", "--agents-dir agents"),
+        ("desk", "desk", "--agents-dir ."),
+        ("", "tests", "--agents-dir ."),
+        ("app", "tests/eval", "--agents-dir app"),
+        ("agents/desk", "tests", ""),
+    ],
+)
+def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, goldens: str, option: str
+) -> None:
+    """Without `--agents-dir`, too, so that calls are checked against the tools; the option works as it stands."""
+    root = tmp_path / "project"
+    for folder in (root / agent, root / goldens):
+        folder.mkdir(parents=True, exist_ok=True)
+    code = 'from google.adk.agents import LlmAgent\n\nroot_agent = LlmAgent(name="desk", model="none")\n'
+    (root / agent / "agent.py").write_text(code)
+    (root / agent / "__init__.py").write_text("from . import agent\n")
+    (root / goldens / "orders.evalset.json").write_bytes(in_bytes(a_set(a_case(session_input=None))))
+    if agent == "app":
+        (root / "agents-cli-manifest.yaml").write_text("agent_directory: app\n")
+    monkeypatch.chdir(root)
+    assert main(["init", "ci"]) == 0
+    workflow: Any = yaml.safe_load(WORKFLOW.read_text())
+    (doctor,) = (
+        step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "doctor" in step.get("run", "")
+    )
+    program, *words = shlex.split(doctor)
+    assert words == ["doctor", *option.split(), goldens]
+    # The agent has no tool, so that the call of the case is an error where the agent is known.
+    assert (program, main(words)) == ("golden-trace", int(bool(option)))
 
 
 @pytest.mark.long
