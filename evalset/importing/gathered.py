@@ -127,7 +127,7 @@ class Gathered:
         """
         for eval_id, found in zip(eval_ids, self._read(), strict=True):
             if isinstance(found, str):
-                raise ValueError(found)  # noqa: TRY004 - it is the error that `_text` met
+                raise ValueError(f"the case {eval_id!r}: {found}")  # noqa: TRY004 - it is the error that `_text` met
             yield found | {"eval_id": eval_id}
 
     def app_name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sqlite3
 import tempfile
 import zipfile
@@ -265,7 +266,10 @@ def _take_cases(
 ) -> None:
     has_answers_elsewhere = contains(source.file, b"mock_tool_output")
     is_reviewed = reviews_path(source.path).is_file()
-    for case, value in cases:
+    for given, value in cases:
+        case = _with_times(given)
+        if case is not given:
+            harvest.tell(source.place, f"the case {case.eval_id!r}: a time that is no number is left out")
         if stored is not None and case.eval_id in stored.cases:
             environment: RecordedCase | None = stored.case(case.eval_id)
         elif isinstance(value, DatasetCase):
@@ -276,6 +280,18 @@ def _take_cases(
             environment = known.environment
         digest = case_digest(value) if is_reviewed and isinstance(value, dict) else ""
         harvest.take(source.place, [FoundCase(case, environment, digest)])
+
+
+def _with_times(case: EvalCase) -> EvalCase:
+    """Return a case without times that JSON cannot hold; the same one where all are sound."""
+    timed = [case, *(case.conversation or ())]
+    if all(math.isfinite(each.creation_timestamp) for each in timed):
+        return case
+    case = case.model_copy(deep=True)
+    for each in (case, *(case.conversation or ())):
+        if not math.isfinite(each.creation_timestamp):
+            each.creation_timestamp = 0.0
+    return case
 
 
 def _answers_elsewhere(value: Any) -> Sequence[ObservedCall]:

@@ -11,7 +11,7 @@ from google.adk.events.event import Event
 from google.genai import types
 from pydantic_core import PydanticSerializationError, to_json
 
-from evalset.files.eval_names import NAMELESS
+from evalset.files.eval_names import NAMELESS, usable_eval_id
 from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session
 from evalset.importing.gathered import ImportProblemError
 from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
@@ -37,6 +37,10 @@ _AGENT = ""
 
 
 _ONLY_TEXTS = "tells no tool calls, so nothing is recorded of it: a replay would find nothing to compare"
+
+
+_LATEST = 4_000_000_000.0
+"""A time behind this one is none: ADK takes any number."""
 
 
 class KnownAnswers(NamedTuple):
@@ -84,7 +88,7 @@ def _recorded(case: EvalCase, told_elsewhere: Sequence[ObservedCall]) -> KnownAn
     found = direct_recording(case, turns, app_name=app_name, user_id=user_id)
     if found is None:
         session = AdkSession(
-            session_id=case.eval_id,
+            session_id=case.eval_id or usable_eval_id(""),
             app_name=app_name,
             user_id=user_id,
             state=dict(copied(given.state)) if given else {},
@@ -124,7 +128,8 @@ class _Reader:
         final = turn.final_response.parts if turn.final_response else None
         if final:
             steps.append((steps[-1][0] if steps else _AGENT, final))
-        at = turn.creation_timestamp or float(self._number)
+        is_time = 0 < turn.creation_timestamp < _LATEST
+        at = turn.creation_timestamp if is_time else float(self._number)
         return ToldTurn(at, turn.user_content.parts or (), steps, bool(final))
 
     def _steps(self, turn: Invocation) -> Iterator[Told]:
@@ -195,7 +200,6 @@ def _question(name: str, arguments: JsonObject) -> str:
 Told: TypeAlias = tuple[str, Sequence[types.Part]]
 """Who said something, and the parts of it."""
 
-_LATEST = 4_000_000_000.0
 _ASKS_USER = "adk_request_"
 _TEXT, _CALL, _RESPONSE = frozenset({"text"}), frozenset({"function_call"}), frozenset({"function_response"})
 _OF_CALL, _OF_RESPONSE = frozenset({"id", "name", "args"}), frozenset({"id", "name", "response"})
@@ -256,7 +260,7 @@ class _Direct:
         self._responses: dict[str, JsonObject] = {}
 
     def turn(self, told: ToldTurn, number: int, of: int) -> RecordedTurn:
-        _require(told.has_final and 0 <= told.at < _LATEST)
+        _require(told.has_final)
         query, final = _texts(told.query), _texts(told.steps[-1][1])
         _require(any(final))
         asked: list[str] = []

@@ -23,6 +23,7 @@ from evalset.editing.case_reviews import CaseReview, has_changed_since
 from evalset.editing.reviews_beside import open_reviews, reviews_text
 from evalset.files.eval_names import case_digest, reviews_path
 from evalset.recorded.recording_files import read_environment
+from tests.evalset.doctor.examples import a_case, a_set
 from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
 
@@ -87,6 +88,35 @@ def test_a_case_is_added_with_what_is_recorded_and_a_free_id(
     assert eval_set.read_text().startswith(before[: before.rindex("\n  ]")])
     assert set(read_environment("desk.environment.json").cases) == {eval_id, f"{eval_id}_2"}
     assert main(["verify", "desk.evalset.json", "--models", "recorded"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *((("eval_id",), value) for value in ("", " ", "x" * 5_000, "\x00", "🎲")),
+        *((("creation_timestamp",), value) for value in (math.nan, math.inf, -1.0, 1e308)),
+        *((("conversation", 0, "creation_timestamp"), value) for value in (math.nan, math.inf, -1e308, 1e15)),
+        *((("conversation", 0, "invocation_id"), value) for value in ("", "x" * 5_000)),
+        *((("conversation", 0, name), None) for name in ("final_response", "intermediate_data", "rubrics")),
+        *(
+            (("session_input", name), value)
+            for name in ("app_name", "user_id")
+            for value in ("", "x" * 5_000)
+        ),
+        (("session_input", "state"), {"": None}),
+        (("session_input",), None),
+    ],
+)
+def test_any_value_that_adk_takes_is_imported(here: Path, place: tuple[str | int, ...], value: Any) -> None:
+    """One odd value of a case does not keep it, or the others, from being imported; ADK reads what is written."""
+    case = a_case("one", session_input={"app_name": "desk", "user_id": "u", "state": {}})
+    at: Any = case
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    Path("odd.evalset.json").write_text(json.dumps(a_set(case, a_case("two"))))
+    assert main(["import", "odd.evalset.json", "--out", "new.evalset.json"]) == 0
+    assert len(ids_in(here / "new.evalset.json")) == 2
 
 
 def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
