@@ -128,14 +128,14 @@ def _added(
     harvest: Harvest,
     reviews: Mapping[str, CaseReview],
 ) -> int:
-    from evalset.importing.gathered import add_to_set  # noqa: PLC0415 - it imports ADK
+    from evalset.importing.gathered import add_to_set, grouped  # noqa: PLC0415 - it imports ADK
 
     unknown = sorted(set(given.case).difference(harvest.eval_ids))
     progress.clear()
     if unknown:
         progress.say(f"error: --case: no case {unknown[0]!r} was found")
         return BAD_INPUT
-    for problem in harvest.problems:
+    for problem in grouped(harvest.problems):
         progress.say(f"warning: {problem}")
     if not gathered or (given.strict and harvest.problems):
         progress.say(
@@ -147,7 +147,7 @@ def _added(
     added = add_to_set(given.out, gathered, dry_run=given.dry_run)
     places = zip(gathered.cases(), added.eval_ids, strict=True)
     kept = {eval_id: reviews[case.eval_id] for case, eval_id in places if case.eval_id in reviews}
-    _tell(given, gathered, harvest.problems, added, kept)
+    _tell(given, gathered, harvest, added, kept)
     if kept and not given.dry_run and (trouble := _review_trouble(added.path, kept)):
         progress.say(f"error: the cases were written, but their reviews were not: {trouble}")
         return BAD_INPUT
@@ -171,7 +171,7 @@ def _review_trouble(eval_set: Path, reviews: Mapping[str, CaseReview]) -> str:
 def _tell(
     given: argparse.Namespace,
     gathered: Gathered,
-    problems: Sequence[str],
+    harvest: Harvest,
     added: Added,
     reviews: Mapping[str, CaseReview],
 ) -> None:
@@ -184,16 +184,21 @@ def _tell(
             "environment": str(added.environment) if added.environment else None,
             "reviews": str(reviews_path(added.path)) if reviews else None,
             "eval_ids": list(added.eval_ids),
-            "problems": list(problems),
+            "problems": list(harvest.problems),
             "written": not given.dry_run,
         }
         sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
         return
     verb = "would be added" if given.dry_run else "added"
     count = len(added.eval_ids)
-    sys.stdout.write(plain(f"{added.path}: {count} case{'' if count == 1 else 's'} {verb}") + "\n")
-    for case, eval_id in zip(gathered.cases(), added.eval_ids, strict=True):
+    before = {eval_id: origin for eval_id, (_, origin) in zip(harvest.eval_ids, harvest.origins, strict=True)}
+    places = list(zip(gathered.cases(), added.eval_ids, strict=True))
+    changed = sum(before[case.eval_id] != eval_id for case, eval_id in places)
+    told = f", {changed:,} renamed" if changed else ""
+    sys.stdout.write(plain(f"{added.path}: {count:,} case{'' if count == 1 else 's'} {verb}{told}") + "\n")
+    for case, eval_id in places:
         known = f"{', recorded' if case.recorded else ''}{', reviewed' if eval_id in reviews else ''}"
-        renamed = f" (was {case.eval_id})" if case.eval_id != eval_id else ""
+        was = before[case.eval_id]
+        renamed = f" (was {was or repr(was)})" if was != eval_id else ""
         turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"
         sys.stdout.write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")

@@ -58,6 +58,12 @@ def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
 
 
+def group_and_id(rubric_id: str) -> tuple[str, str]:
+    """Return the group of a rubric in a dataset, and its id there: an import writes `group/id`. The group is empty where none is named."""
+    group, _, inner = rubric_id.partition("/")
+    return (group, inner) if group and inner else ("", rubric_id)
+
+
 def digests(case: Mapping[str, Any]) -> JsonObject:
     """Return the digests of the parts of a case that it has, by the names of `COMPARED`.
 

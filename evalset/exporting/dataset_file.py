@@ -15,7 +15,7 @@ from google.adk.evaluation.eval_case import (
 from google.adk.evaluation.eval_rubrics import Rubric
 from google.genai import types
 
-from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, turn_id
+from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, group_and_id, turn_id
 from evalset.exporting.agent_cards import AgentCards
 from evalset.exporting.judged_turns import judged_turn, with_ids
 from evalset.files.case_text import case_object
@@ -208,16 +208,18 @@ def _content(content: types.Content, role: str) -> Written:
 
 
 def _rubric_groups(groups: Mapping[str, Iterable[Rubric]]) -> Written:
-    written = {
-        name: {"rubrics": [_rubric(each) for each in rubrics]} for name, rubrics in groups.items() if rubrics
-    }
-    return {"rubric_groups": written} if written else {}
+    written: dict[str, list[Written]] = {}
+    for name, rubrics in groups.items():
+        for rubric in rubrics:
+            group, rubric_id = group_and_id(rubric.rubric_id)
+            written.setdefault(group or name, []).append(_rubric(rubric, rubric_id))
+    return {"rubric_groups": {name: {"rubrics": held} for name, held in written.items()}} if written else {}
 
 
-def _rubric(rubric: Rubric) -> Written:
+def _rubric(rubric: Rubric, rubric_id: str) -> Written:
     described = {"description": rubric.rubric_content.text_property or ""}
     kind = {"type": rubric.type} if rubric.type else {}
-    return {"rubric_id": rubric.rubric_id, "content": {"property": described}, **kind}
+    return {"rubric_id": rubric_id, "content": {"property": described}, **kind}
 
 
 # ---------------------------------------------------------------- the events of a turn that is history

@@ -28,6 +28,7 @@ from evalset.datasets.dataset_fields import (
     OWN_VERSION,
     compared,
     digests,
+    group_and_id,
     is_of_agent,
     is_user_query,
     named_turn,
@@ -47,7 +48,8 @@ from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 _USER = "user"
 _AGENT = ""
 """The author where nobody knows it."""
-_READ = {"eval_case_id", OWN, *FIELDS}
+_SESSION = ("session_input", "session_inputs")
+_READ = {"eval_case_id", OWN, *FIELDS, *_SESSION}
 _ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
 _OF_SCENARIO = {"user_scenario.starting_prompt", "user_scenario.conversation_plan"}
 _OF_EVENT = {f"events[*].{name}" for name in ("author", "content", "event_time", "state_delta")}
@@ -96,6 +98,15 @@ class _Entry(NamedTuple):
     def events(self) -> list[Any]:
         agent_data: Any = self.told.get("agent_data") or {}
         return [event for turn in agent_data.get("turns") or () for event in turn.get("events") or ()]
+
+    @property
+    def session(self) -> SessionInput:
+        """The session that the case itself names, with the state that stands before its first message."""
+        named: Any = next((told for name in _SESSION if (told := self.told.get(name))), {})
+        given = _valid(
+            SessionInput, {"app_name": "", "user_id": _USER, **named}, f"{self.place}.session_input"
+        )
+        return given.model_copy(update={"state": {**given.state, **_state_of(self.events)}})
 
     @property
     def now_called(self) -> str:
@@ -173,7 +184,7 @@ def _entry(number: int, value: Any) -> _Entry:
     if not isinstance(value, dict):
         raise ImportProblemError(f"{place} is not an object")
     told: JsonObject = {snake(name): held for name, held in value.items() if held is not None}
-    for name in ("prompt", "agent_data", "reference", "rubric_groups", "user_scenario"):
+    for name in ("prompt", "agent_data", "reference", "rubric_groups", "user_scenario", *_SESSION):
         if not isinstance(told.get(name, {}), dict):
             raise ImportProblemError(f"{place}.{name} is not an object")
     data: Any = told.get("agent_data", {})
@@ -278,9 +289,10 @@ def _restored(entries: Sequence[_Entry], missing: _Missing) -> EvalCase:
     )
     edited = _edited(entries[0])
     update: dict[str, Any] = {"eval_id": eval_id}
+    of_case = {"case", *(group_and_id(each.rubric_id)[0] for each in case.rubrics or ())}
     if case.conversation is not None:
         update["conversation"] = [
-            _restored_turn(entry, turn, eval_id, missing)
+            _restored_turn(entry, turn, eval_id, missing, of_case)
             for entry, turn in zip(entries, case.conversation, strict=True)
         ]
     if "state" in edited:
@@ -291,7 +303,7 @@ def _restored(entries: Sequence[_Entry], missing: _Missing) -> EvalCase:
         missing.of(eval_id, "the scenario was edited in the dataset, and is taken from there")
         update["conversation_scenario"] = _scenario(entries[0], case.conversation_scenario)
     if "rubric_groups" in _edited(entries[-1]):
-        rubrics = list(_rubrics(entries[-1], lambda name: (name == "case") or not turns))
+        rubrics = list(_rubrics(entries[-1], lambda name: (name in of_case) or not turns))
         update["rubrics"] = rubrics or None
     return case.model_copy(update=update)
 
@@ -303,7 +315,9 @@ def _edited(entry: _Entry) -> set[str]:
     return {name for name in COMPARED if before.get(name) != entry.digests.get(name)}
 
 
-def _restored_turn(entry: _Entry, turn: Invocation, eval_id: str, missing: _Missing) -> Invocation:
+def _restored_turn(
+    entry: _Entry, turn: Invocation, eval_id: str, missing: _Missing, of_case: set[str]
+) -> Invocation:
     edited = _edited(entry)
     update: dict[str, Any] = {}
     number = entry.own.get("turn", 0)
@@ -322,7 +336,7 @@ def _restored_turn(entry: _Entry, turn: Invocation, eval_id: str, missing: _Miss
         missing.of(
             eval_id, f"turn {number}: the rubrics were edited in the dataset, and are taken from there"
         )
-        update["rubrics"] = list(_rubrics(entry, lambda name: name != "case")) or None
+        update["rubrics"] = list(_rubrics(entry, lambda name: name not in of_case)) or None
     if "history" in edited:
         missing.of(
             eval_id,
@@ -347,9 +361,6 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
     case_id = usable_eval_id(golden[0] if golden else last.case_id)
     for name in _left_out(last):
         missing.of(case_id, f"the field `{name}` is left out")
-    groups: Any = last.told.get("rubric_groups", {})
-    if groups.keys() - _OWN_GROUPS:
-        missing.of(case_id, "the names of the rubric groups are left out")
     if OWN in last.told and not last.own:
         missing.of(
             case_id,
@@ -358,7 +369,7 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
     events = _with_prompt(last, missing)
     if not any(is_user_query(event) for event in events):
         if "user_scenario" in last.told:
-            return DatasetCase(_of_scenario(last, case_id, _state_of(events)))
+            return DatasetCase(_of_scenario(last, case_id))
         raise ImportProblemError(
             f"{last.place} has neither a prompt nor a user message in its turns, nor a scenario"
         )
@@ -434,8 +445,9 @@ def _state_of(events: Iterable[JsonObject]) -> JsonObject:
     return state
 
 
-def _session_input(state: JsonObject) -> SessionInput | None:
-    return SessionInput(app_name="", user_id=_USER, state=dict(state)) if state else None
+def _session_input(entry: _Entry) -> SessionInput | None:
+    session = entry.session
+    return None if session == SessionInput(app_name="", user_id=_USER) else session
 
 
 def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: _Missing) -> DatasetCase:
@@ -444,7 +456,8 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
     is_told = any(map(is_of_agent, events))
     events = _with_answer(entry, events)
-    state = _state_of(events)
+    begin = entry.session
+    state = dict(begin.state)
     end: JsonObject = dict(state)
     for event in events:
         delta: Any = event.get("state_delta") or {}
@@ -454,7 +467,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         for number, event in enumerate(events)
         if event.get("content") or event.get("state_delta")
     ]
-    session = AdkSession(case_id, "", _USER, end, made, first=state)
+    session = AdkSession(case_id, begin.app_name, begin.user_id, end, made, first=state)
     found = case_of_session(session, lambda words: missing.of(case_id, words))
     if not is_told:
         missing.of(case_id, "there are only responses: the tool calls are not known, and nothing is recorded")
@@ -552,10 +565,10 @@ def _asked(
     if conversation[-1].final_response is None:
         missing.of(case_id, "there is no reference, so the last turn has no final response")
     missing.of(case_id, "the tool calls of the last turn are not known")
-    state = _state_of(events)
-    if not state:
+    session = _session_input(last)
+    if session is None:
         missing.of(case_id, "there is no `session_input`: the app, the user and the state are not known")
-    case = EvalCase(eval_id=case_id, conversation=conversation, session_input=_session_input(state))
+    case = EvalCase(eval_id=case_id, conversation=conversation, session_input=session)
     return case.model_copy(update=_judged(last, case))
 
 
@@ -581,11 +594,11 @@ def _invocation(
     )
 
 
-def _of_scenario(entry: _Entry, case_id: str, state: JsonObject) -> EvalCase:
+def _of_scenario(entry: _Entry, case_id: str) -> EvalCase:
     return EvalCase(
         eval_id=case_id,
         conversation_scenario=_scenario(entry, None),
-        session_input=_session_input(state),
+        session_input=_session_input(entry),
         rubrics=list(_rubrics(entry, lambda _: True)) or None,
     )
 
@@ -622,6 +635,8 @@ def _rubrics(entry: _Entry, wanted: Callable[[str], bool]) -> Iterator[Rubric]:
         for number, rubric in enumerate(listed if wanted(name) else []):
             place = f"{entry.place}.rubric_groups.{name}.rubrics[{number}]"
             made = _rubric(rubric, place, f"{name}_{number + 1}")
+            if name not in _OWN_GROUPS:
+                made = made.model_copy(update={"rubric_id": f"{name}/{made.rubric_id}"})
             free = made.rubric_id if made.rubric_id not in taken else f"{name}_{made.rubric_id}"
             taken.add(free)
             yield made.model_copy(update={"rubric_id": free})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -252,6 +253,21 @@ MOST_MEMORY = 600 << 20
 _BYTES_A_VALUE, _BEFORE_VALUES, _PIECE = 320, (b",", b"[", b"{"), 1 << 20
 MOST_PROBLEMS = 1_000
 """How many problems of an import are listed."""
+
+
+_OF_ONE_CASE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\(.*\)|\d+""", re.DOTALL)
+"""What differs between the same problem of two cases: names, arguments and numbers."""
+
+
+def grouped(problems: Iterable[str]) -> Iterator[str]:
+    """Yield each problem once, with how many cases or places have the same one."""
+    kinds: dict[str, list[str]] = {}
+    for problem in problems:
+        words = problem.partition(": ")[2] or problem
+        kind = _OF_ONE_CASE.sub("", words) if words.startswith("the case ") else words
+        kinds.setdefault(kind, []).append(problem)
+    for same in kinds.values():
+        yield f"{same[0]} (and {len(same) - 1:,} more like this)" if len(same) > 1 else same[0]
 
 
 class ImportProblemError(InputError):

@@ -23,7 +23,7 @@ from evalset.editing.case_reviews import CaseReview, has_changed_since
 from evalset.editing.reviews_beside import open_reviews, reviews_text
 from evalset.files.eval_names import case_digest, reviews_path
 from evalset.recorded.recording_files import read_environment
-from tests.evalset.doctor.examples import a_case, a_set
+from tests.evalset.doctor.examples import a_case, a_set, a_turn
 from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
 
@@ -117,6 +117,25 @@ def test_any_value_that_adk_takes_is_imported(here: Path, place: tuple[str | int
     Path("odd.evalset.json").write_text(json.dumps(a_set(case, a_case("two"))))
     assert main(["import", "odd.evalset.json", "--out", "new.evalset.json"]) == 0
     assert len(ids_in(here / "new.evalset.json")) == 2
+
+
+def test_the_same_problem_of_many_cases_is_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With how many more there are; what was added and what was renamed is counted, and JSON has each by itself."""
+    unanswered = {"tool_uses": [{"name": "find", "args": {"x": 1}}, {"name": "roll", "args": {}}]}
+    names = ["a/b", "a:b", *(f"case {number}" for number in range(198))]
+    cases = [a_case(name, a_turn(intermediate_data=unanswered)) for name in names]
+    Path("many.evalset.json").write_text(json.dumps(a_set(*cases)))
+    assert main(["import", "many.evalset.json", "--out", str(here / "new.evalset.json")]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0].endswith(": 200 cases added, 2 renamed")
+    assert "  a_b_2 (was a:b): 1 turn" in said.out
+    lines = said.err.splitlines()
+    assert len(lines) == 3
+    assert [line.rpartition("(")[2] for line in lines if "renamed" not in line] == [
+        "and 199 more like this)"
+    ] * 2
+    assert main(["import", "many.evalset.json", "--out", "other.evalset.json", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["problems"]) == 402
 
 
 def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
