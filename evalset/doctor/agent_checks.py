@@ -97,7 +97,7 @@ def note_state(
     Only keys count that nothing can have set before: neither a reply that an agent keeps, nor a tool.
     """
     needs, session = agent.needs, case.field("session_input") or JsonNode({}, case.path)
-    if needs is None or not needs.keys:
+    if needs is None or not needs.keys or "events" in session.members:  # earlier events may have set any key
         return
     state = {*(session.field("state") or JsonNode({})).members, *known.first_state}
     lacks = {name: [key for key in needs.keys.get(name, ()) if key not in state] for name in needs.first}

@@ -68,7 +68,7 @@ def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> C
     """
     if not case.conversation:
         raise ScenarioError(f"the case {case.eval_id!r} has no conversation to play")
-    losses: list[str] = []
+    losses = list(_left_out(case))
     turns = [
         turn
         for number, invocation in enumerate(case.conversation, start=1)
@@ -84,6 +84,23 @@ def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> C
         turns=tuple(turn if several else _nameless(turn) for turn in turns),
     )
     return CaseScript(script, tuple(losses))
+
+
+def earlier_events(case: EvalCase) -> dict[str, list[Any]]:
+    """Return the events that a case gives its session before its first turn, by the field that has them: ADK keeps such fields and does not read them."""
+    extra = {**(case.model_extra or {}), **((case.session_input and case.session_input.model_extra) or {})}
+    return {
+        name: held
+        for name, held in extra.items()
+        if isinstance(held, list)
+        and held
+        and all(isinstance(each, dict) and "author" in each for each in held)
+    }
+
+
+def _left_out(case: EvalCase) -> Iterator[str]:
+    for name, held in earlier_events(case).items():
+        yield f"earlier events: {len(held)} in `{name}` of the case {case.eval_id!r} are left out, so its first turn is played without them"
 
 
 def _nameless(turn: ScriptTurn) -> ScriptTurn:

@@ -206,3 +206,22 @@ def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
     told = json.loads(capsys.readouterr().out)
     assert (told["verified"], told["tolerances"]) == (None, [])
     assert read_environment(sidecar_of(other)).cases["case"].tolerances == ()
+
+
+def test_earlier_events_of_a_case_are_left_out_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A case may give its session events before its first turn; it is played without them, and the run says so."""
+    events = [
+        {"author": "user", "content": {"parts": [{"text": "Hi."}]}},
+        {"author": "desk", "content": None},
+    ]
+    case = an_eval_case("one").model_dump(mode="json", exclude_none=True)
+    case["session_input"] = {"app_name": "order_desk", "user_id": "u", "events": events}
+    eval_set = tmp_path / "earlier.evalset.json"
+    eval_set.write_text(json.dumps({"eval_set_id": "earlier", "eval_cases": [case]}))
+    assert run("order_desk", "--script", eval_set, "--out", tmp_path / "new.evalset.json", *WORDS[:-1]) == 0
+    (warned,) = (
+        line for line in capsys.readouterr().err.splitlines() if "earlier" in line and "warning" in line
+    )
+    assert all(word in warned for word in (": 2 in", "`events`", "'one'"))
