@@ -6,6 +6,8 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from evalset.cli.terminal_output import escape_output
+
 _COMMANDS: Mapping[str, str] = {
     "doctor": "evalset.cli.doctor_command",
     "verify": "evalset.cli.verify_command",
@@ -21,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The arguments without the program's name; those of the process by default.
     """
+    escape_output()
     name, *rest = [*(sys.argv[1:] if argv is None else argv), ""]
     usage = f"usage: python -m evalset {{{','.join(_COMMANDS)}}} ...\n"
     if name in {"-h", "--help"}:

@@ -69,7 +69,8 @@ def table_csv(result: Result, *, reviews: Reviews | None = None) -> str:
     writer = csv.DictWriter(text, columns, lineterminator="\r\n", restval="")
     writer.writeheader()
     writer.writerows({name: _safe(cell) for name, cell in row.items()} for row in rows)
-    return text.getvalue()
+    # A file's name may hold bytes that are no text.
+    return text.getvalue().encode(errors="backslashreplace").decode()
 
 
 def _safe(cell: Cell) -> Cell:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple, Protocol
 
+from evalset.cli.terminal_output import escape_output
 from simulator.base.masked_log import masked_log
 
 PROGRAM = "golden-trace"
@@ -71,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The arguments without the program's name; those of the process by default.
     """
+    escape_output()
     given = list(sys.argv[1:] if argv is None else argv)
     name, arguments = (given[0], given[1:]) if given else ("", [])
     if name in {"-h", "--help"}:

@@ -17,6 +17,7 @@ from typing import NoReturn, TextIO
 from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_interrupted
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.sessions_command import add_script, add_sessions
+from evalset.cli.terminal_output import escape_output
 from simulator.base.masked_log import masked_log
 
 _RUN = "play a script with an agent and write the golden trace into an eval set"
@@ -38,6 +39,7 @@ def main(
         typed: Where a person types; the standard input by default.
         prog: What started it, for the help.
     """
+    escape_output()
     words = sys.argv[1:] if argv is None else argv
     given = _parser(prog, plays=words[:1] == ["run"]).parse_args(words)
     if not getattr(given, "verbose", False):

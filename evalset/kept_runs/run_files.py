@@ -107,7 +107,8 @@ def keep_run(eval_set: Path, run: KeptRun) -> Path:
     try:
         made_folder(folder, private=True)
         path = next(path for path in _names(folder, run.at) if not path.exists())
-        write_whole(path, [f"{json.dumps(_HEAD | lean(run), indent=2, ensure_ascii=False)}\n".encode()])
+        text = f"{json.dumps(_HEAD | lean(run), indent=2, ensure_ascii=False)}\n"
+        write_whole(path, [text.encode(errors="backslashreplace")])  # names of files may be no text
     except OSError as error:
         raise KeptRunError(folder, f"the run cannot be kept: {error.strerror or error}") from error
     return path

@@ -1,0 +1,84 @@
+"""A terminal whose encoding has not each character shows the others escaped: no command fails for it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from contextlib import closing, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from evalset import __main__ as module_program
+from evalset.cli.main import main
+from evalset.cli.simulator_program import main as simulator_main
+from simulator.store import JournalStore
+from tests.evalset.doctor.examples import a_case, a_set, in_bytes
+from tests.simulator.runtime.playing import played
+from tests.simulator.runtime.shapes import SHAPES
+
+DICE = "\N{GAME DIE}größer"
+
+
+def on_ascii(run: Callable[[], int]) -> tuple[int, str]:
+    """Run a command with an ASCII terminal; return its exit code and what the terminal gets."""
+    written = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(written, "ascii", write_through=True)):
+        code = run()
+        return code, written.getvalue().decode("ascii")
+
+
+@pytest.fixture
+def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A set with such names."""
+    monkeypatch.chdir(tmp_path)
+    Path(f"{DICE}.evalset.json").write_bytes(in_bytes(a_set(a_case(DICE))))
+    return f"{DICE}.evalset.json"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_json"),
+    [
+        (["doctor", "{}"], False),
+        (["doctor", "{}", "--fix", "--dry-run"], False),
+        (["doctor", "{}", "--json"], True),
+        (["import", "{}", "--out", "new-{}"], False),
+        (["import", "{}", "--out", "new-{}", "--json"], True),
+        (["export", "{}", "--form", "dataset", "--out", "-"], True),
+        (["export", "{}", "--form", "dataset", "--out", "to-{}"], False),
+        (["init", "ci", "--goldens", "{}"], False),
+    ],
+)
+def test_what_a_terminal_cannot_hold_is_escaped(eval_set: str, words: list[str], *, is_json: bool) -> None:
+    """The command does what it does on any other terminal, and JSON stays JSON with the same values."""
+    code, text = on_ascii(lambda: main([word.format(eval_set) for word in words]))
+    assert code == 0
+    assert json.dumps(DICE)[1:-1] in text or "init" in words
+    if is_json:
+        assert DICE in str(json.loads(text))
+
+
+def test_the_other_programs_escape_too(eval_set: str) -> None:
+    """`python -m evalset` and `python -m simulator` write to the same terminals."""
+    code, text = on_ascii(lambda: module_program.main(["doctor", eval_set]))
+    assert code == 0
+    assert json.dumps(DICE)[1:-1] in text
+    with closing(JournalStore.open(Path("sessions.db"))) as store:
+        store.begin(played(SHAPES["plain"], "held").journal, owner="me", agent_key=DICE)
+    code, text = on_ascii(lambda: simulator_main(["sessions", "--store", "sessions.db"]))
+    assert code == 0
+    assert json.dumps(DICE)[1:-1] in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names are text there")
+def test_a_name_that_is_no_text_is_written_into_files_escaped(tmp_path: Path) -> None:
+    """A file's name may hold bytes that no encoding has."""
+    path = tmp_path / os.fsdecode(b"a\xff.evalset.json")
+    path.write_bytes(in_bytes(a_set(a_case())))
+    table = tmp_path / "found.csv"
+    code, text = on_ascii(lambda: main(["doctor", str(path), "--csv", str(table)]))
+    assert code == 0
+    assert "a\\udcff.evalset.json" in table.read_text(encoding="utf-8")
+    assert "a\\udcff" in text
