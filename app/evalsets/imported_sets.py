@@ -88,7 +88,7 @@ def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: Tr
         ValueError: It holds no case, it was stopped, or the set cannot be written; the text says why.
     """
     from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
-    from evalset.importing.gathered import Gathered, Harvest, add_to_set  # noqa: PLC0415 - importing ADK's evaluation takes a second
+    from evalset.importing.gathered import Gathered, Harvest, add_to_set, grouped  # noqa: PLC0415 - importing ADK's evaluation takes a second
     from evalset.importing.import_files import take_path  # noqa: PLC0415 - as above
 
     try:
@@ -101,7 +101,7 @@ def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: Tr
             if not goes_on(len(harvest.eval_ids)):
                 raise ValueError("The import was stopped. No eval set was written.")
             if not gathered:
-                raise ValueError("\n".join(harvest.problems) or f"{path.name} contains no cases.")
+                raise ValueError("\n".join(grouped(harvest.problems)) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)
             reviews = brought.of(added.eval_ids, harvest.origins, harvest.rewritten)
     except (OSError, SpoolError) as error:
