@@ -99,19 +99,9 @@ def take_path(path: Path, harvest: Harvest) -> None:
         harvest.tell(path.name, "the import was stopped; only the cases found so far are listed")
 
 
-class _Nowhere:
-    """Keeps no case: for who only wants to know whether there are any."""
-
-    def keep(self, found: FoundCase) -> None:
-        """Let it go."""
-
-    def keep_first(self, count: int) -> None:
-        """Do nothing."""
-
-
 def trial_import(path: Path) -> Harvest:
-    """Import a file and keep nothing; return how many cases an import finds in it, and its problems."""
-    harvest = Harvest(_Nowhere())
+    """Import a file to see what an import finds in it: its cases, and its problems."""
+    harvest = Harvest(FoundCases())
     try:
         take_path(path, harvest)
     except OSError as error:

@@ -278,47 +278,42 @@ def _children_as_kept(node: Any) -> Iterator[Any]:
     yield from (inside[name] for name in ("_node", "_inner_node") if isinstance(inside.get(name), BaseNode))
 
 
-class _Asked:
-    """A state and an artifact service that hold whatever is asked for, save one key, and remember it."""
+class _AskedState(dict[str, str]):
+    """A state that has each key but one, and remembers the keys that it was asked for."""
 
     def __init__(self, lacks: str = "") -> None:
-        self._lacks, self.keys = lacks, dict[str, None]()
+        self._lacks = lacks
 
-    def __contains__(self, key: str) -> bool:
-        self.keys[key] = None
+    def __contains__(self, key: object) -> bool:
+        self.setdefault(str(key), "")
         return key != self._lacks
 
-    def __getitem__(self, key: str) -> str:
-        return ""
 
-    async def load_artifact(self, **_: Any) -> str:
-        """Return an artifact."""
-        return ""
+async def _some_artifact(**_: Any) -> str:
+    return ""
 
-    def can_make(self, instruction: str) -> bool:
-        """Return whether ADK makes the instruction with this state."""
-        from google.adk.utils.instructions_utils import inject_session_state  # noqa: PLC0415 - only who looks at instructions needs it
 
-        session = SimpleNamespace(state=self, app_name="", user_id="", id="")
-        within: Any = SimpleNamespace(session=session, artifact_service=self)
-        context: Any = SimpleNamespace(_invocation_context=within, agent_name="")
-        making = inject_session_state(instruction, context)
-        try:
-            making.send(None)
-        except StopIteration:
-            return True
-        except KeyError:
-            return False
-        finally:
-            making.close()
+def _is_made(instruction: str, state: _AskedState) -> bool:
+    """Return whether ADK makes an instruction with a state, where each artifact is there."""
+    from google.adk.utils.instructions_utils import inject_session_state  # noqa: PLC0415 - only who looks at instructions needs it
+
+    session = SimpleNamespace(state=state, app_name="", user_id="", id="")
+    within = SimpleNamespace(session=session, artifact_service=SimpleNamespace(load_artifact=_some_artifact))
+    context: Any = SimpleNamespace(_invocation_context=within, agent_name="")
+    try:
+        inject_session_state(instruction, context).send(None)  # nothing in it waits
+    except KeyError:
+        return False
+    except StopIteration:
         return True
+    return True
 
 
 def instruction_keys(instruction: str) -> tuple[str, ...]:
     """Return the keys of the state without which ADK cannot make an instruction, as its own code decides it."""
-    asked = _Asked()
-    asked.can_make(instruction)
-    return tuple(key for key in asked.keys if not _Asked(key).can_make(instruction))
+    asked = _AskedState()
+    _is_made(instruction, asked)
+    return tuple(key for key in asked if not _is_made(instruction, _AskedState(key)))
 
 
 Run: TypeAlias = Callable[..., AsyncGenerator[Event, None]]

@@ -11,7 +11,8 @@ from pydantic import Field
 from simulator.base.frozen_value import Value
 from simulator.runtime.adk.adk_private import all_below, children_of, instruction_keys
 
-_CALLBACKS = ("agent", "model", "tool")
+_PLAIN = (SequentialAgent, LoopAgent, ParallelAgent)
+"""The agents that only let others speak."""
 
 
 class StateNeeds(Value):
@@ -37,28 +38,26 @@ def state_needs(agent: Any, own_code: bool) -> StateNeeds:
     """
     root = getattr(agent, "root_agent", None) or agent
     nodes = list(all_below(root))
-    if (
-        own_code
-        or getattr(agent, "plugins", None)
-        or any(_has(node, "before_agent_callback") for node in nodes)
-    ):
+    callbacks = {name for node in nodes for name in _callbacks(node)}
+    if own_code or getattr(agent, "plugins", None) or "before_agent_callback" in callbacks:
         return StateNeeds()
     first = tuple(str(node.name) for node in _first(root))
     shared = getattr(root, "global_instruction", "")
+    is_open = bool(callbacks) or not all(
+        hasattr(node, "instruction") or isinstance(node, _PLAIN) for node in nodes
+    )
     keys = {
         str(node.name): tuple(dict.fromkeys((*_keys(shared), *_keys(node.instruction))))
         for node in nodes
-        if hasattr(node, "instruction")
+        if hasattr(node, "instruction") and (node.name in first or not is_open)
     }
-    names = [f"{when}_{what}_callback" for when in ("before", "after") for what in _CALLBACKS]
-    if any(_has(node, name) for node in nodes for name in names):
-        keys = {name: held for name, held in keys.items() if name in first}
     kept = (getattr(node, "output_key", None) for node in nodes)
     return StateNeeds(keys=keys, first=first, kept=tuple(key for key in kept if isinstance(key, str)))
 
 
-def _has(node: Any, name: str) -> bool:
-    return bool(getattr(node, name, None))
+def _callbacks(node: Any) -> Iterator[str]:
+    named = (name for name in type(node).model_fields if name.endswith("_callback"))
+    return (name for name in named if getattr(node, name, None))
 
 
 def _keys(instruction: Any) -> tuple[str, ...]:
@@ -73,5 +72,5 @@ def _first(node: Any) -> Iterator[Any]:
     elif isinstance(node, ParallelAgent):
         for child in children:
             yield from _first(child)
-    elif isinstance(node, (SequentialAgent, LoopAgent)) and children:
+    elif isinstance(node, _PLAIN) and children:
         yield from _first(children[0])

@@ -10,6 +10,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.workflow import START, FunctionNode, Workflow
 
 from evalset.doctor import examine, known_agent
 from simulator.agent_config import SimulatedAgentConfig
@@ -116,7 +117,7 @@ def test_what_code_may_set_is_not_missed(tmp_path: Path, kind: str) -> None:
 
 
 def test_later_agents_need_what_nothing_before_them_sets(tmp_path: Path) -> None:
-    """A kept reply, a callback, and a tool of which nothing is recorded may set a key; a recorded tool sets what it set."""
+    """A kept reply, a callback, a node of a graph, and a tool of which nothing is recorded may set a key; a recorded tool sets what it set."""
     case = a_case("one", a_turn(intermediate_data=OPENED))
     agent = in_a_row("Do {plan} for {order}.", tools=[find_order])
     (told,) = lacking(tmp_path, agent, case)
@@ -124,6 +125,8 @@ def test_later_agents_need_what_nothing_before_them_sets(tmp_path: Path) -> None
     assert "'order'" in told
     assert "plan" not in told
     assert lacking(tmp_path, in_a_row("{order}", after_agent_callback=kept), case) == []
+    graph = Workflow(name="desk", edges=[(START, FunctionNode(func=find_order, name="set"), an_agent("two"))])
+    assert lacking(tmp_path, graph, case) == []
     called = events(an_event(a_call(), author="one"), *OPENED["invocation_events"])
     calling = a_case("one", a_turn(intermediate_data=called))
     assert lacking(tmp_path, agent, calling) == []
