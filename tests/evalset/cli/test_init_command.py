@@ -92,7 +92,7 @@ def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path)
         ("agents/desk", "agents/desk/evals", "--agents-dir agents"),
         ("desk", "desk", "--agents-dir ."),
         ("", "tests", "--agents-dir ."),
-        ("app", "tests/eval", "--agents-dir app"),
+        ("desk_app", "tests/eval", "--agents-dir desk_app"),
         ("agents/desk", "tests", ""),
     ],
 )
@@ -107,8 +107,8 @@ def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
     (root / agent / "agent.py").write_text(code)
     (root / agent / "__init__.py").write_text("from . import agent\n")
     (root / goldens / "orders.evalset.json").write_bytes(in_bytes(a_set(a_case(session_input=None))))
-    if agent == "app":
-        (root / "agents-cli-manifest.yaml").write_text("agent_directory: app\n")
+    if agent == "desk_app":
+        (root / "agents-cli-manifest.yaml").write_text("agent_directory: desk_app\n")
     monkeypatch.chdir(root)
     assert main(["init", "ci"]) == 0
     workflow: Any = yaml.safe_load(WORKFLOW.read_text())
