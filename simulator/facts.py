@@ -12,6 +12,7 @@ from pydantic import Field
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject, WrittenObject
+from simulator.environment import tool_effects
 from simulator.environment.environment_facts import EnvironmentFact
 from simulator.environment.injection.rules import InjectionRule, Miss
 
@@ -84,28 +85,8 @@ class Deferred(Value):
 Outcome: TypeAlias = Annotated[Returned | Failed | Raised | Deferred, Field(discriminator="kind")]
 
 
-class SavedArtifact(Value):
-    """A file that was saved, as google-genai's `Part` in JSON (bytes in base64)."""
-
-    filename: str
-    part: JsonObject
-    custom_metadata: JsonObject | None = None
-    version: int
-
-
-class ToolEffects(Value):
-    """What a tool call did beside its answer.
-
-    `actions` holds other fields of ADK's `EventActions` that the real tool changed (`escalate`,
-    `transfer_to_agent`, ...), by their field names. `events` are those that it sent to ADK by itself, as a
-    function that yields does.
-    """
-
-    state_delta: JsonObject = Field(default_factory=dict)
-    artifacts: tuple[SavedArtifact, ...] = ()
-    actions: JsonObject = Field(default_factory=dict)
-    events: tuple[JsonObject, ...] = ()
-    end_invocation: bool = False
+SavedArtifact: TypeAlias = tool_effects.SavedArtifact
+ToolEffects: TypeAlias = tool_effects.ToolEffects
 
 
 class Provenance(Value):
@@ -216,7 +197,7 @@ class ToolAnswered(_Answer):
     arguments: WrittenObject
     scope: str = ""
     outcome: Outcome
-    effects: ToolEffects = ToolEffects()
+    effects: ToolEffects = tool_effects.NO_EFFECTS
     beneath: Outcome | None = None
     traceback: str | None = Field(default=None, exclude_if=lambda text: text is None)
 

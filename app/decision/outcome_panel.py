@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.request_panel import choice, editor, json_line, misfit_list, not_ready
@@ -14,15 +15,18 @@ from app.decision.tool_answer import (
     FIRST_MESSAGE,
     NotReadyError,
     ToolInputs,
+    kept_name,
     seen_of,
+    value_name,
 )
 from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
-from app.forms.safe_labels import literal
-from app.forms.typed_json import show_json
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import KeptInputs
 from app.session.page_fragments import fragment
+from simulator.environment.tool_effects import ToolEffects
 from simulator.facts import Failed, Raised, RaisedError, Returned
 
 LOOK_AGAIN_SECONDS = 1.0
@@ -36,6 +40,12 @@ _ERRORS = (
     ("500", "Internal error"),
     ("503", "Unavailable"),
 )
+_ACTIONS = {
+    "escalate": "End the loop (escalate)",
+    "skip_summarization": "End the turn with this response (skip_summarization)",
+    "transfer_to_agent": "Transfer to an agent (transfer_to_agent)",
+}
+_NAME = 40
 _EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", "PermissionError", "KeyError")
 
 
@@ -205,19 +215,23 @@ def _as_raised(error: RaisedError) -> str:
 
 
 def state_inputs(inputs: ToolInputs, *, tried: bool) -> None:
-    """Draw the changes of the session's state that come with the answer, folded until there are some.
+    """Draw what the call does besides its response: what the tool's code does, each to be left out, and other changes of the state.
 
-    What is wrong with them is said inside, above the editor, and by a badge on the fold.
+    It is folded until there is something. What is wrong is said inside, above the editor, and by a badge on the fold.
     """
-    kept = inputs.kept
+    kept, proposed = inputs.kept, inputs.proposed()
+    title = "State changes and actions" if proposed.actions else "State changes"
     try:
-        changed = len(inputs.state_delta())
-        words = "State changes" + (f" :blue-badge[{changed}]" if changed else "")
+        now = inputs.effects()
+        count = len(now.state_delta) + len(now.actions)
+        words = title + (f" :blue-badge[{count}]" if count else "")
     except NotReadyError:
-        words = "State changes :red-badge[invalid JSON]"
-    with st.expander(words, type="compact", key=kept.key("state_fold")):
+        words = f"{title} :red-badge[invalid JSON]"
+    with st.expander(words, type="compact", key=kept.key("state_fold"), expanded=bool(proposed.written)):
         with place():
-            say_unready(inputs.state_delta, always=True, tried=tried, say=problem_line)
+            _proposed(inputs, proposed)
+        with place():
+            say_unready(inputs.effects, always=True, tried=tried, say=problem_line)
         editor(
             kept,
             "state_delta",
@@ -225,3 +239,23 @@ def state_inputs(inputs: ToolInputs, *, tried: bool) -> None:
             placeholder='{"last_order": "A-1"}',
             fewest=3,
         )
+
+
+def _proposed(inputs: ToolInputs, proposed: ToolEffects) -> None:
+    """Draw each effect with a switch that leaves it out; a value of the state is edited as JSON."""
+    if proposed.written:
+        st.caption("From the tool's code. Switch off what this call does not do.")
+    for name, value in proposed.state_delta.items():
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            key = inputs.kept.widget(kept_name(name), initial=True)
+            st.toggle(f"Set {safe_label(name, _NAME)}", key=key)
+            if inputs.keeps(name):
+                label = f"Value of {safe_label(name, _NAME)} (JSON)"
+                editor(inputs.kept, value_name(name, value), label, write_json(value), fewest=1, bare=True)
+    for name, value in proposed.actions.items():
+        key = inputs.kept.widget(kept_name(name, is_action=True), initial=True)
+        st.toggle(f"{_ACTIONS.get(name, safe_label(name, _NAME))}{_to(value)}", key=key)
+
+
+def _to(value: JsonValue) -> str:
+    return f": {safe_label(show_json(value), _NAME)}" if value is not True else ""

@@ -11,13 +11,15 @@ from app.decision.described_fields import described, without_null
 from app.forms.schema_form_widgets import SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, objects_in, with_field, without_field
-from app.forms.widget_store import DraftStore, KeptInputs
-from simulator.base.json_values import JsonObject, canonical, same
+from app.forms.widget_store import DraftStore, KeptInputs, slug
+from simulator.base.json_values import JsonObject, canonical, digest, same
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.facts import Deferred, Failed, Outcome, Returned
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest
@@ -176,11 +178,12 @@ class ToolInputs:
         Raises:
             NotReadyError: An input says nothing usable.
         """
-        outcome, delta = self.outcome(), self.state_delta()
-        source, notes = self._source(outcome, delta)
+        outcome, effects = self.outcome(), self.effects()
+        source, notes = self._source(outcome, effects)
         return ToolAnswer(
             outcome=outcome,
-            state_delta=delta,
+            state_delta=effects.state_delta,
+            actions=effects.actions,
             source=source,
             notes=notes,
             despite_contradictions=despite_contradictions,
@@ -205,8 +208,48 @@ class ToolInputs:
             case _:
                 assert_never(mode)
 
+    def proposed(self) -> ToolEffects:
+        """Return what the tool's code does besides, where it gives what the inputs hold: the draft, also as somebody changed it, or a candidate."""
+        is_response = self.mode == "Response"
+        try:
+            outcome = self.outcome()
+        except NotReadyError:
+            return self.request.draft_effects if is_response else NO_EFFECTS
+        if not self._is_draft(outcome) and (offer := self.offer()) is not None:
+            return offer.effects
+        is_like_draft = is_response and _reports_error(seen_of(outcome)) is _reports_error(self.request.draft)
+        return self.request.draft_effects if is_like_draft else NO_EFFECTS
+
+    def effects(self) -> ToolEffects:
+        """Return what the call does besides: what is proposed and not left out, and what was typed.
+
+        Raises:
+            NotReadyError: A text is not valid JSON.
+        """
+        proposed = self.proposed()
+        state: JsonObject = {
+            name: self._state_value(name, value)
+            for name, value in proposed.state_delta.items()
+            if self.keeps(name)
+        }
+        actions = {
+            name: value for name, value in proposed.actions.items() if self.keeps(name, is_action=True)
+        }
+        return ToolEffects(state_delta={**state, **self.state_delta()}, actions=actions)
+
+    def keeps(self, name: str, *, is_action: bool = False) -> bool:
+        """Return whether an effect that is proposed is not left out."""
+        return bool(self.kept.value(kept_name(name, is_action=is_action), initial=True))
+
+    def _state_value(self, name: str, proposed: JsonValue) -> JsonValue:
+        text = self.kept.value(value_name(name, proposed))
+        try:
+            return proposed if text is None else parse_json(str(text))
+        except TypedJsonError as error:
+            raise NotReadyError(f"The value of {name!r} in the state is not valid JSON. {error}") from error
+
     def state_delta(self) -> JsonObject:
-        """Return what the call changes in the session's state.
+        """Return what was typed of the session's state that the call changes.
 
         Raises:
             NotReadyError: The text is no JSON object.
@@ -229,7 +272,7 @@ class ToolInputs:
         """Return whether the answer is the draft as it was offered."""
         try:
             outcome = self.outcome()
-            return not self.state_delta() and self._is_draft(outcome)
+            return self._is_draft(outcome) and self.effects() == self.proposed()
         except NotReadyError:
             return False
 
@@ -288,16 +331,31 @@ class ToolInputs:
             return False
         return self.request.draft is not None and same(outcome.value, self.request.draft)
 
-    def _source(self, outcome: Outcome, delta: JsonObject) -> tuple[AnswerSource, tuple[str, ...]]:
+    def _source(self, outcome: Outcome, effects: ToolEffects) -> tuple[AnswerSource, tuple[str, ...]]:
         """Return how the answer was authored, and what it was made of where it was generated."""
+        is_changed = effects != self.proposed()
         if self._is_draft(outcome):
-            return ("edited", ()) if delta else ("generated", self.request.draft_from)
+            return ("edited", ()) if is_changed else ("generated", self.request.draft_from)
         offer = self.offer()
         if offer is not None:
-            return ("edited", ()) if delta else ("generated", (f"{offer.title}: {offer.why}",))
+            return ("edited", ()) if is_changed else ("generated", (f"{offer.title}: {offer.why}",))
         if self.mode == "Response" and self.style != "Text" and self.request.draft is not None:
             return "edited", ()
         return "written", ()
+
+
+def kept_name(name: str, *, is_action: bool = False) -> str:
+    """Return the name of the input that leaves out an effect."""
+    return f"effect_{'action' if is_action else 'state'}_{slug(name)}"
+
+
+def value_name(name: str, proposed: JsonValue) -> str:
+    """Return the name of the input for a value of the state: another proposal begins anew."""
+    return f"effect_value_{slug(name)}_{digest(canonical(proposed))[:6]}"
+
+
+def _reports_error(value: JsonValue) -> bool:
+    return isinstance(value, dict) and is_error(value)
 
 
 def seen_of(outcome: Outcome) -> JsonValue:

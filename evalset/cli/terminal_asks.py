@@ -53,6 +53,8 @@ class TerminalAsks:
             case ToolRequest():
                 self._show(f"{request.agent} calls {request.tool_name}:", request.arguments)
                 self._show("Draft:", request.draft)
+                if also := request.draft_effects.written:
+                    self._show("With the draft, the call also sets:", also)
                 return self._until_it_fits(
                     "Press Enter to use the draft, or type the return value (:help)",
                     typed_answers.TOOL_HELP,

@@ -144,9 +144,7 @@ def _recorded(move: ToolMove, left: Iterable[RecordedCall]) -> RecordedCall | No
 
 
 def _answered(move: ToolMove, call: RecordedCall) -> ToolMove:
-    line: dict[str, Any] = {"tool": move.tool, "args": move.args, "agent": move.agent}
-    if call.effects.state_delta:
-        line["state_delta"] = call.effects.state_delta
+    line: dict[str, Any] = {"tool": move.tool, "args": move.args, "agent": move.agent, **call.effects.written}
     match call.outcome:
         case Returned(value=value):
             return ToolMove(**line, returns=value)

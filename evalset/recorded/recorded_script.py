@@ -228,10 +228,9 @@ class _Turn:
             )
 
     def _answer(self, call: RecordedCall) -> ToolMove:
-        effects = call.effects
-        if effects.artifacts or effects.actions or effects.events or effects.end_invocation:
+        if not call.effects.is_plain:
             self._losses.append(
-                f"{self._where}: effects of {call.tool} other than its response and state changes are left out"
+                f"{self._where}: effects of {call.tool} other than its response, state changes and actions are left out"
             )
         return answer_line(call)
 
@@ -254,10 +253,9 @@ def _confirmed(tool: str, body: JsonObject) -> dict[str, Any]:
 
 def answer_line(call: RecordedCall) -> ToolMove:
     """Write the line of a script that answers a recorded call as it was answered."""
-    effects = call.effects
     line: dict[str, Any] = {"tool": call.tool, "args": dict(copied(call.arguments)), "exactly": True}
     line |= {"agent": call.agent} if call.agent else {}
-    line |= {"state_delta": dict(copied(effects.state_delta))} if effects.state_delta else {}
+    line |= copied(call.effects.written)
     match call.outcome:
         case Returned(value=value):
             return ToolMove(**line, returns=copied(value))

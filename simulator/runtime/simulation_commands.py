@@ -21,6 +21,7 @@ from simulator.runtime.turns.agent_turn_checks import check_final_text, check_no
 from simulator.runtime.turns.answer_facts import provenance_of
 from simulator.runtime.turns.outcomes import as_response, outcome_of
 from simulator.runtime.turns.request_views import model_request
+from simulator.runtime.turns.tool_effects import checked_actions
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
@@ -158,7 +159,9 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
     answer_ = given if isinstance(given, ToolAnswer) else _plain_answer(engine, waiting, taken(given))
     if answer_ is given:
         taken(getattr(given.outcome, "value", None))
-    effects = ToolEffects(state_delta=taken(answer_.state_delta))
+    effects = ToolEffects(
+        state_delta=taken(answer_.state_delta), actions=checked_actions(taken(answer_.actions))
+    )
     if isinstance(answer_.outcome, Deferred) and not waiting.call.tool.is_long_running:
         raise SimulationError(f"{waiting.name} is not long-running, so its response cannot come later")
     outcome = answer_.outcome
@@ -189,7 +192,13 @@ def _plain_answer(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], val
     shown = _shown(KnowledgeSnapshot(engine), waiting)
     if not isinstance(shown, ToolRequest) or not same(value, shown.draft):
         return returned(value)
-    return ToolAnswer(outcome=outcome_of(value), source="generated", notes=shown.draft_from)
+    return ToolAnswer(
+        outcome=outcome_of(value),
+        state_delta=shown.draft_effects.state_delta,
+        actions=shown.draft_effects.actions,
+        source="generated",
+        notes=shown.draft_from,
+    )
 
 
 async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], given: Any) -> bool:

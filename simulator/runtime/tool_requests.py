@@ -68,7 +68,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
     def draft() -> dict[str, Any]:
         """Return what a generator holds for a person, or what a model drafted, or else one made offline."""
         blanks: tuple[Blank, ...] = ()
-        varies = False
+        varies, effects = False, None
         if held[0] is not None:
             made, by, made_of = held
         elif proposed is not None and not proposed.reason:
@@ -76,17 +76,22 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         else:
             drafts = on_loop(lambda: moment.drafting().offline(waiting, draw))
             made, by, made_of = drafts.draft, "offline", drafts.sources
-            blanks, varies = drafts.blanks, drafts.varies
+            blanks, varies, effects = drafts.blanks, drafts.varies, drafts.effects
+        if effects is None:
+            effects = on_loop(lambda: moment.drafting().effects_of(waiting, made))
         return {
             "draft": copied(made),
             "draft_by": by,
             "draft_from": made_of,
             "draft_blanks": blanks,
             "draft_varies": varies,
+            "draft_effects": effects,
         }
 
     return {
-        **dict.fromkeys(("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies"), draft),
+        **dict.fromkeys(
+            ("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies", "draft_effects"), draft
+        ),
         "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(waiting, draw))},
     }
 

@@ -131,6 +131,8 @@ class ToolMove(Value):
 
     With `exactly`, the call has these arguments and no others.
 
+    `state_delta` and `actions` are what the call does besides: to the session's state, and to ADK's `EventActions`.
+
     One of: what it `returns`; the error dict that it `fails` with; what it `raises`, as `TimeoutError: too slow` or in
     full; `later`, for a long-running tool; `draft`, the studio's own draft; `real`, what the real tool gives. It
     answers `times` calls, or `any` number.
@@ -149,6 +151,7 @@ class ToolMove(Value):
     draft: Literal[True] | None = None
     real: Literal[True] | None = None
     state_delta: JsonObject = Field(default_factory=dict)
+    actions: JsonObject = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _answers_once(self) -> Self:
@@ -156,8 +159,9 @@ class ToolMove(Value):
         given = [name for name in given if name == "returns" or getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"an answer needs exactly one of {', '.join(WAYS)}; this one has {_and(given)}")
-        if self.state_delta and given[0] in {"draft", "real"}:
-            raise ValueError(f"state_delta cannot be combined with {given[0]}")
+        own = [name for name in ("state_delta", "actions") if getattr(self, name)]
+        if own and given[0] in {"draft", "real"}:
+            raise ValueError(f"{own[0]} cannot be combined with {given[0]}")
         return self
 
     @model_serializer(mode="wrap")
@@ -176,7 +180,7 @@ class ToolMove(Value):
         """
         if self.draft or self.real:
             return None
-        more: Any = {"state_delta": self.state_delta, "despite_contradictions": True}
+        more: Any = {"state_delta": self.state_delta, "actions": self.actions, "despite_contradictions": True}
         if self.later:
             return ToolAnswer.model_validate({"outcome": {"kind": "deferred"}, **more})
         if self.fails is not None:

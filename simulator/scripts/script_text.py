@@ -178,6 +178,7 @@ def waits_for(request: Request, turn: int) -> Waits:
         case _:
             words, hint = f"a response of {request.tool_name}, called by {request.agent}", ""
             line = {"tool": request.tool_name, "args": request.arguments, "returns": request.draft}
+            line |= request.draft_effects.written
     return Waits(place=("turns", turn, "moves"), words=words, snippet=hint + write_yaml([line]))
 
 

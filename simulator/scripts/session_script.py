@@ -305,10 +305,9 @@ def _answer(fact: ToolAnswered, *, named: bool) -> ToolMove:
     line["agent"] = fact.agent
     line |= {"call_id": fact.call_id} if named else {}
     effects = fact.effects
-    if effects.artifacts or effects.actions or effects.events or effects.end_invocation:
+    if not effects.is_plain:
         return ToolMove(**line, real=True)
-    line |= _outcome(fact)
-    return ToolMove(**line, **({"state_delta": effects.state_delta} if effects.state_delta else {}))
+    return ToolMove(**line, **_outcome(fact), **effects.written)
 
 
 def _outcome(fact: ToolAnswered) -> dict[str, Any]:

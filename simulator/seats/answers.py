@@ -17,7 +17,7 @@ AnswerSource: TypeAlias = Literal["written", "edited", "generated"]
 
 
 class ToolAnswer(Value):
-    """The answer to one tool call, and what the call changed in the session's state.
+    """The answer to one tool call, what the call changed in the session's state, and ADK's actions that it set, as in `ToolEffects`.
 
     `notes` say what a generated answer was made of. An answer that contradicts the world is refused,
     unless it stands `despite_contradictions`. `by` names who answers, where that is no person: a script.
@@ -26,6 +26,7 @@ class ToolAnswer(Value):
     kind: Literal["tool"] = "tool"
     outcome: Outcome
     state_delta: JsonObject = Field(default_factory=dict)
+    actions: JsonObject = Field(default_factory=dict)
     source: AnswerSource = "written"
     notes: tuple[str, ...] = ()
     despite_contradictions: bool = False
@@ -54,9 +55,11 @@ class CodeAnswer(Value):
 Answer: TypeAlias = Annotated[ToolAnswer | ModelAnswer | CodeAnswer, Field(discriminator="kind")]
 
 
-def returned(value: JsonValue, *, state_delta: JsonObject | None = None) -> ToolAnswer:
-    """Answer a tool call with a value."""
-    return ToolAnswer(outcome=Returned(value=value), state_delta=state_delta or {})
+def returned(
+    value: JsonValue, *, state_delta: JsonObject | None = None, actions: JsonObject | None = None
+) -> ToolAnswer:
+    """Answer a tool call with a value; `actions` are fields of ADK's `EventActions`, such as `{"escalate": True}`."""
+    return ToolAnswer(outcome=Returned(value=value), state_delta=state_delta or {}, actions=actions or {})
 
 
 def failed(error_code: int | str, error_message: str) -> ToolAnswer:

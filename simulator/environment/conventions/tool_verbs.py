@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import words_of
@@ -25,6 +25,7 @@ class EarlierAnswer(BaseModel):
     """A tool call of this session that was answered, and what the agent saw.
 
     `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
+    `state_delta` is what the call wrote into the session's state.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,6 +34,7 @@ class EarlierAnswer(BaseModel):
     arguments: JsonObject
     response: JsonValue
     injected: bool = False
+    state_delta: JsonObject = Field(default_factory=dict)
 
 
 def done_state(tool_name: str) -> str | None:

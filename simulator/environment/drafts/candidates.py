@@ -20,6 +20,7 @@ from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 
 Label: TypeAlias = Literal["expected", "outcome", "empty", "error", "edge", "hostile"]
 
@@ -43,6 +44,7 @@ class Candidate(FiniteValue):
         why: Where it comes from, in words.
         blanks: The places of it for which nothing is known.
         problems: What is wrong with it by the tool's schema; only the expected one is offered in spite of any.
+        effects: What the tool's code does besides, where it gives this answer.
     """
 
     label: Label
@@ -54,6 +56,7 @@ class Candidate(FiniteValue):
     why: str
     blanks: tuple[Blank, ...] = ()
     problems: tuple[Problem, ...] = ()
+    effects: ToolEffects = NO_EFFECTS
 
 
 def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidate, ...]:
@@ -128,6 +131,7 @@ def _candidate(label: Label, title: str, made: Try, problems: tuple[Problem, ...
         why=made.why,
         blanks=made.blanks,
         problems=problems,
+        effects=made.effects,
     )
 
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from simulator.environment.drafts.blanks import Blank
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
     """An answer, its source in words, and the places of it for which nothing is known.
 
-    `varies` says that another draw may give another answer, `when` what has to hold for it, in words.
+    `varies` says that another draw may give another answer, `when` what has to hold for it, in words, and `effects` what the
+    tool's code does besides for certain where it gives this answer.
     """
 
     value: JsonValue
@@ -21,3 +23,4 @@ class Try:
     blanks: tuple[Blank, ...] = ()
     varies: bool = False
     when: str = ""
+    effects: ToolEffects = NO_EFFECTS

@@ -43,6 +43,7 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
         blanks=made.blanks,
         varies=made.varies,
         problems=problems,
+        effects=made.effects,
     )
 
 

@@ -15,6 +15,7 @@ from simulator.environment.evidence.sketch import CodeReading, FunctionSource
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import Problem
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.world import World
 
 
@@ -57,6 +58,7 @@ class Draft(FiniteValue):
             pattern asks for, is drawn and marked, too.
         varies: Whether another draw gives another answer.
         problems: What is wrong with it where the tool's schema has no value.
+        effects: What the tool's code does besides, where it gives this answer.
     """
 
     value: JsonValue
@@ -65,6 +67,7 @@ class Draft(FiniteValue):
     blanks: tuple[Blank, ...] = ()
     varies: bool = False
     problems: tuple[Problem, ...] = ()
+    effects: ToolEffects = NO_EFFECTS
 
 
 @dataclass(frozen=True)

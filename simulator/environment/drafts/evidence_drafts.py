@@ -33,9 +33,11 @@ from simulator.environment.drafts.sketch_filling import Filler, shape_of
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
+from simulator.environment.evidence.value_sketches import alike, fits
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.entities import SEED, WorldCall
 from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
@@ -43,6 +45,7 @@ from simulator.environment.world.world import World
 _BAD_REQUEST, _NOT_FOUND = 400, 404
 _MOST_REPLAYED = 100
 """How many earlier calls are read for what they left in the modules of the tools."""
+_NO_OUTCOME = Outcome()
 _BY_SCHEMA = "Generated from the output schema"
 GUESS = "A guess: the tool's return value is not known"
 
@@ -93,7 +96,7 @@ class Parts:
         if call.code is None:
             return CodeReading()
         earlier = [
-            EarlierCall(call.codes[one.tool_name], one.arguments, one.response)
+            EarlierCall(call.codes[one.tool_name], one.arguments, one.response, one.state_delta)
             for one in call.earlier[-_MOST_REPLAYED:]
             if one.tool_name in call.codes
             and not one.injected
@@ -237,7 +240,8 @@ class Parts:
         )
         if found is None or not (again or found[1]):
             return None
-        return Try(found[0].response, f"Recorded response to the same arguments: {found[0].place}")
+        why = f"Recorded response to the same arguments: {found[0].place}"
+        return Try(found[0].response, why, effects=self.effects_of(found[0].response))
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
@@ -249,7 +253,8 @@ class Parts:
                 and answer.arguments == self.arguments
                 and not is_error(answer.response)
             ):
-                return Try(answer.response, "The earlier response to the same call")
+                effects = self.effects_of(answer.response)
+                return Try(answer.response, "The earlier response to the same call", effects=effects)
             if self._use(answer.tool_name, answer.arguments) != "reads":
                 return None
         return None
@@ -264,10 +269,12 @@ class Parts:
         if not outcome.raises:
             # What the code does for certain counts for more than the plain type that its annotation names.
             holds = outcome.certain and self._is_loose and not _holes(outcome.value)
-            made = self._sketched(outcome.value, why, holds=holds)
-            return replace(made, value=self._untaken(made.value), when=title)
+            made = self._sketched(outcome.value, why, holds=holds, outcome=outcome)
+            value = self._untaken(made.value)
+            effects = made.effects if value is made.value else NO_EFFECTS
+            return replace(made, value=value, when=title, effects=effects)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
-        made = self._sketched(error, why)
+        made = self._sketched(error, why, outcome=outcome)
         return replace(made, when=f"Raises {outcome.raises}{f' when {when}' if when else ''}")
 
     def _untaken(self, value: JsonValue) -> JsonValue:
@@ -393,12 +400,31 @@ class Parts:
         made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
         return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
 
-    def _sketched(self, sketch: Sketch, why: str, *, holds: bool = False) -> Try:
-        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit, unless it holds."""
+    def effects_of(self, value: JsonValue) -> ToolEffects:
+        """Return what the tool's code does for certain besides, on each way on which it may give an answer that was not made of it."""
+        ends = [one for one in self.reading.outcomes if one.possible and not one.raises]
+        found = [one for one in ends if fits(one.value, value)]
+        if not found or any(_is_bare(one.value) for one in ends):
+            return NO_EFFECTS
+        state, actions = found[0].state, found[0].actions
+        for other in found[1:]:
+            state, actions = alike(state, other.state), alike(actions, other.actions)
+        return ToolEffects(state_delta=Filler(self.plan).known_of(state), actions={**actions})
+
+    def _sketched(
+        self, sketch: Sketch, why: str, *, holds: bool = False, outcome: Outcome = _NO_OUTCOME
+    ) -> Try:
+        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit, unless it holds.
+
+        What the code does on the way to its `outcome` goes along, unless the session says something else of the answer.
+        """
         filler = Filler(self.plan)
         said = settled(sketch, self.tool, self.arguments, self.world)
         value = filler.filled(said, self._scope("usual"))
-        made = self._told(Try(value, why, filler.blanks, varies=filler.drew))
+        effects = NO_EFFECTS
+        if said == sketch and (outcome.state or outcome.actions):
+            effects = ToolEffects(state_delta=filler.known_of(outcome.state), actions={**outcome.actions})
+        made = self._told(Try(value, why, filler.blanks, varies=filler.drew, effects=effects))
         if holds or self.fits(value):
             return made
         if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
@@ -407,7 +433,11 @@ class Parts:
             )
             return replace(made, value=value["result"], blanks=tuple(inner))
         fitting = self.by_schema(known=value if isinstance(value, dict) else {})
-        return made if fitting is None else replace(fitting, why=f"{why}, adapted to the output schema")
+        return (
+            made
+            if fitting is None
+            else replace(fitting, why=f"{why}, adapted to the output schema", effects=effects)
+        )
 
     def _scope(self, style: Style) -> ValueContext:
         before = len(self.call.earlier) if self.use == "creates" else 0

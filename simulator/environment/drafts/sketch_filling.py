@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.conventions.tool_verbs import is_envelope
-from simulator.environment.drafts.blanks import Blank, kind_of
+from simulator.environment.drafts.blanks import Blank, is_guess, kind_of
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.schema.schema_plans import SchemaPlan
@@ -31,6 +33,7 @@ class Filler:
         self._plan, self._schema = plan, True if plan is None else plan.schema
         self._free = Maker(SchemaPlan({}), is_stated=True)  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
+        self._made: ChainMap[int, tuple[JsonValue, str, tuple[Blank, ...]]] = ChainMap()
 
     @property
     def blanks(self) -> tuple[Blank, ...]:
@@ -49,16 +52,59 @@ class Filler:
 
     def _fill(self, sketch: Sketch, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         if isinstance(sketch, dict):
-            return {
-                key: self._fill(value, self._field(node, key), key, scope.field(key))
-                for key, value in sketch.items()
+            # A text that is put together comes last: its parts stand elsewhere as they are, with a schema and a name.
+            made = {
+                key: self._fill(sketch[key], self._field(node, key), key, scope.field(key))
+                for key in sorted(sketch, key=lambda one: _has_text(sketch[one]))
             }
+            return {key: made[key] for key in sketch}
         if isinstance(sketch, list):
             items, one = self._items(node), kind_named(name)
             return [
                 self._fill(value, items, one, scope.item(name, place)) for place, value in enumerate(sketch)
             ]
-        return self._hole(sketch, node, name or sketch.name, scope) if isinstance(sketch, Hole) else sketch
+        return self._one(sketch, node, name or sketch.name, scope) if isinstance(sketch, Hole) else sketch
+
+    def _one(self, hole: Hole, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
+        """Fill a hole; what is one value in the code is the same one in each place, and marked in each."""
+        if hole.number in self._made:
+            value, path, blanks = self._made[hole.number]
+            self._free.blanks.extend(
+                one.model_copy(update={"path": scope.path + one.path.removeprefix(path)}) for one in blanks
+            )
+            told: JsonValue = copied(value)
+            return told
+        free, typed = len(self._free.blanks), len(self._typed.blanks)
+        value = self._hole(hole, node, name, scope)
+        if hole.number:
+            made = (
+                *self._free.blanks[free:],
+                *(self._typed.blanks[typed:] if self._typed is not self._free else ()),
+            )
+            self._made[hole.number] = value, scope.path, made
+        return value
+
+    def known_of(self, sketches: Mapping[str, Sketch]) -> JsonObject:
+        """Return those of some values of the code that are known, or that the answer has, too, drawn for it."""
+        found: JsonObject = {}
+        for key, sketch in sketches.items():
+            with contextlib.suppress(KeyError):
+                found[key] = self._repeated(sketch)
+        return found
+
+    def _repeated(self, sketch: Sketch) -> JsonValue:
+        """Return a value with what was filled in already; a `KeyError` says that there is something else in it."""
+        if isinstance(sketch, dict):
+            return {key: self._repeated(value) for key, value in sketch.items()}
+        if isinstance(sketch, list):
+            return [self._repeated(value) for value in sketch]
+        if not isinstance(sketch, Hole):
+            return sketch
+        value, _, blanks = self._made[sketch.number]
+        if is_guess(blanks):
+            raise KeyError(sketch.number)
+        told: JsonValue = copied(value)
+        return told
 
     def _hole(self, hole: Hole, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         if hole.parts:
@@ -86,6 +132,9 @@ class Filler:
             last = "" if isinstance(part, str) else _NO_WORD.split(part.name)[-1]
             if isinstance(part, str):
                 whole += part
+            elif part.number in self._made:
+                value, _, blanks = self._made[part.number]
+                whole, is_blank = f"{whole}{value}", is_blank or bool(blanks)
             elif last in scope.known:
                 whole += str(scope.known[last])
             elif part.choices or None not in (part.low, part.high):
@@ -103,7 +152,12 @@ class Filler:
         if rows is None:
             return []
         about: list[Mapping[str, JsonValue] | None] = [*rows] or [None]
-        return [self._fill(like, items, one, scope.item(name, place, row)) for place, row in enumerate(about)]
+        around, filled = self._made, list[JsonValue]()
+        for place, row in enumerate(about):
+            self._made = around.new_child()
+            filled.append(self._fill(like, items, one, scope.item(name, place, row)))
+        self._made = around
+        return filled
 
     def _field(self, node: JsonValue, name: str) -> JsonValue:
         for plain in self._alternatives(node, "properties"):
@@ -119,6 +173,14 @@ class Filler:
         if self._plan is None or not isinstance(node, dict):
             return []
         return [plain for plain in self._plan.alternatives(node) if key in plain]
+
+
+def _has_text(sketch: Sketch) -> bool:
+    """Return whether a text that is put together of unknown parts stands in a sketch."""
+    if isinstance(sketch, Hole):
+        return any(isinstance(one, Hole) and one.number for one in sketch.parts)
+    inside = sketch.values() if isinstance(sketch, dict) else sketch if isinstance(sketch, list) else ()
+    return any(map(_has_text, inside))
 
 
 def shape_of(value: Any, name: str = "") -> Sketch:

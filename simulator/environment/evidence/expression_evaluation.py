@@ -895,8 +895,8 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
         return special(run, value, name, node)
     if isinstance(value, enum.Enum):
         return _member_attribute(run, value, name, node)
-    if isinstance(value, Context) and name == "state":
-        return value.state
+    if isinstance(value, Context) and name in {"state", "actions"}:
+        return value.state if name == "state" else value.actions
     if (
         isinstance(value, ProgramException)
         and name == "args"

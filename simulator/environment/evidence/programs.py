@@ -189,7 +189,7 @@ def _parts(value: Any) -> Iterable[Any]:
         case DefaultFactory():
             return [value.factory]
         case Context():
-            return [value.state]
+            return [value.state, value.actions]
     return ()
 
 

@@ -24,6 +24,7 @@ class Hole:
         choices: All that it can be, where the code states it.
         parts: Of a text that is known in parts: its parts in their order.
         like: Of an array: a sketch of an element. Of anything else: a sketch of a value that it may be like.
+        number: Which value of the program it is: what is one value there is one in all places. 0 where that is not told.
     """
 
     kind: Kind = ""
@@ -33,6 +34,7 @@ class Hole:
     choices: tuple[JsonValue, ...] = ()
     parts: tuple[str | Hole, ...] = ()
     like: Sketch = None
+    number: int = field(default=0, compare=False, repr=False)
 
 
 Sketch: TypeAlias = Union[bool, int, float, str, Hole, "list[Sketch]", "dict[str, Sketch]", None]
@@ -51,6 +53,8 @@ class Outcome:
         message: The exception's text, as a sketch.
         line: The line of the `return` or `raise` in the file, from 1; 0 where the function just ends.
         possible: Whether the values allow it; False for what the code would do with others, which `when` says.
+        state: What it has written into the session's state by then, by its keys, as sketches.
+        actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
     """
 
     value: Sketch = None
@@ -60,6 +64,8 @@ class Outcome:
     message: Sketch = None
     line: int = 0
     possible: bool = True
+    state: Mapping[str, Sketch] = field(default_factory=dict)
+    actions: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +123,9 @@ class FunctionSource:
 
 @dataclass(frozen=True, slots=True)
 class EarlierCall:
-    """A call that was answered before in the session, of a tool whose code is at hand."""
+    """A call that was answered before in the session, of a tool whose code is at hand; `state_delta` is what it really wrote into the state."""
 
     code: FunctionSource
     arguments: Mapping[str, JsonValue]
     response: JsonValue
+    state_delta: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -26,7 +26,14 @@ from simulator.environment.evidence.program_run import (
     look_up,
 )
 from simulator.environment.evidence.programs import Heap, Program, UnreadableModuleError, find, load
-from simulator.environment.evidence.sketch import CodeReading, EarlierCall, FunctionSource, Hole, Outcome
+from simulator.environment.evidence.sketch import (
+    CodeReading,
+    EarlierCall,
+    FunctionSource,
+    Hole,
+    Outcome,
+    Sketch,
+)
 from simulator.environment.evidence.unknown_values import (
     Awaitable,
     Cached,
@@ -41,7 +48,7 @@ from simulator.environment.evidence.unknown_values import (
     TouchedError,
     Unknown,
 )
-from simulator.environment.evidence.value_sketches import fits, sketch_of
+from simulator.environment.evidence.value_sketches import alike, fits, sketch_of
 
 MOST_RUNS = 24
 """So many ways through a function are followed."""
@@ -57,6 +64,9 @@ MOST_LEFT = 4 * MOST_EARLIER
 
 _SESSION, _STATE = " session", "state"
 """Under these names the modules hold the session's state as earlier calls left it, so that what stands in both stays one; no program can use them."""
+
+_ACTIONS = ("escalate", "skip_summarization", "transfer_to_agent")
+"""The actions of a tool that are told: plain values, which a person can set as well."""
 
 _DECIMAL = decimal.Context()
 """How Python calculates with decimal numbers where nobody has changed it."""
@@ -144,7 +154,14 @@ class _Reader:
         self._code, self._way, self._arguments, self._state = code, way, arguments, state
         self._budget = StepBudget(STEPS)
         self._shares = True
-        self._context = Context(None)
+        self._context = Context(None, _no_actions())
+        self._has_context = code.takes_mapping or any(map(_is_context, all_parameters(self._takes)))
+
+    @property
+    def _takes(self) -> ast.arguments:
+        node: Any = self._way[-1]
+        found: ast.arguments = node.args
+        return found
 
     def ends(self, heap: Heap, most: int) -> list[_End]:
         """Return how the function may end, and at last how it would for other values."""
@@ -180,7 +197,10 @@ class _Reader:
         run = heap.run(self._budget, plan)
         by_chance = False
         session = heap.scopes.get(_SESSION)
-        self._context = Context(self._state_now() if session is None else session.names[_STATE])
+        self._context = Context(
+            self._state_now() if session is None else session.names[_STATE], _no_actions()
+        )
+        before: Mapping[str, Any] = {} if session is None else self._written(run)
         try:
             function, scope = self._function(run, heap)
             given = self._given(run, function, scope)
@@ -195,7 +215,32 @@ class _Reader:
             outcome = Outcome(Hole(), tuple(run.when), certain=False)
         if session is not None:
             session.names[_STATE] = self._context.state
+        else:
+            before = self._state or {}
+        now = self._written(run)
+        written = {
+            key: one for key, one in now.items() if key not in before or repr(one) != repr(before[key])
+        }
+        outcome = replace(outcome, state=written, actions=self._acted())
         return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
+
+    def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
+        """Return what the state holds; nothing where that is not known, or where the function cannot reach it."""
+        state = self._context.state
+        if not self._has_context or type(state) is not dict or not run.holds(state):
+            return {}
+        budget, run.budget = run.budget, StepBudget(STEPS)
+        try:
+            return {key: sketch_of(run, value) for key, value in state.items() if type(key) is str}
+        except TooMuchError:
+            return {}
+        finally:
+            run.budget = budget
+
+    def _acted(self) -> Mapping[str, JsonValue]:
+        """Return the actions that are set for certain."""
+        fields = self._context.actions.fields
+        return {name: fields[name] for name in _ACTIONS if type(fields.get(name)) in {bool, str}}
 
     def _state_now(self) -> Any:
         return Unknown("object", "state") if self._state is None else copied(self._state)
@@ -246,10 +291,10 @@ class _Reader:
 
     def _given(self, run: ProgramRun, function: Any, scope: NameScope) -> dict[str, Any]:
         """Return what ADK gives to the function: the arguments that it takes, and the context."""
-        node: Any = self._way[-1]
+        takes = self._takes
         given: dict[str, Any] = {}
         plain = function.function if isinstance(function, Cached) else function
-        for place, one in enumerate([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]):
+        for place, one in enumerate([*takes.posonlyargs, *takes.args, *takes.kwonlyargs]):
             if place == 0 and self._code.receiver:
                 continue
             if _is_context(one):
@@ -262,14 +307,19 @@ class _Reader:
                 given[one.arg] = copied(self._code.held[one.arg])
             elif one.arg not in plain.defaults:
                 given[one.arg] = Unknown(kind_of_annotation(one.annotation), one.arg)
-        if node.args.kwarg is not None and self._code.takes_mapping:
+        if takes.kwarg is not None and self._code.takes_mapping:
             own = {"args": copied(dict(self._arguments)), "tool_context": self._context}
             given.update({name: value for name, value in own.items() if name not in given})
-        elif node.args.kwarg is not None:
+        elif takes.kwarg is not None:
             given.update(
                 {name: copied(value) for name, value in self._arguments.items() if name not in given}
             )
         return given
+
+
+def _no_actions() -> ClassInstance:
+    """Return the `EventActions` of a call, of which nothing is set and nothing else is known."""
+    return ClassInstance(Class("EventActions", "plain", {}, NameScope({}, "")), {}, whole=False)
 
 
 def _is_context(parameter: ast.arg) -> bool:
@@ -394,9 +444,20 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
         outcome = replace(end.outcome, possible=end.possible)
         if not end.possible and (outcome.line == 0 or _is_blank(outcome) or end.is_by_chance):
             continue
-        found.setdefault(repr((outcome.value, outcome.raises, outcome.message)), outcome)
+        known = found.setdefault(_told(outcome), outcome)
+        if known is not outcome and known.possible is end.possible:
+            found[_told(known)] = replace(
+                known,
+                state=alike(known.state, outcome.state),
+                actions=alike(known.actions, outcome.actions),
+            )
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
     return CodeReading(outcomes, whole and len(outcomes) == len(found))
+
+
+def _told(outcome: Outcome) -> str:
+    """Return what the agent is told by an outcome: ways that tell it the same are one."""
+    return repr((outcome.value, outcome.raises, outcome.message))
 
 
 def _is_blank(outcome: Outcome) -> bool:
@@ -436,7 +497,9 @@ def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObjec
     digests = [digest(canonical([state, forgot]))]
     for one in calls:
         where = [one.code.module.name, one.code.name, one.code.line, one.code.receiver, dict(one.code.held)]
-        digests.append(digest(digests[-1], canonical([where, dict(one.arguments), one.response])))
+        digests.append(
+            digest(digests[-1], canonical([where, dict(one.arguments), one.response, dict(one.state_delta)]))
+        )
     for done in range(len(calls), 0, -1):
         known = _left.get(digests[done])
         if known is not None and known[0] is program:
@@ -447,12 +510,25 @@ def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObjec
     for number, one in enumerate(calls[done:], start=done + 1):
         way = find(program.tree, one.code.name, one.code.line)
         if way:
+            heap = _told_state(heap, one.state_delta, is_over=False)
             ends = _Reader(one.code, way, one.arguments, None).ends(heap, MOST_RUNS)
-            heap = _after(heap, ends, one.response)
+            heap = _told_state(_after(heap, ends, one.response), one.state_delta, is_over=True)
         with _left_lock:
             _left[digests[number]] = program, heap
             while len(_left) > MOST_LEFT:
                 _left.popitem(last=False)
+    return heap
+
+
+def _told_state(heap: Heap, delta: Mapping[str, JsonValue], *, is_over: bool) -> Heap:
+    """Let the session's state hold what a call really wrote; while the call is followed nothing is known of what stood there."""
+    state = heap.scopes[_SESSION].names[_STATE] if delta and _SESSION in heap.scopes else None
+    if type(state) is not dict:
+        return heap
+    heap = heap.copy()
+    for key, value in delta.items():
+        told = copied(value)
+        heap.scopes[_SESSION].names[_STATE][key] = told if is_over else Unknown(name=key, like=told)
     return heap
 
 

@@ -10,6 +10,7 @@ import ast
 import datetime as dt
 import decimal
 import enum
+import itertools
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ class Unknown:
         parts: Of a text: its parts in their order.
         like: A value of the same shape; of an array, an element's.
         truth: Whether it counts as true, once that was decided.
+        number: Tells it from every other one.
     """
 
     kind: Kind = ""
@@ -74,6 +76,7 @@ class Unknown:
     parts: tuple[Any, ...] = ()
     like: Any = None
     truth: bool | None = None
+    number: int = field(default_factory=itertools.count(1).__next__)
 
     @property
     def is_number(self) -> bool:
@@ -331,9 +334,10 @@ class Lazy:
 
 @dataclass(eq=False, slots=True)
 class Context:
-    """ADK's context of a tool; `state` is the session's."""
+    """ADK's context of a tool; `state` is the session's, `actions` its `EventActions`."""
 
     state: Any
+    actions: ClassInstance
 
 
 @dataclass(eq=False, slots=True)
@@ -386,7 +390,7 @@ def inside(value: Any) -> Iterator[Any]:
     elif isinstance(value, ClassInstance):
         yield from value.fields.values()
     elif isinstance(value, Context):
-        yield value.state
+        yield from (value.state, value.actions)
     elif isinstance(value, Bound):
         yield value.value
     elif isinstance(value, Partial):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import math
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
@@ -91,7 +92,16 @@ def _of_unknown(run: ProgramRun, value: Unknown, depth: int) -> Hole:
     )
     like = None if value.like is None else sketch_of(run, value.like, depth + 1)
     whole = len(choices) == len(value.choices)
-    return Hole(value.kind, value.name, value.low, value.high, choices if whole else (), parts, like)
+    stated = choices if whole else ()
+    return Hole(value.kind, value.name, value.low, value.high, stated, parts, like, value.number)
+
+
+_V = TypeVar("_V")
+
+
+def alike(first: Mapping[str, _V], second: Mapping[str, _V]) -> Mapping[str, _V]:
+    """Return what two ways through a function do alike, by its names."""
+    return {key: one for key, one in first.items() if key in second and repr(second[key]) == repr(one)}
 
 
 def fits(sketch: Sketch, value: JsonValue) -> bool:

@@ -491,7 +491,7 @@ class SessionAnswering:
 
     async def _release_made(self, waiting: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer) -> None:
         provenance = provenance_of(waiting, made.source, made.by, made.notes, made.blanks)
-        await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
+        await self.release_tool(waiting, made.outcome, made.effects, provenance)
 
     async def release_tool(
         self,

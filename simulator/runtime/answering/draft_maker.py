@@ -15,9 +15,11 @@ from simulator.base.json_values import JsonObject, copied
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
+from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
@@ -40,7 +42,7 @@ class OfflineDraft(NamedTuple):
     """A draft made without a model: the proposed response, and where it comes from in words.
 
     `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any. `varies`
-    says whether another draw gives another draft.
+    says whether another draw gives another draft. `effects` are what the tool's code does besides, where it gives this draft.
     """
 
     tool: ToolDeclaration
@@ -49,6 +51,7 @@ class OfflineDraft(NamedTuple):
     is_guess: bool = False
     blanks: tuple[Blank, ...] = ()
     varies: bool = False
+    effects: ToolEffects = NO_EFFECTS
 
     def given(self) -> Outcome:
         """Return the draft as the outcome of the call."""
@@ -95,6 +98,15 @@ class Drafting(ABC, Generic[C]):
         """Return up to five ready answers, each of another kind, the draft of that draw first."""
         with self.knowing():
             return attempted(lambda: self._asked(call, draw), lambda asked: candidates(*asked), _no_candidate)
+
+    def effects_of(self, call: C, response: JsonValue) -> ToolEffects:
+        """Return what the tool's code does besides, where it gives a response that was not drafted here."""
+        with self.knowing():
+            return attempted(
+                lambda: self._asked(call, 0),
+                lambda asked: Parts(*asked).effects_of(response),
+                lambda _: NO_EFFECTS,
+            )
 
     def _asked(self, call: C, draw: int) -> tuple[DraftCall, Sources]:
         with self.knowing() as known:
@@ -191,7 +203,7 @@ def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> O
     """Draft an answer to a call offline: the same one each time for what `offline_question` gave."""
     made = drafted(*asked)
     sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-    return OfflineDraft(tool, made.value, sources, made.is_guess, made.blanks, made.varies)
+    return OfflineDraft(tool, made.value, sources, made.is_guess, made.blanks, made.varies, made.effects)
 
 
 def offline_question(

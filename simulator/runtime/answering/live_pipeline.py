@@ -189,7 +189,7 @@ class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
         if draft.is_guess:
             call.note = _guessed(draft.blanks)
             return None
-        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources)
+        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources, effects=draft.effects)
 
     def _unless_wrong(
         self, call: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer

@@ -29,6 +29,7 @@ from typing import Any, Generic, Literal, NamedTuple
 
 from simulator.environment.drafts.blanks import left_blank
 from simulator.environment.injection.rule_effects import HangEffect
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.facts import Failed, Outcome
 from simulator.runtime.answering.draft_maker import Drafting
 from simulator.runtime.answering.rule_gate import RuleGate
@@ -54,6 +55,7 @@ class AuthoredAnswer(NamedTuple):
 
     `blanks` are the places of it of which nobody knows what belongs there.
     `own` is what a real tool gave or raised, which an agent without a session of ours gets as it is where no rule changes it.
+    `effects` are what is done besides; a real tool has done them itself.
     """
 
     outcome: Outcome
@@ -62,6 +64,7 @@ class AuthoredAnswer(NamedTuple):
     notes: tuple[str, ...] = ()
     own: Any = None
     blanks: tuple[str, ...] = ()
+    effects: ToolEffects = NO_EFFECTS
 
     def noted(self, *notes: str) -> AuthoredAnswer:
         """Return the same answer with words before its own."""
@@ -114,7 +117,9 @@ class Pipeline(Generic[C]):
         """Return the offline draft as an answer."""
         draft = self.drafting.offline(call)
         blanks = left_blank(draft.blanks, draft.draft, draft.draft)
-        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources, blanks=blanks)
+        return AuthoredAnswer(
+            draft.given(), "generated", OFFLINE, draft.sources, blanks=blanks, effects=draft.effects
+        )
 
     def recorded(self, call: C) -> AuthoredAnswer | None:
         """Return the answer of the recorded call that is the same, if there is one."""
@@ -122,7 +127,9 @@ class Pipeline(Generic[C]):
         if near is None or near.differs:
             return None
         place = near.call.place
-        return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, (f"recorded in {place}",))
+        effects = self.drafting.effects_of(call, near.call.response)
+        notes = (f"recorded in {place}",)
+        return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, notes, effects=effects)
 
     async def by_model(self, call: C, ask: Callable[[C], Awaitable[Generation]]) -> AuthoredAnswer:
         """Return what a model answers when it is asked; where it gives nothing usable, the offline draft, with the reason."""
@@ -131,7 +138,10 @@ class Pipeline(Generic[C]):
         said = await ask(call)
         if said.reason:
             return self.offline(call).noted(f"a generated draft: {said.reason}", *words_of(said))
-        return AuthoredAnswer(outcome_of(said.value), "generated", said.model, words_of(said))
+        effects = self.drafting.effects_of(call, said.value)
+        return AuthoredAnswer(
+            outcome_of(said.value), "generated", said.model, words_of(said), effects=effects
+        )
 
     # ------------------------------------------------------------ what becomes of an answer
 

@@ -17,7 +17,7 @@ from simulator.environment.world.invariants import Contradiction, contradictions
 from simulator.environment.world.seed_tables import NO_TABLES, Tables, TablesError, read_tables
 from simulator.environment.world.shared_state import registry_of
 from simulator.environment.world.world import World
-from simulator.facts import Outcome, Provenance
+from simulator.facts import Outcome, Provenance, ToolEffects
 from simulator.runtime.turns.outcomes import as_response
 from simulator.session.environment_state import SessionEnvironment
 
@@ -61,6 +61,11 @@ class AnsweredOnce(Protocol):
     @property
     def beneath(self) -> Outcome | None:
         """What really happened, where the agent was told something else."""
+        ...
+
+    @property
+    def effects(self) -> ToolEffects:
+        """What the call did besides."""
         ...
 
     @property
@@ -151,6 +156,7 @@ class Knowledge:
                     arguments=answered.arguments,
                     response=response,
                     injected=by_rule,
+                    state_delta=answered.effects.state_delta,
                 )
             )
         self._count_recorded(answered)

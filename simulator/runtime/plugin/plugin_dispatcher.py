@@ -109,7 +109,13 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         seconds = max(0.0, now - started)
         return self._play.take(
             lambda number: question.answered(
-                number, outcome, provenance, at=now, beneath=beneath, seconds=seconds
+                number,
+                outcome,
+                provenance,
+                at=now,
+                beneath=beneath,
+                seconds=seconds,
+                effects=made.effects,
             )
         )
 

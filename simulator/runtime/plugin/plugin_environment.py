@@ -11,6 +11,7 @@ from typing import Any
 from google.adk.models.base_llm import BaseLlm
 from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig, StandInPlayer
 from simulator.environment.recordings.recorded_calls import ObservedCall, RecordingError, read_recording
@@ -31,6 +32,7 @@ from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, PluginAnswe
 from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay
 from simulator.runtime.turns.agent_tool_rules import cannot_answer
 from simulator.runtime.turns.outcomes import as_tools_give
+from simulator.runtime.turns.tool_effects import repeated
 from simulator.session.environment_state import SessionEnvironment
 
 MOST_SESSIONS = 1_000
@@ -232,6 +234,8 @@ class StandInEnvironment(Claiming[SessionPlay]):
         call, made = await answering.answer(question, self._player(tool), runs)
         if made.source == "real" and not runs_agents(tool):
             self._tell_of_real(tool)
+        if isinstance(context, ToolContext):
+            await repeated(made.effects, context)
         return _given(call, made)
 
     # ------------------------------------------------------------ what there is to see

@@ -18,6 +18,7 @@ from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import Tally
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.facts import Outcome, Provenance, ToolAnswered
@@ -51,6 +52,7 @@ class AnsweredCall(Value):
         provenance: Who answered, which rules fired, and why the others did not.
         contradicts: What of the answer contradicts the world, in words.
         seconds: How long it took.
+        effects: What was done besides, where no real tool did it.
     """
 
     number: int
@@ -64,6 +66,7 @@ class AnsweredCall(Value):
     provenance: Provenance
     contradicts: tuple[str, ...] = ()
     seconds: float = 0.0
+    effects: ToolEffects = NO_EFFECTS
 
     @property
     def turn(self) -> int:
@@ -295,6 +298,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
                 outcome=fact.outcome,
                 beneath=fact.beneath,
                 provenance=fact.provenance,
+                effects=fact.effects,
             )
         )
 

@@ -12,6 +12,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
+from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, canonical, copied
 from simulator.facts import Failed, Outcome, Raised, Returned, SavedArtifact, ToolEffects
@@ -27,7 +28,7 @@ from simulator.runtime.adk.codec import (
 )
 from simulator.runtime.adk.own_cancellation import OwnSteps
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, RealCall
-from simulator.runtime.errors import ends_the_work
+from simulator.runtime.errors import SimulationError, ends_the_work
 
 # These two are taken down apart: state by its keys, artifacts with their bytes.
 _APART = frozenset({"state_delta", "artifact_delta"})
@@ -161,6 +162,22 @@ def _other_actions(actions: EventActions) -> dict[str, str]:
     if not any(_their_values(held)):
         return _NONE
     return {name: canonical(jsonable(value)) for name in _OTHER_ACTIONS if (value := held[name])}
+
+
+def checked_actions(actions: JsonObject) -> JsonObject:
+    """Return actions that a person or a script has written for a call.
+
+    Raises:
+        SimulationError: Naming the one that ADK does not have, or whose value it does not take.
+    """
+    if unknown := sorted(actions.keys() - set(_OTHER_ACTIONS)):
+        raise SimulationError(f"ADK has no action {unknown[0]!r} of a tool; state changes are written apart")
+    try:
+        EventActions.model_validate(copied(actions))
+    except ValidationError as error:
+        place = error.errors()[0]
+        raise SimulationError(f"the action {place['loc'][0]!r}: {place['msg']}") from error
+    return actions
 
 
 async def repeated(effects: ToolEffects, context: ToolContext) -> None:

@@ -10,6 +10,7 @@ from google.adk.agents import LlmAgent, LoopAgent, ParallelAgent
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
 from simulator import (
     InjectionRule,
@@ -291,8 +292,14 @@ def test_what_a_person_said_for_the_agent_is_said_again() -> None:
 
 
 def test_a_real_tool_that_did_more_than_answer_runs_again() -> None:
-    """A loop ends by an action that no answer can hold; the script runs that tool, and no other."""
+    """A file that was saved is in no line of a script: it runs that tool, and no other. An action, which ends a loop, is in its line."""
     ran: list[str] = []
+
+    async def keep(tool_context: ToolContext) -> dict[str, Any]:
+        """Keep a file."""
+        ran.append("keep")
+        await tool_context.save_artifact("a.txt", types.Part(text="kept"))
+        return {}
 
     def enough(tool_context: ToolContext) -> dict[str, Any]:
         """End the loop."""
@@ -306,15 +313,17 @@ def test_a_real_tool_that_did_more_than_answer_runs_again() -> None:
         return {"seen": 1}
 
     def loop(*turns: Any) -> LoopAgent:
-        return LoopAgent(name="loop", sub_agents=[agent(*turns, tools=[enough, look])], max_iterations=5)
+        return LoopAgent(
+            name="loop", sub_agents=[agent(*turns, tools=[enough, look, keep])], max_iterations=5
+        )
 
-    turns: Any = [[call("look")], [say("again")], [call("enough")], [say("over")]]
+    turns: Any = [[call("look"), call("keep")], [say("again")], [call("enough")], [say("over")]]
     with opened(loop(*turns), seats=Seats(tools={"*": "real"})) as simulation:
         ask(simulation, "go")
-        assert ran == ["look", "enough"]
+        assert ran == ["look", "keep", "enough"]
         recorded = case_of(simulation.session)
         assert case_of(replayed(loop(), simulation).session) == recorded
-    assert ran == ["look", "enough", "enough"]
+    assert ran == ["look", "keep", "enough", "keep"]
 
 
 def test_an_undone_step_is_in_no_script() -> None:

@@ -78,7 +78,7 @@ def test_what_stands_in_the_state_and_in_the_module_is_counted_on() -> None:
     """Through several calls."""
     earlier = [was("refund", "A-1", {"refund_id": f"R-{number}", "sent": number}) for number in (1, 2)]
     assert first("refund", "A-2", *earlier[:1]) == Outcome(
-        {"refund_id": "R-2", "sent": 2}, certain=True, line=23
+        {"refund_id": "R-2", "sent": 2}, certain=True, line=23, state={"refunds": ["A-1", "A-2"]}
     )
     assert first("refund", "A-2", *earlier).value == {"refund_id": "R-3", "sent": 3}
 

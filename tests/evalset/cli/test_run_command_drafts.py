@@ -1,0 +1,141 @@
+"""`golden-trace run` answers tool calls with drafts that agree with the tools' code: what it returns, and what it does besides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from evalset.cli.main import main
+from evalset.recorded.recording_files import read_environment, sidecar_of
+
+Runs = Callable[..., "Ran"]
+
+HEAD = "format: golden-trace-studio/script\nversion: 1\n"
+AGENT = """
+from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.tools import ToolContext
+{tools}
+clerk = LlmAgent(name="clerk", model="gemini-2.5-flash", instruction="Help.", tools=[{names}])
+root_agent = {root}
+"""
+
+
+class Ran(NamedTuple):
+    """How a script went: its exit code, the eval set, and what was said on the standard error."""
+
+    code: int
+    path: Path
+    said: str
+
+    @property
+    def case(self) -> dict[str, Any]:
+        """The case that was written."""
+        (case,) = json.loads(self.path.read_text())["eval_cases"]
+        return dict(case)
+
+    @property
+    def verified(self) -> int:
+        """The exit code of a replay with recorded models."""
+        agents = str(self.path.parent / "agents")
+        return main(["verify", str(self.path), "--agents-dir", agents, "--models", "recorded", "--quiet"])
+
+    @property
+    def responses(self) -> list[Any]:
+        """What its tools responded, in order."""
+        turns = self.case["conversation"]
+        return [each["response"] for turn in turns for each in turn["intermediate_data"]["tool_responses"]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
+    """Writes an agent with these tools and plays one turn of it, in which the clerk makes these calls one after the other."""
+
+    def played(tools: str, *calls: tuple[str, dict[str, Any]], head: str = "", root: str = "clerk") -> Ran:
+        folder = tmp_path / "agents" / f"desk_{tmp_path.name.replace('-', '_')}"
+        folder.mkdir(parents=True)
+        names = dict.fromkeys(name for name, _ in calls)
+        text = AGENT.format(tools=tools, names=", ".join(names), root=root)
+        (folder / "__init__.py").write_text("from . import agent\n")
+        (folder / "agent.py").write_text(text)
+        moves = [{"agent": "clerk", "calls": [{"name": name, "args": args}]} for name, args in calls]
+        turn = {"say": "Go", "moves": [*moves, {"agent": "clerk", "text": "Done."}]}
+        script = tmp_path / "script.yaml"
+        script.write_text(
+            f"{HEAD}{head or 'otherwise: generate'}\nagent: person\nturns: {json.dumps([turn])}\n"
+        )
+        out = tmp_path / "set.evalset.json"
+        code = main(
+            ["run", str(folder), "--script", str(script), "--out", str(out), "--eval-id", "a", "--quiet"]
+        )
+        return Ran(code, out, capsys.readouterr().err)
+
+    return played
+
+
+CART = '''
+def load_cart(customer_id: str, tool_context: ToolContext) -> dict:
+    """Load the cart of a customer."""
+    tool_context.state["customer_id"] = customer_id
+    tool_context.state.update({"cart": [{"sku": "A-1", "qty": 2}]})
+    return {"status": "success", "items": 2}
+
+def check_out(tool_context: ToolContext) -> dict:
+    """Check out the cart."""
+    cart = tool_context.state.get("cart")
+    if not cart:
+        return {"status": "error", "message": "The cart is empty."}
+    return {"status": "success", "customer": tool_context.state["customer_id"], "lines": len(cart)}
+'''
+CART_CALLS: Any = (("load_cart", {"customer_id": "C-7"}), ("check_out", {}))
+CART_STATE = {"customer_id": "C-7", "cart": [{"sku": "A-1", "qty": 2}]}
+
+
+@pytest.mark.parametrize("head", ["otherwise: generate", 'otherwise: fail\nplayers: {"*": offline}'])
+def test_a_draft_writes_the_state_that_the_next_tool_reads(run: Runs, head: str) -> None:
+    """Case and recording have what the real tool would have written, and verify replays it."""
+    ran = run(CART, *CART_CALLS, head=head)
+    assert ran.code == 0
+    assert ran.responses[1] == {"status": "success", "customer": "C-7", "lines": 1}
+    assert ran.case["final_session_state"] == CART_STATE
+    recorded = read_environment(sidecar_of(ran.path)).cases["a"].turns[0].calls
+    assert [call.effects.state_delta for call in recorded] == [CART_STATE, {}]
+    assert ran.verified == 0
+
+
+LOOP_TOOLS = '''
+def finish(tool_context: ToolContext):
+    """Call this when no further changes are needed."""
+    tool_context.actions.escalate = True
+    return {}
+'''
+
+
+def test_a_draft_of_a_tool_that_escalates_ends_the_loop(run: Runs) -> None:
+    """As the real tool does, in the run and in the replay."""
+    root = 'LoopAgent(name="loop", sub_agents=[clerk], max_iterations=3)'
+    head = 'otherwise: fail\nplayers: {"*": offline}'
+    ran = run(LOOP_TOOLS, ("finish", {}), head=head, root=root)
+    assert ran.code == 0
+    (call,) = read_environment(sidecar_of(ran.path)).cases["a"].turns[0].calls
+    assert call.effects.actions == {"escalate": True}
+    assert ran.verified == 0
+
+
+ADD = '''
+def add_item(sku: str, tool_context: ToolContext) -> dict:
+    """Add an item to the cart."""
+    cart = tool_context.state.get("cart", [])
+    tool_context.state["cart"] = [*cart, sku]
+    return {"count": len(cart) + 1}
+'''
+
+
+def test_what_a_draft_wrote_is_counted_once(run: Runs) -> None:
+    """The state is what it is, and the calls that wrote it are not followed on top of it."""
+    ran = run(ADD, *[("add_item", {"sku": sku}) for sku in "ABC"])
+    assert [each["count"] for each in ran.responses] == [1, 2, 3]
+    assert ran.case["final_session_state"] == {"cart": ["A", "B", "C"]}
