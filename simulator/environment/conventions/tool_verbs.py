@@ -25,7 +25,7 @@ class EarlierAnswer(BaseModel):
     """A tool call of this session that was answered, and what the agent saw.
 
     `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
-    `state_delta` is what the call wrote into the session's state.
+    `state_delta` is what the call wrote into the session's state, `fact` its number in the journal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,6 +35,7 @@ class EarlierAnswer(BaseModel):
     response: JsonValue
     injected: bool = False
     state_delta: JsonObject = Field(default_factory=dict)
+    fact: int = 0
 
 
 def done_state(tool_name: str) -> str | None:

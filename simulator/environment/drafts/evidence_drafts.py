@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -29,7 +28,7 @@ from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
 from simulator.environment.drafts.session_knowledge import known_fields, settled
-from simulator.environment.drafts.sketch_filling import Filler, shape_of
+from simulator.environment.drafts.sketch_filling import Filler, lost, shape_of
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
@@ -38,7 +37,7 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
 from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.world.entities import SEED, WorldCall
+from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
 
@@ -91,33 +90,75 @@ class Parts:
 
     @cached_property
     def reading(self) -> CodeReading:
-        """What the tool's code says about the call."""
+        """What the tool's code says about the call, after all that the session's calls have changed."""
+        return self._read(self._earlier)
+
+    def _read(self, earlier: Sequence[EarlierCall]) -> CodeReading:
         call = self.call
         if call.code is None:
             return CodeReading()
-        earlier = [
-            EarlierCall(call.codes[one.tool_name], one.arguments, one.response, one.state_delta)
-            for one in call.earlier[-_MOST_REPLAYED:]
-            if one.tool_name in call.codes
+        return self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
+
+    @cached_property
+    def _writes(self) -> Mapping[int, EarlierAnswer]:
+        """The earlier calls that may have changed what the tools keep, and whose code is at hand, by their numbers."""
+        codes, start = self.call.codes, max(len(self.call.earlier) - _MOST_REPLAYED, 0)
+        return {
+            one.fact or place: one
+            for place, one in enumerate(self.call.earlier[start:], start=start + 1)
+            if one.tool_name in codes
             and not one.injected
             and self._use(one.tool_name, one.arguments) != "reads"
+        }
+
+    @property
+    def _earlier(self) -> Sequence[EarlierCall]:
+        codes = self.call.codes
+        return [
+            EarlierCall(codes[one.tool_name], one.arguments, one.response, one.state_delta)
+            for one in self._writes.values()
         ]
-        found = self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
-        ends = [one.value for one in found.outcomes if one.possible and not one.raises]
-        if earlier and any(map(_holes, ends)):
-            # What they left behind is not known: then the literals stand, and what the session knows over them.
-            plain = self._sources.read(call.code, call.arguments, state=call.state)
-            first = next((one for one in plain.outcomes if one.possible and not one.raises), None)
-            is_whole = first is not None and not _holes(first.value) and not _is_failure(first.value)
-            if is_whole or not all(map(_is_bare, ends)):
-                return plain if is_whole else found
-            # Nor do the literals count against a thing that calls have changed since.
-            return (
-                CodeReading()
-                if first is not None and _is_failure(first.value) and self._is_changed
-                else plain
-            )
-        return found
+
+    def _unless_changed(self, said: Sketch, now: Sketch) -> Sketch:
+        """Return what the session says of an answer of the code, unless calls have changed since what the code keeps there."""
+        if not self._writes:
+            return said
+        first = next((one.value for one in self._read(()).outcomes if one.possible and not one.raises), None)
+        return said if repr(first) == repr(now) else self._kept(said, now, first)
+
+    def _kept(self, said: Sketch, now: Sketch, first: Sketch, name: str = "") -> Sketch:
+        """Compare an answer with what the code would give had no call changed anything: what differs has changed."""
+        if isinstance(said, dict) and isinstance(now, dict):
+            of = first if isinstance(first, dict) else now
+            return {key: self._kept(one, now[key], of.get(key, now[key]), key) for key, one in said.items()}
+        if isinstance(said, list) and isinstance(now, list) and len(said) == len(now):
+            of_items = first if isinstance(first, list) and len(first) == len(now) else now
+            return [self._kept(*each, name) for each in zip(said, now, of_items, strict=True)]
+        told = max(self._told_at(name, said), default=0)
+        if repr(now) == repr(first) or told >= max(self._writes):
+            return said
+        if isinstance(now, Hole):
+            return lost(now, name)
+        is_of_code = repr(said) in {repr(now), repr(first)} or self._gave(told)
+        return now if is_of_code else lost(said, name)
+
+    def _told_at(self, name: str, value: Sketch) -> Iterator[int]:
+        """Yield the numbers of the calls in which the session was told this value of a field of some thing."""
+        for kind in self.world.kinds():
+            for key in self.world.collections().get(collection_of(kind), ()):
+                entity = self.world.entity(kind, key)
+                if entity is not None and name in entity.origins and entity.fields.get(name) == value:
+                    yield entity.origins[name].fact
+
+    def _gave(self, number: int) -> bool:
+        """Return whether the code gave the response of an earlier call itself, after all that was changed by then."""
+        found = [one for place, one in enumerate(self.call.earlier, start=1) if (one.fact or place) == number]
+        if not found or found[0].tool_name not in self.call.codes:
+            return False
+        code, one = self.call.codes[found[0].tool_name], found[0]
+        before = [write for place, write in zip(self._writes, self._earlier, strict=True) if place < number]
+        read = self._sources.read(code, one.arguments, state=self.call.state, earlier=before)
+        return any(way.certain and fits(way.value, one.response) for way in read.outcomes)
 
     @cached_property
     def _ends(self) -> tuple[tuple[Outcome, Try], ...]:
@@ -420,6 +461,8 @@ class Parts:
         """
         filler = Filler(self.plan)
         said = settled(sketch, self.tool, self.arguments, self.world)
+        if outcome is not _NO_OUTCOME:
+            said = self._unless_changed(said, sketch)
         value = filler.filled(said, self._scope("usual"))
         effects = NO_EFFECTS
         if said == sketch and (outcome.state or outcome.actions):
@@ -450,12 +493,6 @@ class Parts:
             replace(made, why=f"{made.why}; uses {', '.join(named[:3])} of this session") if named else made
         )
 
-    @property
-    def _is_changed(self) -> bool:
-        """Whether a call of this session has said something of a thing that this one names."""
-        known = (self.world.entity(*one) for one in self._things)
-        return any(one is not None and one.last is not None and one.last.source != SEED for one in known)
-
     @cached_property
     def _things(self) -> list[tuple[str, str]]:
         named = self.world.named(self.tool, self.arguments)
@@ -466,18 +503,13 @@ def _world_of(call: DraftCall) -> World:
     """Return the world that follows from a call's earlier answers alone."""
     world = World()
     for place, answer in enumerate(call.earlier, start=1):
-        world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=place))
+        world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=answer.fact or place))
     return world
 
 
 def _is_bare(sketch: Sketch) -> bool:
     """Return whether a sketch says no more than what type it is of."""
     return isinstance(sketch, Hole) and sketch == Hole(sketch.kind, sketch.name)
-
-
-def _is_failure(sketch: Any) -> bool:
-    """Return whether a sketch reports an error: the literals may know less than the session does."""
-    return is_error(sketch)
 
 
 def _holes(sketch: object) -> bool:

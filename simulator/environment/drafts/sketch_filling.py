@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import JsonValue
@@ -107,6 +108,8 @@ class Filler:
         return told
 
     def _hole(self, hole: Hole, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
+        if hole.is_lost:
+            return self._free.blank(hole.kind, name, scope)
         if hole.parts:
             return self._text(hole, name, scope)
         if isinstance(hole.like, dict) and hole.kind != "array":
@@ -181,6 +184,16 @@ def _has_text(sketch: Sketch) -> bool:
         return any(isinstance(one, Hole) and one.number for one in sketch.parts)
     inside = sketch.values() if isinstance(sketch, dict) else sketch if isinstance(sketch, list) else ()
     return any(map(_has_text, inside))
+
+
+def lost(value: Sketch, name: str = "") -> Sketch:
+    """Return a value of which nothing is known any more: its shape, with blanks for all that it holds."""
+    shape: Any = value.like if isinstance(value, Hole) and isinstance(value.like, dict) else value
+    if isinstance(shape, dict):
+        return {key: one if is_envelope(key, one) else lost(one, key) for key, one in shape.items()}
+    if isinstance(shape, Hole):
+        return replace(shape, is_lost=True)
+    return Hole("array" if isinstance(shape, list) else kind_of(shape), name, is_lost=True)
 
 
 def shape_of(value: Any, name: str = "") -> Sketch:

@@ -25,6 +25,7 @@ class Hole:
         parts: Of a text that is known in parts: its parts in their order.
         like: Of an array: a sketch of an element. Of anything else: a sketch of a value that it may be like.
         number: Which value of the program it is: what is one value there is one in all places. 0 where that is not told.
+        is_lost: Whether calls of the session have changed it to what is not known: what was said of it before does not count.
     """
 
     kind: Kind = ""
@@ -35,6 +36,7 @@ class Hole:
     parts: tuple[str | Hole, ...] = ()
     like: Sketch = None
     number: int = field(default=0, compare=False, repr=False)
+    is_lost: bool = field(default=False, compare=False, repr=False)
 
 
 Sketch: TypeAlias = Union[bool, int, float, str, Hole, "list[Sketch]", "dict[str, Sketch]", None]

@@ -551,7 +551,12 @@ def _may_change(program: Program, one: EarlierCall) -> bool:
 def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
     """Return the modules as the call left them that was answered so; where that is not one way, what differs is not known."""
     possible = [one for one in ends if one.possible and not one.outcome.raises]
-    fitting = [one for one in possible if fits(one.outcome.value, response)]
+    supposed = [
+        one for one in ends if not (one.possible or one.outcome.raises or isinstance(one.outcome.value, Hole))
+    ]
+    fitting = [one for one in possible if fits(one.outcome.value, response)] or [
+        one for one in supposed if fits(one.outcome.value, response)
+    ]
     failed = is_error(response)
     left = fitting or [one for one in possible if _failed(one.outcome) is failed]
     if not left:
@@ -559,7 +564,8 @@ def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
     first, *others = left
     for one in left:
         one.heap.lost = one.lost
-    joined = _joined(first.heap, [one.heap for one in others])
+    # An answer that the code does not give was given by somebody else: what the code changes there may not have changed at all.
+    joined = _joined(first.heap, [*(one.heap for one in others), *(() if fitting else (before,))])
     session = joined.scopes.get(_SESSION)
     heaps = [one.heap for one in others] if fitting else [before]
     if session is not None and not all(
@@ -573,10 +579,27 @@ def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
 def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:
     for name, scope in heap.scopes.items():
         for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
+            theirs = [(other, other.scopes[name].names.get(known)) for other in others]
             mine = scope.names.get(known)
-            if any(not _same(heap, mine, other, other.scopes[name].names.get(known)) for other in others):
-                scope.names[known] = Unknown(name=known, like=mine)
+            agreed = _agreed(heap, known, mine, theirs)
+            if agreed is not mine:
+                scope.names[known] = agreed
     return heap
+
+
+def _agreed(heap: Heap, name: str, mine: Any, theirs: Sequence[tuple[Heap, Any]]) -> Any:
+    """Return a value where it is the same on all ways; of a table only what differs is not known."""
+    if all(_same(heap, mine, other, value) for other, value in theirs):
+        return mine
+    is_table = type(mine) is dict and id(mine) not in heap.lost
+    if is_table and all(
+        type(value) is dict and id(value) not in other.lost and mine.keys() == value.keys()
+        for other, value in theirs
+    ):
+        for key in mine:
+            mine[key] = _agreed(heap, str(key), mine[key], [(other, value[key]) for other, value in theirs])
+        return mine
+    return Unknown(name=name, like=mine)
 
 
 def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:

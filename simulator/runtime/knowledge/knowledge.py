@@ -157,6 +157,7 @@ class Knowledge:
                     response=response,
                     injected=by_rule,
                     state_delta=answered.effects.state_delta,
+                    fact=number,
                 )
             )
         self._count_recorded(answered)

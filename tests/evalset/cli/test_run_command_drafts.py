@@ -54,7 +54,9 @@ class Ran(NamedTuple):
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
     """Writes an agent with these tools and plays one turn of it, in which the clerk makes these calls one after the other."""
 
-    def played(tools: str, *calls: tuple[str, dict[str, Any]], head: str = "", root: str = "clerk") -> Ran:
+    def played(
+        tools: str, *calls: tuple[str, dict[str, Any]], head: str = "", root: str = "clerk", replies: Any = ()
+    ) -> Ran:
         folder = tmp_path / "agents" / f"desk_{tmp_path.name.replace('-', '_')}"
         folder.mkdir(parents=True)
         names = dict.fromkeys(name for name, _ in calls)
@@ -65,7 +67,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
         turn = {"say": "Go", "moves": [*moves, {"agent": "clerk", "text": "Done."}]}
         script = tmp_path / "script.yaml"
         script.write_text(
-            f"{HEAD}{head or 'otherwise: generate'}\nagent: person\nturns: {json.dumps([turn])}\n"
+            f"{HEAD}{head or 'otherwise: generate'}\nagent: person\nenvironment: {json.dumps([*replies])}\nturns: {json.dumps([turn])}\n"
         )
         out = tmp_path / "set.evalset.json"
         code = main(
@@ -139,3 +141,52 @@ def test_what_a_draft_wrote_is_counted_once(run: Runs) -> None:
     ran = run(ADD, *[("add_item", {"sku": sku}) for sku in "ABC"])
     assert [each["count"] for each in ran.responses] == [1, 2, 3]
     assert ran.case["final_session_state"] == {"cart": ["A", "B", "C"]}
+
+
+STOCK = '''
+STOCK = {"A-1": 100, "B-2": 5}
+
+def get_stock(sku: str) -> dict:
+    """Get the stock of a product."""
+    if sku not in STOCK:
+        return {"error": f"Unknown product {sku}"}
+    return {"sku": sku, "quantity": STOCK[sku]}
+
+def create_order(sku: str, quantity: int) -> dict:
+    """Order some of a product."""
+    if STOCK.get(sku, 0) < quantity:
+        return {"status": "rejected", "reason": "not enough stock"}
+    STOCK[sku] -= quantity
+    return {"order_id": f"O-{sku}-{quantity}", "remaining": STOCK[sku], "status": "ok"}
+'''
+LOOK: Any = ("get_stock", {"sku": "A-1"})
+ORDER: Any = ("create_order", {"sku": "A-1", "quantity": 30})
+MORE: Any = ("create_order", {"sku": "A-1", "quantity": 20})
+
+
+def test_a_draft_reads_what_earlier_drafts_changed_in_a_table_of_the_module(run: Runs) -> None:
+    """What was read before the order does not count any more."""
+    ran = run(STOCK, LOOK, ORDER, LOOK, ("get_stock", {"sku": "B-2"}), MORE, LOOK)
+    assert ran.code == 0, ran.said
+    assert [each.get("quantity", each.get("remaining")) for each in ran.responses] == [100, 70, 70, 5, 50, 50]
+
+
+@pytest.mark.parametrize(
+    ("given", "quantity"),
+    [
+        ({"order_id": "O-1", "status": "ok"}, None),
+        ({"status": "rejected", "reason": "not enough stock"}, 100),
+    ],
+)
+def test_what_an_order_by_hand_has_changed_is_not_known(run: Runs, given: Any, quantity: Any) -> None:
+    """A response that the code does not give leaves a marked blank, and never the number from before; one that changes nothing leaves that."""
+    ran = run(
+        STOCK,
+        LOOK,
+        ORDER,
+        LOOK,
+        ("get_stock", {"sku": "B-2"}),
+        replies=[{"tool": "create_order", "returns": given}],
+    )
+    first, _, second, other = ran.responses
+    assert (first["quantity"], second["quantity"], other["quantity"]) == (100, quantity, 5)
