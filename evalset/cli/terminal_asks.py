@@ -52,6 +52,8 @@ class TerminalAsks:
         match request:
             case ToolRequest():
                 self._show(f"{request.agent} calls {request.tool_name}:", request.arguments)
+                if request.failure:
+                    self._progress.say(request.failure)
                 self._show("Draft:", request.draft)
                 if also := request.draft_effects.written:
                     self._show("With the draft, the call also sets:", also)

@@ -41,6 +41,7 @@ def tool_request(
         draft_problem=proposed.reason if proposed else "",
         drafting=waiting.progress,
         note=waiting.note,
+        failure=waiting.gave_up,
         is_long_running=bool(call.tool.is_long_running),
         may_have_run=waiting.may_have_run,
         would_answer=waiting.would_answer,

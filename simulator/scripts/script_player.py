@@ -290,6 +290,10 @@ class ScriptPlay:
     def _is_answered_by_others(self, request: Request) -> bool:
         """Let the player that the script names answer in its place."""
         player = fallback(self.script, request.tool_name) if isinstance(request, ToolRequest) else "person"
+        if isinstance(request, ToolRequest) and request.failure:
+            if self._otherwise == "ask" and self._asks is not None:
+                return False
+            raise _Ends(failure=f"{request.tool_name} was not answered: {request.failure}")
         if isinstance(request, ToolRequest) and player == "real":
             self._tell(f"{request.tool_name} runs")
             self.simulation.run_real(request, wait=0.0)

@@ -154,7 +154,7 @@ class ToolRequest(DraftedLater):
     `draft` is a ready answer that fits the tool, made by `draft_by` (a model's name, or "offline") out of `draft_from`, in
     words. `draft_blanks` are the places of the draft for which nothing is known, which makes it a guess unless a value was drawn for each, and `draft_varies` says whether another
     draw gives another one, `draft_effects` what the tool's code does besides where it gives the draft. `draft_problem` says why a model gave none, and `drafting` what one is at that is making one. `candidates`
-    are more ready answers, the draft first. `note` says why the call came to a person at all. `misses` says of each rule for this tool why it did
+    are more ready answers, the draft first. `note` says why the call came to a person at all; where who was to answer could not, `failure` says so, too. `misses` says of each rule for this tool why it did
     not answer, `modifiers` which rules will change whatever the answer is. `may_have_run` is set where the real tool was started before with the same
     arguments: its answer never arrived, or was taken back. `would_answer` names the player, or the rule by its id, that would answer by
     itself, had not a person come back to here.
@@ -180,6 +180,7 @@ class ToolRequest(DraftedLater):
     drafting: str = ""
     candidates: tuple[Candidate, ...] = ()
     note: str = ""
+    failure: str = ""
     is_long_running: bool = False
     may_have_run: bool = False
     would_answer: str = ""

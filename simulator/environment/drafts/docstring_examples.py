@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from simulator.base.json_values import JsonObject, NotJsonError, copied, same
 from simulator.base.python_source import literal, parsed
 from simulator.environment.drafts.blanks import kind_of
-from simulator.environment.drafts.sketch_filling import shape_of
 from simulator.environment.evidence.sketch import Hole, Sketch
+from simulator.environment.evidence.value_sketches import shape_of
 
 _SECTION = re.compile(
     r"^[ \t]*(?:(?:Returns?|Yields?|Examples?|Example response|Response)[ \t]*(?::|\n[ \t]*-{3,})|[:@](?:returns?|return)\b:?)(.*?)"

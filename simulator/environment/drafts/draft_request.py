@@ -26,7 +26,7 @@ class DraftCall(BaseModel):
     `seed` makes the drafts of one session differ from those of another; equal calls of one session are drafted
     equally, and another `draw` draws what is drawn anew. `code` is where the tool's function is written, `codes` those
     of the agent's tools by name, and `state` the session's state. `is_held` says that a person has set `response_schema`: nothing is drafted
-    that does not fit it, whatever the code does.
+    that does not fit it, whatever the code does. `now` is the time of the session's clock, in seconds since the epoch; 0 where it is not known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +45,7 @@ class DraftCall(BaseModel):
     codes: Mapping[str, FunctionSource] = Field(default_factory=dict)
     state: JsonObject | None = None
     is_held: bool = False
+    now: float = 0.0
 
 
 class Draft(FiniteValue):

@@ -11,6 +11,7 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.conventions.entity_kinds import (
     collection_of,
     is_collection,
@@ -19,8 +20,8 @@ from simulator.environment.conventions.entity_kinds import (
     words_of,
 )
 from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_error
-from simulator.environment.drafts.blanks import Blank
+from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
+from simulator.environment.drafts.blanks import Blank, kind_of
 from simulator.environment.drafts.docstring_examples import example, shown_answer
 from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_request import DraftCall, Sources
@@ -28,11 +29,12 @@ from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
 from simulator.environment.drafts.session_knowledge import known_fields, settled
-from simulator.environment.drafts.sketch_filling import Filler, lost, shape_of
+from simulator.environment.drafts.sketch_filling import Filler, lost
 from simulator.environment.drafts.table_rows import Rows, found_rows
+from simulator.environment.evidence.program_run import NO_CHANCES, Chances
 from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
-from simulator.environment.evidence.value_sketches import alike, fits
+from simulator.environment.evidence.value_sketches import alike, fits, shape_of
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
@@ -91,13 +93,19 @@ class Parts:
     @cached_property
     def reading(self) -> CodeReading:
         """What the tool's code says about the call, after all that the session's calls have changed."""
-        return self._read(self._earlier)
+        return self._read(self._earlier, self._chances)
 
-    def _read(self, earlier: Sequence[EarlierCall]) -> CodeReading:
+    @property
+    def _chances(self) -> Chances:
+        return Chances(self.call.now, str(self.chance.number("ids", 2**62)))
+
+    def _read(self, earlier: Sequence[EarlierCall], chances: Chances = NO_CHANCES) -> CodeReading:
         call = self.call
         if call.code is None:
             return CodeReading()
-        return self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
+        return self._sources.read(
+            call.code, call.arguments, state=call.state, earlier=earlier, chances=chances
+        )
 
     @cached_property
     def _writes(self) -> Mapping[int, EarlierAnswer]:
@@ -123,7 +131,10 @@ class Parts:
         """Return what the session says of an answer of the code, unless calls have changed since what the code keeps there."""
         if not self._writes:
             return said
-        first = next((one.value for one in self._read(()).outcomes if one.possible and not one.raises), None)
+        first = next(
+            (one.value for one in self._read((), self._chances).outcomes if one.possible and not one.raises),
+            None,
+        )
         return said if repr(first) == repr(now) else self._kept(said, now, first)
 
     def _kept(self, said: Sketch, now: Sketch, first: Sketch, name: str = "") -> Sketch:
@@ -313,7 +324,8 @@ class Parts:
             made = self._sketched(outcome.value, why, holds=holds, outcome=outcome)
             value = self._untaken(made.value)
             effects = made.effects if value is made.value else NO_EFFECTS
-            return replace(made, value=value, when=title, effects=effects)
+            varies = made.varies or outcome.varies
+            return replace(made, value=value, when=title, effects=effects, varies=varies)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
         made = self._sketched(error, why, outcome=outcome)
         return replace(made, when=f"Raises {outcome.raises}{f' when {when}' if when else ''}")
@@ -352,7 +364,7 @@ class Parts:
             return None
         ends = [(one, made) for one, made in self._ends if one.possible]
         well = [made for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
-        is_open = any(_is_bare(one.value) for one in possible if not one.raises)
+        is_open = not self.reading.complete or any(_is_bare(one.value) for one in possible if not one.raises)
         return next(iter(well), None) or (None if is_open else next((made for _, made in ends), None))
 
     @cached_property
@@ -383,7 +395,15 @@ class Parts:
         if shown is None:
             return None
         sketch = shape_of(shown) if self.rows is not None and not isinstance(shown, Hole) else shown
-        return self._sketched(sketch, "From the example in the tool's description")
+        made = self._sketched(sketch, "From the example in the tool's description")
+        if not any(one.possible and not one.raises for one in self.reading.outcomes) or self._is_stub:
+            return made
+        # The code works the response out: what the example says of another call is no more than what it may look like.
+        marked = {one.path for one in made.blanks}
+        doubted = (one for one in _leaves(made.value, "$", "") if one.path not in marked)
+        return replace(
+            made, blanks=(*made.blanks, *(one for one in doubted if one.name not in self.arguments))
+        )
 
     def by_schema(self, style: Style = "usual", known: Mapping[str, JsonValue] | None = None) -> Try | None:
         """Make an answer by the tool's schema, with all that is known or else without; None where no value fits."""
@@ -443,7 +463,7 @@ class Parts:
 
     def effects_of(self, value: JsonValue) -> ToolEffects:
         """Return what the tool's code does for certain besides, on each way on which it may give an answer that was not made of it."""
-        ends = [one for one in self.reading.outcomes if one.possible and not one.raises]
+        ends = [one for one in self._read(self._earlier).outcomes if one.possible and not one.raises]
         found = [one for one in ends if fits(one.value, value)]
         if not found or any(_is_bare(one.value) for one in ends):
             return NO_EFFECTS
@@ -484,7 +504,8 @@ class Parts:
 
     def _scope(self, style: Style) -> ValueContext:
         before = len(self.call.earlier) if self.use == "creates" else 0
-        return ValueContext(self.chance, self.known, self.arguments, self.rows, style, made=before)
+        now = self.call.now
+        return ValueContext(self.chance, self.known, self.arguments, self.rows, style, made=before, now=now)
 
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer is about, too."""
@@ -505,6 +526,18 @@ def _world_of(call: DraftCall) -> World:
     for place, answer in enumerate(call.earlier, start=1):
         world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=answer.fact or place))
     return world
+
+
+def _leaves(value: JsonValue, path: str, name: str) -> Iterator[Blank]:
+    """Yield the places of a value that say something of what it is about, as values that were drawn."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from () if is_envelope(key, inner) else _leaves(inner, field_place(path, key), key)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _leaves(inner, item_place(path, place), name)
+    else:
+        yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
 
 
 def _is_bare(sketch: Sketch) -> bool:

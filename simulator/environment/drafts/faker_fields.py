@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.util
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from simulator.environment.conventions.entity_kinds import spelled
+from simulator.environment.conventions.entity_kinds import spelled, words_of
 from simulator.environment.conventions.seeded_choice import Chance
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ PROVIDERS = {name: name for name in _SAME_NAME} | {
 }  # fmt: skip
 """By the name of a text field: the method of Faker that makes such texts. A bare `name` may be that of anything."""
 
+_ENDS = frozenset({"until", "expires", "expire", "expiry", "expiration", "due", "deadline"})
+"""Words in the names of fields for a day that is still to come."""
+
 _DIFFERENT = 509
 """How many texts of a kind there are: each is made once, as making one takes a tenth of a millisecond."""
 _lock = threading.Lock()
@@ -85,12 +89,15 @@ def _made(method: str, seed: int) -> str:
         return " ".join(str(getattr(faker, method)()).split())
 
 
-def formatted(kind: object, name: str, chance: Chance) -> str | None:
-    """Return a text of a format that schemas know, such as `date`; None where it is none of them."""
+def formatted(kind: object, name: str, chance: Chance, now: float = 0.0) -> str | None:
+    """Return a text of a format that schemas know, such as `date`; None where it is none of them. What is to end does so after `now`."""
     if not isinstance(kind, str):
         return None
     number = chance.number
     day = f"2026-{number(f'month:{name}', 12) + 1:02d}-{number(f'day:{name}', 28) + 1:02d}"
+    if now and _ENDS.intersection(words_of(name)):
+        end = dt.datetime.fromtimestamp(now, dt.UTC) + dt.timedelta(days=number(f"end:{name}", 28) + 1)
+        day = f"{end:%Y-%m-%d}"
     clock = f"{number(f'hour:{name}', 10) + 8:02d}:{number(f'minute:{name}', 12) * 5:02d}:00Z"
     digits = f"{number(f'uuid:{name}', 2**62):016x}{number(f'uuid-:{name}', 2**62):016x}"
     made = {

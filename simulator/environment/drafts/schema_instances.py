@@ -57,6 +57,7 @@ class ValueContext:
         depth: How many objects and lists are around it.
         nested: How many references of a schema to itself are.
         lean: Whether it is time to come to an end.
+        now: The time of the session's clock; 0 where it is not known.
         made: Of a tool that makes things, how many answers there were before: no two things get one blank for an id.
     """
 
@@ -71,6 +72,7 @@ class ValueContext:
     nested: int = 0
     lean: bool = False
     made: int = 0
+    now: float = 0.0
 
     def again(self, times: int) -> ValueContext:
         """Return the scope for another try."""
@@ -242,7 +244,7 @@ class Maker:
         if most < least or least > LARGEST:
             raise NoValueError(f"{name}: no text can have this length")
         pattern = plain.get("pattern")
-        made = formatted(plain.get("format"), name, scope.chance)
+        made = formatted(plain.get("format"), name, scope.chance, scope.now)
         made = fake(name, scope.chance) if made is None and scope.style == "usual" else made
         if made is not None and not least <= len(made) <= most:
             made = None

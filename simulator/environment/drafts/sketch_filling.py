@@ -7,16 +7,15 @@ import re
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import kind_named
-from simulator.environment.conventions.tool_verbs import is_envelope
-from simulator.environment.drafts.blanks import Blank, is_guess, kind_of
+from simulator.environment.drafts.blanks import Blank, is_guess
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
 from simulator.environment.evidence.sketch import Hole, Sketch
+from simulator.environment.evidence.value_sketches import shape_of
 from simulator.environment.schema.schema_plans import SchemaPlan
 
 _NOTES = frozenset({"title", "description"})
@@ -53,10 +52,10 @@ class Filler:
 
     def _fill(self, sketch: Sketch, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         if isinstance(sketch, dict):
-            # A text that is put together comes last: its parts stand elsewhere as they are, with a schema and a name.
+            # A text that is put together and the length of a list come last: parts and lists stand elsewhere as they are.
             made = {
                 key: self._fill(sketch[key], self._field(node, key), key, scope.field(key))
-                for key in sorted(sketch, key=lambda one: _has_text(sketch[one]))
+                for key in sorted(sketch, key=lambda one: _follows(sketch[one]))
             }
             return {key: made[key] for key in sketch}
         if isinstance(sketch, list):
@@ -75,6 +74,10 @@ class Filler:
             )
             told: JsonValue = copied(value)
             return told
+        if hole.size_of in self._made:
+            listed, _, blanks = self._made[hole.size_of]
+            size = len(listed) if isinstance(listed, (list, dict)) else None
+            return self._free.blank(hole.kind, name, scope, size, drawn=bool(size)) if blanks else size
         free, typed = len(self._free.blanks), len(self._typed.blanks)
         value = self._hole(hole, node, name, scope)
         if hole.number:
@@ -135,9 +138,17 @@ class Filler:
             last = "" if isinstance(part, str) else _NO_WORD.split(part.name)[-1]
             if isinstance(part, str):
                 whole += part
-            elif part.number in self._made:
-                value, _, blanks = self._made[part.number]
-                whole, is_blank = f"{whole}{value}", is_blank or bool(blanks)
+            elif part.number in self._made or part.size_of in self._made:
+                marked = len(self._free.blanks)
+                value = self._one(part, True, part.name, scope)
+                new = self._free.blanks[marked:]
+                is_blank = is_blank or is_guess(new)
+                self._free.blanks[marked:] = (
+                    [Blank(path=scope.path, kind="string", name=name, drawn=True)]
+                    if new and not is_blank
+                    else []
+                )
+                whole += f"<{part.name or 'text'}>" if value is None else str(value)
             elif last in scope.known:
                 whole += str(scope.known[last])
             elif part.choices or None not in (part.low, part.high):
@@ -178,30 +189,22 @@ class Filler:
         return [plain for plain in self._plan.alternatives(node) if key in plain]
 
 
-def _has_text(sketch: Sketch) -> bool:
-    """Return whether a text that is put together of unknown parts stands in a sketch."""
+def _follows(sketch: Sketch) -> bool:
+    """Return whether something in a sketch follows from other values: a text with parts, the length of a list."""
     if isinstance(sketch, Hole):
-        return any(isinstance(one, Hole) and one.number for one in sketch.parts)
+        parts = (one for one in sketch.parts if isinstance(one, Hole))
+        return bool(sketch.size_of) or any(one.number for one in parts)
     inside = sketch.values() if isinstance(sketch, dict) else sketch if isinstance(sketch, list) else ()
-    return any(map(_has_text, inside))
+    return any(map(_follows, inside))
 
 
 def lost(value: Sketch, name: str = "") -> Sketch:
     """Return a value of which nothing is known any more: its shape, with blanks for all that it holds."""
-    shape: Any = value.like if isinstance(value, Hole) and isinstance(value.like, dict) else value
-    if isinstance(shape, dict):
-        return {key: one if is_envelope(key, one) else lost(one, key) for key, one in shape.items()}
-    if isinstance(shape, Hole):
-        return replace(shape, is_lost=True)
-    return Hole("array" if isinstance(shape, list) else kind_of(shape), name, is_lost=True)
-
-
-def shape_of(value: Any, name: str = "") -> Sketch:
-    """Return the shape of a value as a sketch: its fields, and holes in place of what it says."""
-    if isinstance(value, dict):
-        return {
-            key: inner if is_envelope(key, inner) else shape_of(inner, key) for key, inner in value.items()
-        }
-    if isinstance(value, list):
-        return Hole("array", name, like=shape_of(value[0], kind_named(name)) if value else None)
-    return Hole(kind_of(value), name)
+    shape = shape_of(value.like if isinstance(value, Hole) and isinstance(value.like, dict) else value, name)
+    return (
+        {key: lost(one, key) for key, one in shape.items()}
+        if isinstance(shape, dict)
+        else replace(shape, is_lost=True)
+        if isinstance(shape, Hole)
+        else shape
+    )

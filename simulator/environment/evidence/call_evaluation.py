@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import enum
 import hashlib
 import re
@@ -67,6 +68,7 @@ from simulator.environment.evidence.unknown_values import (
     TooMuchError,
     TouchedError,
     Unknown,
+    number_of,
 )
 
 MOST_CALLS_DEEP = 12
@@ -478,6 +480,8 @@ def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node
         return Unknown(
             value.kind or kind, value.name, low=low, high=high, choices=value.choices, like=value.like
         )
+    if isinstance(value, str) and _names_others(annotation, value):
+        raise ProgramException(None, line=getattr(node, "lineno", 0))
     try:
         return validated(
             run, annotation, value, cls.scope, lambda model, given: _filled(run, model, (), given, node)
@@ -485,6 +489,18 @@ def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node
     except TouchedError:
         run.may_raise(node)
         return Unknown(kind, named(annotation), like=value)
+
+
+def _names_others(annotation: ast.expr, text: str) -> bool:
+    """Return whether an annotation is a `Literal` of other texts."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal"), slice=inner):
+            stated = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            return all(
+                isinstance(one, ast.Constant) and type(one.value) is str and one.value != text
+                for one in stated
+            )
+    return False
 
 
 def as_plain(run: ProgramRun, value: Any, *, in_json: bool = False) -> Any:
@@ -717,6 +733,8 @@ def _external(
     special = _SPECIAL.get(path)
     if special is not None:
         return special(run, args, keywords, node, scope)
+    if path in native_functions.OF_SESSION:
+        return _of_session(run, path, args, keywords, node)
     if path in native_functions.RETURNED:
         kind = native_functions.RETURNED[path]
         return Unknown(kind, named(node), sure=kind != "")
@@ -728,6 +746,27 @@ def _external(
             return _by_chance(run, path.rpartition(".")[2], args, node)
         return _unread(run, External(path), args, keywords, node, scope)
     return _of_python(run, path, function, args, keywords, node)
+
+
+def _of_session(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
+    """Return a time by the session's clock, or an id out of its seed; not known where the session has none."""
+    chances, name = run.chances, path.rpartition(".")[2]
+    is_id = path in native_functions.IDS
+    zone = [*args, *keywords.values()]
+    if not run.knows(*zone) or not (chances.seed if is_id else chances.now):
+        kind = native_functions.RETURNED[path]
+        return Unknown(kind, named(node), sure=kind != "")
+    if is_id:
+        run.drew += 1
+        drawn = hashlib.sha512(f"{chances.seed}/{run.drew}".encode()).digest()
+        return native(run, native_functions.IDS[path], drawn, *args)
+    if name == "time":
+        return chances.now
+    moment = dt.datetime.fromtimestamp(chances.now, dt.UTC)
+    if name == "now" and zone:
+        return native(run, moment.astimezone, *zone)
+    moment = moment.replace(tzinfo=None)
+    return moment.date() if path == "datetime.date.today" else moment
 
 
 def _of_python(
@@ -794,6 +833,7 @@ def _of_unknown(run: ProgramRun, path: str, args: Args, keywords: Keywords, node
         sure=kind in {"integer", "number", "boolean", "string"} and name != "abs",
         low=low,
         like=like,
+        size_of=number_of(first) if name == "len" else 0,
     )
 
 
@@ -965,11 +1005,18 @@ def _of_kind(value: Any, kind: Any) -> bool | None:
         if isinstance(value, enum.Enum):
             return type(value) is kind.real if kind.real is not None else None
         if isinstance(value, ClassInstance):
-            return any(one is kind for one in family(value.cls)) or (None if value.cls.bases else False)
+            return any(one is kind for one in family(value.cls)) or (None if _is_open(value.cls) else False)
         return False if type(value) in KNOWN else None
     if isinstance(value, ClassInstance) and isinstance(kind, External) and kind.path in _TYPES:
-        return None if value.cls.bases else False
+        return None if _is_open(value.cls) else False
     return None
+
+
+def _is_open(cls: Class) -> bool:
+    """Return whether a class may be derived from what is not read, Python's own and pydantic's bases aside."""
+    roots = [base for one in family(cls) for base in one.bases if not isinstance(base, Class)]
+    plain = ("pydantic.BaseModel", "pydantic.main.BaseModel", "abc.ABC", "builtins.object")
+    return any(not isinstance(base, External) or base.path not in plain for base in roots)
 
 
 def _type_of(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:

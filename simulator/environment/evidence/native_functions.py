@@ -22,6 +22,7 @@ import string
 import textwrap
 import unicodedata
 import urllib.parse
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -174,6 +175,18 @@ RETURNED: Mapping[str, Kind] = {
 """What chance, the clock and the machine give: nothing fails in them."""
 
 
+IDS: Mapping[str, Callable[..., Any]] = {
+    "uuid.uuid4": lambda drawn: uuid.UUID(bytes=drawn[:16], version=4),
+    "secrets.token_hex": lambda drawn, count=32: drawn[:count].hex(),
+}
+"""What makes an id of bytes that were drawn."""
+
+OF_SESSION = frozenset({
+    "time.time", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today", *IDS,
+})  # fmt: skip
+"""Of `RETURNED`, what the session's clock and seed give."""
+
+
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -209,7 +222,7 @@ METHODS: Mapping[type, frozenset[str]] = {
 _OF_DAYS, _OF_HOURS = "year month day", "hour minute second microsecond tzinfo fold"
 _FIELDS: Mapping[type, frozenset[str]] = {
     dt.date: _names(_OF_DAYS), dt.time: _names(_OF_HOURS), dt.datetime: _names(f"{_OF_DAYS} {_OF_HOURS}"),
-    dt.timedelta: _names("days seconds microseconds"), range: _names("start stop step"), slice: _names("start stop step"),
+    dt.timedelta: _names("days seconds microseconds"), uuid.UUID: _names("hex int"), range: _names("start stop step"), slice: _names("start stop step"),
     **dict.fromkeys((bool, int, float, complex, decimal.Decimal), _names("real imag")), int: _names("real imag numerator denominator"),
 }  # fmt: skip
 """The attributes that are no methods, in the same way."""

@@ -63,6 +63,17 @@ class TryBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Chances:
+    """Where a run has its time and its ids from: the session's clock, in seconds since the epoch, and a seed; without them they are not known."""
+
+    now: float = 0.0
+    seed: str = ""
+
+
+NO_CHANCES = Chances()
+
+
+@dataclass(frozen=True, slots=True)
 class RunPlan:
     """The decisions that make a run different from the others.
 
@@ -116,6 +127,8 @@ class ProgramRun:
         self.unknown_now: dict[int, Any] = dict(lost)
         self.scopes: list[NameScope] = []
         self.remembered: dict[Any, Any] = {}
+        self.chances = NO_CHANCES
+        self.drew = 0
 
     def decide(self, yes: str, no: str, *, first: bool = True) -> bool:
         """Decide what the values do not; the other way is another run.

@@ -26,6 +26,7 @@ class Hole:
         like: Of an array: a sketch of an element. Of anything else: a sketch of a value that it may be like.
         number: Which value of the program it is: what is one value there is one in all places. 0 where that is not told.
         is_lost: Whether calls of the session have changed it to what is not known: what was said of it before does not count.
+        size_of: Which list, by its number, it is the length of; 0 of anything else.
     """
 
     kind: Kind = ""
@@ -37,6 +38,7 @@ class Hole:
     like: Sketch = None
     number: int = field(default=0, compare=False, repr=False)
     is_lost: bool = field(default=False, compare=False, repr=False)
+    size_of: int = field(default=0, compare=False, repr=False)
 
 
 Sketch: TypeAlias = Union[bool, int, float, str, Hole, "list[Sketch]", "dict[str, Sketch]", None]
@@ -56,6 +58,7 @@ class Outcome:
         line: The line of the `return` or `raise` in the file, from 1; 0 where the function just ends.
         possible: Whether the values allow it; False for what the code would do with others, which `when` says.
         state: What it has written into the session's state by then, by its keys, as sketches.
+        varies: Whether another seed gives another value.
         actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
     """
 
@@ -68,6 +71,7 @@ class Outcome:
     possible: bool = True
     state: Mapping[str, Sketch] = field(default_factory=dict)
     actions: Mapping[str, JsonValue] = field(default_factory=dict)
+    varies: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

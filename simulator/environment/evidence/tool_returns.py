@@ -19,7 +19,9 @@ from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
 from simulator.environment.evidence.program_run import (
     CHANGED,
+    NO_CHANCES,
     REBOUND,
+    Chances,
     ProgramRun,
     RunPlan,
     StepBudget,
@@ -80,6 +82,7 @@ def read_returns(
     *,
     state: JsonObject | None = None,
     earlier: Sequence[EarlierCall] = (),
+    chances: Chances = NO_CHANCES,
 ) -> CodeReading:
     """Return the ways in which a tool's function may end for some arguments.
 
@@ -88,13 +91,14 @@ def read_returns(
         arguments: The arguments of the call.
         state: The state of the session; None where it is not known.
         earlier: The calls that were answered before in the session, oldest first: constants of the module stand as these left them.
+        chances: What the code's clock says, and where ids that it draws come from.
 
     Returns:
         What the values decide comes first and is certain; then what may be, those that return before errors; then what the code would do for other
         values. Values that the code does not decide are holes.
     """
     with decimal.localcontext(_DECIMAL):  # another may be set where the agent's own code runs
-        return _read(code, arguments, state, earlier)
+        return _read(code, arguments, state, earlier, chances)
 
 
 def _read(
@@ -102,6 +106,7 @@ def _read(
     arguments: Mapping[str, JsonValue],
     state: JsonObject | None,
     earlier: Sequence[EarlierCall],
+    chances: Chances,
 ) -> CodeReading:
     try:
         program = load(code)
@@ -109,7 +114,7 @@ def _read(
         if not way:
             return CodeReading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
         heap = _settled(program, earlier, state)
-        found = _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
+        found = _reading(_Reader(code, way, arguments, state, chances).ends(heap, MOST_RUNS))
         return found if found.outcomes else replace(found, problem=_too_much(code))
     except UnreadableModuleError as error:
         return CodeReading(problem=str(error))
@@ -150,7 +155,9 @@ class _Reader:
         way: Sequence[ast.AST],
         arguments: Mapping[str, JsonValue],
         state: JsonObject | None,
+        chances: Chances = NO_CHANCES,
     ) -> None:
+        self._chances = chances
         self._code, self._way, self._arguments, self._state = code, way, arguments, state
         self._budget = StepBudget(STEPS)
         self._shares = True
@@ -195,6 +202,7 @@ class _Reader:
 
     def _once(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
         run = heap.run(self._budget, plan)
+        run.chances = self._chances
         by_chance = False
         session = heap.scopes.get(_SESSION)
         self._context = Context(
@@ -221,7 +229,7 @@ class _Reader:
         written = {
             key: one for key, one in now.items() if key not in before or repr(one) != repr(before[key])
         }
-        outcome = replace(outcome, state=written, actions=self._acted())
+        outcome = replace(outcome, state=written, actions=self._acted(), varies=run.drew > 0)
         return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
@@ -334,6 +342,10 @@ def _converted(run: ProgramRun, annotation: ast.expr | None, value: Any, scope: 
     target = _without_none(annotation)
     if target is None or value is None:
         return value
+    members = _members(target)
+    classes = [look_up(scope, one.id) if isinstance(one, ast.Name) else None for one in members]
+    if len(members) > 1 and all(isinstance(one, Class) and one.kind == "model" for one in classes):
+        return _as_one_of(run, classes, value, target, scope) if type(value) is dict else value
     text = ast.unparse(target)
     if text == "int":
         return int(value) if type(value) is float and value.is_integer() else value
@@ -368,6 +380,33 @@ def _without_none(annotation: ast.expr | None) -> ast.expr | None:
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             return left
     return annotation
+
+
+def _members(annotation: ast.expr) -> list[ast.expr]:
+    """Return the members of a union without None; of another annotation, itself."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return [*_members(left), *_members(right)]
+        case ast.Subscript(
+            value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=found)
+        ):
+            return [one for each in found for one in _members(each)]
+    return [] if isinstance(annotation, ast.Constant) and annotation.value is None else [annotation]
+
+
+def _as_one_of(run: ProgramRun, classes: Sequence[Any], value: Any, node: ast.AST, scope: NameScope) -> Any:
+    """Return the object of the only model of a union that takes a value; the value where none does, as ADK leaves it."""
+    certain, made = run.certain, list[Any]()
+    for cls in classes:
+        run.certain = True
+        try:
+            made.append(call(run, cls, [], value, node, scope))
+        except ProgramException:
+            continue
+        if not run.certain:
+            return _not_known(run, node, value)
+    run.certain = certain
+    return made[0] if len(made) == 1 else _not_known(run, node, value) if made else value
 
 
 def _as_model(run: ProgramRun, cls: Any, value: Any, node: ast.AST, scope: NameScope) -> Any:
@@ -494,7 +533,9 @@ _left_lock = Lock()
 def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObject | None) -> Heap:
     """Return the modules as calls left them, from the longest beginning that was followed before; they are shared, so change a copy."""
     calls, forgot = followed[-MOST_EARLIER:], len(followed) > MOST_EARLIER
-    digests = [digest(canonical([state, forgot]))]
+    told = {key for one in calls for key in one.state_delta}
+    begun = None if state is None else {key: value for key, value in state.items() if key not in told}
+    digests = [digest(canonical([begun, forgot]))]
     for one in calls:
         where = [one.code.module.name, one.code.name, one.code.line, one.code.receiver, dict(one.code.held)]
         digests.append(
@@ -506,29 +547,20 @@ def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObjec
             heap = known[1]
             break
     else:
-        done, heap = 0, _at_first(program, state, forgot=forgot)
+        done, heap = 0, _at_first(program, begun, forgot=forgot)
     for number, one in enumerate(calls[done:], start=done + 1):
         way = find(program.tree, one.code.name, one.code.line)
         if way:
-            heap = _told_state(heap, one.state_delta, is_over=False)
+            state = heap.scopes[_SESSION].names[_STATE] if one.state_delta and begun is not None else None
             ends = _Reader(one.code, way, one.arguments, None).ends(heap, MOST_RUNS)
-            heap = _told_state(_after(heap, ends, one.response), one.state_delta, is_over=True)
+            heap = _after(heap, ends, one.response)
+            if type(state) is dict:  # what the call wrote is told, whatever its code says
+                heap = heap.copy()
+                heap.scopes[_SESSION].names[_STATE] = {**state, **copied(dict(one.state_delta))}
         with _left_lock:
             _left[digests[number]] = program, heap
             while len(_left) > MOST_LEFT:
                 _left.popitem(last=False)
-    return heap
-
-
-def _told_state(heap: Heap, delta: Mapping[str, JsonValue], *, is_over: bool) -> Heap:
-    """Let the session's state hold what a call really wrote; while the call is followed nothing is known of what stood there."""
-    state = heap.scopes[_SESSION].names[_STATE] if delta and _SESSION in heap.scopes else None
-    if type(state) is not dict:
-        return heap
-    heap = heap.copy()
-    for key, value in delta.items():
-        told = copied(value)
-        heap.scopes[_SESSION].names[_STATE][key] = told if is_over else Unknown(name=key, like=told)
     return heap
 
 

@@ -11,6 +11,7 @@ import datetime as dt
 import decimal
 import enum
 import itertools
+import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ class _Scalars(frozenset[type]):
 
 SCALARS = _Scalars({
     NoneType, bool, int, float, complex, str, bytes, range, slice, type(...),
-    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, decimal.Decimal,
+    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, decimal.Decimal, uuid.UUID,
 })  # fmt: skip
 """Types whose objects never change and hold no others; the members of an enumeration are Python's own."""
 
@@ -65,6 +66,7 @@ class Unknown:
         like: A value of the same shape; of an array, an element's.
         truth: Whether it counts as true, once that was decided.
         number: Tells it from every other one.
+        size_of: The number of the list whose length it is.
     """
 
     kind: Kind = ""
@@ -77,6 +79,7 @@ class Unknown:
     like: Any = None
     truth: bool | None = None
     number: int = field(default_factory=itertools.count(1).__next__)
+    size_of: int = 0
 
     @property
     def is_number(self) -> bool:
@@ -378,6 +381,11 @@ class ThawError(Exception):
 
 class TooMuchError(Exception):
     """The program does more than is read."""
+
+
+def number_of(value: Any) -> int:
+    """Return what tells a value that is not known, or not any more, from every other one of the same run."""
+    return value.number if isinstance(value, Unknown) else -id(value)
 
 
 def inside(value: Any) -> Iterator[Any]:

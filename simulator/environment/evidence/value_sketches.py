@@ -5,14 +5,18 @@ from __future__ import annotations
 import enum
 import math
 import re
+import uuid
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
+from simulator.environment.conventions.entity_kinds import kind_named
+from simulator.environment.conventions.tool_verbs import is_envelope
+from simulator.environment.evidence.expression_evaluation import JSON_KINDS
 from simulator.environment.evidence.program_run import ProgramRun
 from simulator.environment.evidence.sketch import Hole, Sketch
-from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown
+from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown, number_of
 
 _DEEPEST = 30
 _MOST_BITS = 14_000
@@ -26,6 +30,8 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
     run.budget.spend()
     if isinstance(value, enum.Enum):
         value = value.value
+    if isinstance(value, uuid.UUID):
+        value = str(value)
     kind = type(value)
     if depth > _DEEPEST:
         return Hole()
@@ -38,10 +44,11 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
         if not all(map(_is_written, value)):
             return Hole("object")
         made: dict[str, Sketch] = {_key(key): sketch_of(run, one, depth + 1) for key, one in value.items()}
-        return made if run.holds(value) else Hole("object", like=made)
+        return made if run.holds(value) else Hole("object", like=made, number=number_of(value))
     if kind in {list, tuple}:
         listed = [sketch_of(run, one, depth + 1) for one in value]
-        return listed if run.holds(value) else Hole("array", like=listed[0] if listed else None)
+        like = listed[0] if listed else None
+        return listed if run.holds(value) else Hole("array", like=like, number=number_of(value))
     if isinstance(value, ClassInstance):
         return _of_record(run, value, depth)
     if isinstance(value, Unknown):
@@ -93,7 +100,30 @@ def _of_unknown(run: ProgramRun, value: Unknown, depth: int) -> Hole:
     like = None if value.like is None else sketch_of(run, value.like, depth + 1)
     whole = len(choices) == len(value.choices)
     stated = choices if whole else ()
-    return Hole(value.kind, value.name, value.low, value.high, stated, parts, like, value.number)
+    if value.kind != "array" and not stated:
+        like = None if like is None else shape_of(like)  # it may be like that one, and is not it
+    return Hole(
+        value.kind,
+        value.name,
+        value.low,
+        value.high,
+        stated,
+        parts,
+        like,
+        value.number,
+        size_of=value.size_of,
+    )
+
+
+def shape_of(sketch: Any, name: str = "") -> Sketch:
+    """Return the shape of a value: its fields, and holes in place of what it says, but for what only says that all went well."""
+    if isinstance(sketch, dict):
+        return {key: one if is_envelope(key, one) else shape_of(one, key) for key, one in sketch.items()}
+    if isinstance(sketch, list):
+        return Hole("array", name, like=shape_of(sketch[0], kind_named(name)) if sketch else None)
+    return (
+        sketch if isinstance(sketch, Hole) else Hole("" if sketch is None else JSON_KINDS[type(sketch)], name)
+    )
 
 
 _V = TypeVar("_V")

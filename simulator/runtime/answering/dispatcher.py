@@ -105,6 +105,7 @@ class SessionAnswering:
         if waiting.is_taken or (waiting.is_queued and self._player(waiting) == "real"):
             return
         self._leave_queue(waiting)
+        waiting.gave_up = ""
         if not self._needs_judging(waiting) and self._player(waiting) == "person":
             self._to_person(waiting)
             self._session.changed()
@@ -175,12 +176,8 @@ class SessionAnswering:
         if _runs_agent(waiting) and not waiting.call.has_own_code:
             return seats.tools.get(waiting.name, "real")
         player = seats.of_tool(waiting.name)
-        if (
-            player == "real"
-            and isinstance(waiting.call, ToolBoundaryCall)
-            and is_only_declared(waiting.call.tool)
-        ):
-            return "offline"
+        if player == "real" and _has_no_code(waiting):
+            return "person"
         # Nothing here can say what code would print.
         return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
 
@@ -210,6 +207,8 @@ class SessionAnswering:
     def _to_person(self, waiting: WaitingRequest[Any]) -> None:
         seated = self._seated(waiting)
         waiting.would_answer = seated if waiting.came_back and seated != "person" else ""
+        if _has_no_code(waiting) and self._session.seats.of_tool(waiting.name) == "real":
+            waiting.fails(f"{waiting.name} has no code, so the real tool cannot respond")
         waiting.wants_person()
 
     # ------------------------------------------------------------ injections
@@ -528,6 +527,10 @@ class SessionAnswering:
     ) -> bool:
         """Record what code printed and hand it to the agent."""
         return await self._run.release(waiting, self._facts.of_code(waiting, result, error, provenance))
+
+
+def _has_no_code(waiting: WaitingRequest[Any]) -> bool:
+    return isinstance(waiting.call, ToolBoundaryCall) and is_only_declared(waiting.call.tool)
 
 
 def _runs_agent(waiting: WaitingRequest[Any]) -> bool:

@@ -43,6 +43,7 @@ class OfflineDraft(NamedTuple):
 
     `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any. `varies`
     says whether another draw gives another draft. `effects` are what the tool's code does besides, where it gives this draft.
+    `failure` says why there is none, where one could not be made.
     """
 
     tool: ToolDeclaration
@@ -52,6 +53,7 @@ class OfflineDraft(NamedTuple):
     blanks: tuple[Blank, ...] = ()
     varies: bool = False
     effects: ToolEffects = NO_EFFECTS
+    failure: str = ""
 
     def given(self) -> Outcome:
         """Return the draft as the outcome of the call."""
@@ -84,6 +86,10 @@ class Drafting(ABC, Generic[C]):
     def codes(self, call: C) -> Mapping[str, FunctionSource]:
         """Return where the tools are written that are known when a call is made, by name."""
 
+    def now(self, call: C) -> float:  # noqa: ARG002 - whose clock depends on the call says so
+        """Return what the session's clock says where a call is drafted: the same whenever it is; 0 where it has none."""
+        return 0.0
+
     def offline(self, call: C, draw: int = 0) -> OfflineDraft:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
         with self.knowing():
@@ -91,7 +97,9 @@ class Drafting(ABC, Generic[C]):
             return attempted(
                 lambda: self._asked(call, draw),
                 lambda asked: offline_drafts(tool, asked),
-                lambda why: OfflineDraft(tool, copied(_NOTHING), (why,), is_guess=True, blanks=_BLANK),
+                lambda why: OfflineDraft(
+                    tool, copied(_NOTHING), (why,), is_guess=True, blanks=_BLANK, failure=why
+                ),
             )
 
     def candidates(self, call: C, draw: int = 0) -> tuple[Candidate, ...]:
@@ -110,7 +118,7 @@ class Drafting(ABC, Generic[C]):
 
     def _asked(self, call: C, draw: int) -> tuple[DraftCall, Sources]:
         with self.knowing() as known:
-            inside = Inside(self.draft_seed(call), self.codes(call), call.state(), draw)
+            inside = Inside(self.draft_seed(call), self.codes(call), call.state(), draw, self.now(call))
             return offline_question(known, self.declaration(call), call.arguments, inside)
 
     def asked_of_model(self, call: C) -> AskedCall:
@@ -191,12 +199,14 @@ class Inside(NamedTuple):
         codes: Where the agent's tools are written, by name.
         state: The session's state; None where it is not known.
         draw: Which draft it is of those that may be drawn.
+        now: What the session's clock says; 0 where it has none.
     """
 
     seed: str
     codes: Mapping[str, FunctionSource] = MappingProxyType({})
     state: JsonObject | None = None
     draw: int = 0
+    now: float = 0.0
 
 
 def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> OfflineDraft:
@@ -225,6 +235,7 @@ def offline_question(
         code=inside.codes.get(tool.name),
         codes=inside.codes,
         state=inside.state,
+        now=inside.now,
         is_held=known.output_schema(tool.name) is not None,
     )
     if (known.output_schema(tool.name) or {}).get("examples"):

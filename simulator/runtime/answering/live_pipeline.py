@@ -13,7 +13,7 @@ from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.pipeline import OFFLINE, AuthoredAnswer, Pipeline
+from simulator.runtime.answering.pipeline import AuthoredAnswer, Pipeline, authored
 from simulator.runtime.answering.rule_gate import RuleGate
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
@@ -61,6 +61,10 @@ class LiveDrafting(Drafting[WaitingRequest[ToolBoundaryCall]]):
     def is_schema_set(self, call: WaitingRequest[ToolBoundaryCall]) -> bool:
         """Return whether a person has set a schema for the tool's answers."""
         return self._knowledge.is_schema_set(call.name)
+
+    def now(self, call: WaitingRequest[ToolBoundaryCall]) -> float:  # noqa: ARG002 - the calls of one turn of the agent have one time
+        """Return when the agent last made calls."""
+        return self._knowledge.up_to_date().asked_at
 
     def draft_seed(self, call: WaitingRequest[ToolBoundaryCall]) -> str:
         """Return a seed that the request's key makes its own."""
@@ -189,19 +193,21 @@ class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
         if draft.is_guess:
             call.note = _guessed(draft.blanks)
             return None
-        return AuthoredAnswer(draft.given(), "generated", OFFLINE, draft.sources, effects=draft.effects)
+        return authored(draft)
 
     def _unless_wrong(
         self, call: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer
     ) -> AuthoredAnswer | None:
-        """Hold what contradicts the world or breaks the tool's output schema."""
+        """Hold what contradicts the world or breaks the tool's output schema, and what stands for an answer that could not be made."""
         response = as_response(made.outcome)
         found = [each.what for each in self.drafting.against(call, response)]
         if broken := self.breach(call, made.outcome, made.source):
             found.append(f"it {broken}")
-        if not found:
+        if not (found or made.failure):
             return made
         call.note = "The response was held: " + "; ".join(found)
+        if made.failure:
+            call.fails(made.failure)
         call.held, call.held_by, call.held_from = response, made.by or "", made.notes
         return None
 

@@ -31,7 +31,7 @@ from simulator.environment.drafts.blanks import left_blank
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.facts import Failed, Outcome
-from simulator.runtime.answering.draft_maker import Drafting
+from simulator.runtime.answering.draft_maker import Drafting, OfflineDraft
 from simulator.runtime.answering.rule_gate import RuleGate
 from simulator.runtime.models.environment_model import words_of
 from simulator.runtime.models.model_generator import Generation
@@ -55,7 +55,7 @@ class AuthoredAnswer(NamedTuple):
 
     `blanks` are the places of it of which nobody knows what belongs there.
     `own` is what a real tool gave or raised, which an agent without a session of ours gets as it is where no rule changes it.
-    `effects` are what is done besides; a real tool has done them itself.
+    `effects` are what is done besides; a real tool has done them itself. `failure` says why who was to answer gave nothing, where this is there instead.
     """
 
     outcome: Outcome
@@ -65,6 +65,7 @@ class AuthoredAnswer(NamedTuple):
     own: Any = None
     blanks: tuple[str, ...] = ()
     effects: ToolEffects = NO_EFFECTS
+    failure: str = ""
 
     def noted(self, *notes: str) -> AuthoredAnswer:
         """Return the same answer with words before its own."""
@@ -116,10 +117,7 @@ class Pipeline(Generic[C]):
     def offline(self, call: C) -> AuthoredAnswer:
         """Return the offline draft as an answer."""
         draft = self.drafting.offline(call)
-        blanks = left_blank(draft.blanks, draft.draft, draft.draft)
-        return AuthoredAnswer(
-            draft.given(), "generated", OFFLINE, draft.sources, blanks=blanks, effects=draft.effects
-        )
+        return authored(draft)
 
     def recorded(self, call: C) -> AuthoredAnswer | None:
         """Return the answer of the recorded call that is the same, if there is one."""
@@ -137,7 +135,8 @@ class Pipeline(Generic[C]):
             return self.offline(call).noted(NOT_ASKED)
         said = await ask(call)
         if said.reason:
-            return self.offline(call).noted(f"a generated draft: {said.reason}", *words_of(said))
+            instead = self.offline(call).noted(f"a generated draft: {said.reason}", *words_of(said))
+            return instead._replace(failure=f"{said.model} gave no response: {said.reason}")
         effects = self.drafting.effects_of(call, said.value)
         return AuthoredAnswer(
             outcome_of(said.value), "generated", said.model, words_of(said), effects=effects
@@ -154,6 +153,19 @@ class Pipeline(Generic[C]):
         if source == "real" and call.firing.is_empty and not self.drafting.is_schema_set(call):
             return ""
         return breach_of(outcome, self.drafting.declaration(call).response)
+
+
+def authored(draft: OfflineDraft) -> AuthoredAnswer:
+    """Return an offline draft as an answer."""
+    return AuthoredAnswer(
+        draft.given(),
+        "generated",
+        OFFLINE,
+        draft.sources,
+        blanks=left_blank(draft.blanks, draft.draft, draft.draft),
+        effects=draft.effects,
+        failure=draft.failure,
+    )
 
 
 def refused(message: str) -> AuthoredAnswer:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from simulator.environment.environment_facts import StateCleared, WorldEdited
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.tool_settings import ToolSettings
-from simulator.facts import Fact, ToolAnswered, TurnStarted
+from simulator.facts import Fact, ModelAnswered, ToolAnswered, TurnStarted
 from simulator.journal import ROOT, Journal
 from simulator.runtime.knowledge.knowledge import Flag, Knowledge
 from simulator.session.environment_state import SessionEnvironment
@@ -41,6 +41,7 @@ class LiveKnowledge(Knowledge):
     def _begin(self, environment: SessionEnvironment, shapes: Mapping[str, ToolShape]) -> None:
         super()._begin(environment, shapes)
         self._last, self._turn = ROOT, 0
+        self.asked_at = 0.0
 
     def up_to_date(self) -> LiveKnowledge:
         """Learn what is new; return itself."""
@@ -83,7 +84,11 @@ class LiveKnowledge(Knowledge):
     def _learn(self, number: int, fact: Fact) -> None:
         match fact:
             case TurnStarted():
-                self._turn = fact.turn
+                self._turn, self.asked_at = fact.turn, fact.at
+            case ModelAnswered():
+                self.asked_at = (
+                    fact.at
+                )  # calls that were made at once have one time, whichever is answered first
             case ToolAnswered():
                 self.take(number, fact)
             case WorldEdited():

@@ -223,7 +223,8 @@ class StandInEnvironment(Claiming[SessionPlay]):
     ) -> Any:
         try:
             play = self.session(context)
-            question = EnvironmentCall(tool, arguments, context, self.config.refusal_of(tool.name))
+            refusal = self.config.refusal_of(tool.name)
+            question = EnvironmentCall(tool, arguments, context, refusal, at=self._clock())
             self._tell_of_strangers(play, tool.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the environment failed before it could answer %s", tool.name)

@@ -92,10 +92,20 @@ class EnvironmentCall:
         arguments: What it is asked, in JSON.
         context: ADK's context of the call, or what a person gave in its place.
         refusal: What the agent is told where nobody may answer.
+        at: When it is asked, in seconds since the epoch; 0 where that is not told.
     """
 
-    def __init__(self, tool: BaseTool, arguments: Mapping[str, Any], context: Any, refusal: str = "") -> None:
+    def __init__(
+        self,
+        tool: BaseTool,
+        arguments: Mapping[str, Any],
+        context: Any,
+        refusal: str = "",
+        *,
+        at: float = 0.0,
+    ) -> None:
         self.tool, self.name, self.context, self.refusal = tool, tool.name, context, refusal
+        self.at = at
         self.arguments: JsonObject = jsonable(dict(arguments))
         self.agent = _text(context, "agent_name")
         self.branch = _text(context, "branch")
@@ -254,6 +264,10 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
     def is_schema_set(self, call: EnvironmentCall) -> bool:
         """Return whether a schema was set for the tool's answers."""
         return self._environment.settings.tool(call.name).output_schema is not None
+
+    def now(self, call: EnvironmentCall) -> float:
+        """Return when the call is asked."""
+        return call.at
 
     def draft_seed(self, call: EnvironmentCall) -> str:
         """Return a seed that is the same in every session with this seed, for the same calls before."""

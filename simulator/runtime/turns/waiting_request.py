@@ -63,7 +63,7 @@ class WaitingRequest(Generic[CallT]):
     `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
     for that. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
     them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
-    `held_from` out of what. `drafting` is the task
+    `held_from` out of what. `gave_up` says why who was to answer could not, where that is so. `drafting` is the task
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
@@ -99,6 +99,7 @@ class WaitingRequest(Generic[CallT]):
     latency: float = 0.0
     number: int = 1
     note: str = ""
+    gave_up: str = ""
     held: Any = None
     held_by: str = ""
     held_from: tuple[str, ...] = ()
@@ -135,6 +136,10 @@ class WaitingRequest(Generic[CallT]):
     def state(self: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
         """Return ADK's session state as the tool call sees it."""
         return written_state(self.call.context)
+
+    def fails(self, why: str) -> None:
+        """Note why who was to answer could not."""
+        self.note = self.gave_up = why
 
     def wants_person(self) -> None:
         """Hand the request to a person."""

@@ -8,7 +8,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from simulator.facts import ToolEffects
 from tests.app.decision.deciding import Deciding, answers, asked
-from tests.simulator.runtime.stage import call
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
 
 def load_cart(customer_id: str, tool_context: ToolContext) -> dict[str, Any]:
@@ -68,3 +68,17 @@ def test_an_error_and_an_exception_do_nothing_besides() -> None:
         assert not [name for name in page.names() if name.startswith("effect_")]
         page.press("accept_")
         assert answers(simulation)[0].effects == ToolEffects()
+
+
+def close(ticket: str) -> None:
+    """Close a ticket."""
+
+
+def test_a_tool_without_code_that_is_played_for_real_asks() -> None:
+    """The page names the reason, and the draft waits for a person."""
+    with opened(agent_of([call("close", ticket="T-1")], tools=[close]), tools="real") as simulation:
+        simulation.query("go", wait=PATIENCE)
+        page = Deciding(simulation)
+        assert "close has no code" in page.shown()
+        page.press("accept_")
+        assert answers(simulation)[0].provenance.source == "generated"

@@ -55,7 +55,12 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
     """Writes an agent with these tools and plays one turn of it, in which the clerk makes these calls one after the other."""
 
     def played(
-        tools: str, *calls: tuple[str, dict[str, Any]], head: str = "", root: str = "clerk", replies: Any = ()
+        tools: str,
+        *calls: tuple[str, dict[str, Any]],
+        head: str = "",
+        root: str = "clerk",
+        replies: Any = (),
+        before: Any = (),
     ) -> Ran:
         folder = tmp_path / "agents" / f"desk_{tmp_path.name.replace('-', '_')}"
         folder.mkdir(parents=True)
@@ -64,7 +69,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
         (folder / "__init__.py").write_text("from . import agent\n")
         (folder / "agent.py").write_text(text)
         moves = [{"agent": "clerk", "calls": [{"name": name, "args": args}]} for name, args in calls]
-        turn = {"say": "Go", "moves": [*moves, {"agent": "clerk", "text": "Done."}]}
+        turn = {"say": "Go", "before": [*before], "moves": [*moves, {"agent": "clerk", "text": "Done."}]}
         script = tmp_path / "script.yaml"
         script.write_text(
             f"{HEAD}{head or 'otherwise: generate'}\nagent: person\nenvironment: {json.dumps([*replies])}\nturns: {json.dumps([turn])}\n"
@@ -190,3 +195,24 @@ def test_what_an_order_by_hand_has_changed_is_not_known(run: Runs, given: Any, q
     )
     first, _, second, other = ran.responses
     assert (first["quantity"], second["quantity"], other["quantity"]) == (100, quantity, 5)
+
+
+@pytest.mark.parametrize(
+    ("players", "named"),
+    [('"*": real', "no code"), ('"*": model', "gave no response"), ('"*": auto', "gave no response")],
+)
+def test_who_cannot_answer_ends_the_run(run: Runs, players: str, named: str) -> None:
+    """A tool without a body that is played for real, and a model that fails: the exit code is 3, the tool is named, and no guess goes on."""
+    tools = 'def nothing(ticket: str) -> None:\n    """Close a ticket."""\n'
+    head = f"otherwise: generate\nplayers: {{{players}}}"
+    settings = {"kind": "environment_changed", "settings": {"simulation_model": "no-such-model"}}
+    ran = run(
+        tools,
+        ("nothing", {"ticket": "T-1"}),
+        head=head,
+        before=[] if "real" in players else [{"environment": settings}],
+    )
+    assert ran.code == 3
+    assert "nothing was not answered" in ran.said
+    assert named in ran.said
+    assert not ran.path.exists()

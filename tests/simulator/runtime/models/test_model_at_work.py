@@ -18,7 +18,7 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from simulator.runtime import Simulation
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
 
 
 class Order(TypedDict):
@@ -108,12 +108,13 @@ def test_the_cost_of_an_answer_counts_all_that_was_asked() -> None:
 
 
 def test_the_cost_of_answers_that_were_of_no_use_is_told_too() -> None:
-    """The offline draft stands, and the reason comes with what both answers took."""
+    """A person is asked, who has the offline draft; the reason comes with what both answers took."""
     with session("no JSON", "again none") as sim:
         assert sim.query("go", wait=PATIENCE)
-        (fact,) = tool_facts(sim)
-        assert fact.provenance.by == "offline"
-        reason, cost, *_ = fact.provenance.notes
+        (request,) = tool_requests(sim)
+        assert request.draft_by == "offline"
+        assert request.failure == request.note
+        reason, cost, *_ = request.draft_from
         assert reason.startswith("a generated draft: ")
         assert "22 input tokens" in cost
         assert "asked 2 times" in cost

@@ -1,0 +1,200 @@
+"""What the tool's code does not decide is right in a draft, or marked; it never looks certain."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, drafted
+from tests.simulator.base.rows import for_each
+from tests.simulator.environment.evidence.running import function_of
+
+NOW = dt.datetime(2026, 11, 27, 15, 30, tzinfo=dt.UTC)
+DESK = """
+import enum
+import random
+import secrets
+import time
+import uuid
+from datetime import date, datetime, timedelta, timezone
+from typing import Literal, Optional, Union
+
+import requests
+from pydantic import BaseModel
+
+ORDERS = {"A-1": {"id": "A-1", "status": "open"}, "A-2": {"id": "A-2", "status": "done"}}
+
+class User(BaseModel):
+    kind: Literal["user"] = "user"
+    name: str
+
+class Company(BaseModel):
+    kind: Literal["company"] = "company"
+    name: str
+    industry: str = ""
+
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+def computed(q: str) -> dict:
+    order = ORDERS.get(requests.get("http://x/" + q).text)
+    if not order:
+        return {"error": "No order"}
+    return {"status": "success", "order": order}
+
+def looped(q: str) -> dict:
+    if requests.get(q).status_code == 404:
+        return {"status": "error", "message": "not found"}
+    while True:
+        q += "x"
+
+def example(q: str) -> dict:
+    return requests.get(q).json()
+
+def twice(q: str) -> dict:
+    score = random.randint(1, 100)
+    color = random.choice(["red", "blue", "green"])
+    return {"text": f"{score} {color}", "score": score, "again": {"score": score}, "tint": color, "color": color}
+
+def counts(q: str) -> dict:
+    rows = [{"id": one["id"]} for one in requests.get(q).json()]
+    return {"count": len(rows), "text": f"{len(rows)} found", "rows": rows}
+
+def gathers(q: str) -> dict:
+    rows = []
+    for one in requests.get(q).json():
+        rows.append({"id": one["id"]})
+    return {"rows": rows, "count": len(rows)}
+
+def entity(entity: Union[User, Company]) -> dict:
+    if isinstance(entity, User):
+        return {"kind": "user", "name": entity.name}
+    return {"kind": "company", "name": entity.name, "industry": entity.industry}
+
+def either(entity: User | Company | None = None) -> dict:
+    return {"kind": entity.kind, "is_user": isinstance(entity, User)}
+
+def level(level: Optional[Level] = None) -> dict:
+    return {"high": level == Level.HIGH, "is": isinstance(level, Level), "raw": level}
+
+def clock(q: str) -> dict:
+    now = datetime.now(timezone.utc)
+    return {"at": now.isoformat(), "until": f"{now + timedelta(days=7):%Y-%m-%d}", "day": date.today().isoformat(), "ts": time.time()}
+
+def ids(q: str) -> dict:
+    one = str(uuid.uuid4())
+    return {"id": one, "short": one[:8], "hex": uuid.uuid4().hex, "token": secrets.token_hex(4), "text": f"Made {one}"}
+"""
+
+
+def made(name: str, arguments: JsonObject | None = None, **more: Any) -> Draft:
+    """Draft a call."""
+    given = {"q": "x"} if arguments is None else arguments
+    code = function_of(DESK, name)
+    settings: dict[str, Any] = {"state": {}, "seed": "s", "now": NOW.timestamp(), **more}
+    return drafted(DraftCall(tool_name=name, arguments=given, code=code, **settings))
+
+
+def marked(draft: Draft) -> set[str]:
+    """Return the places that are marked."""
+    return {one.path for one in draft.blanks}
+
+
+def test_a_record_of_a_table_is_no_computed_answer() -> None:
+    """It has the record's fields, each a blank; what only says that all went well stays."""
+    draft: Any = made("computed")
+    assert draft.value.keys() == {"status", "order"}
+    assert draft.value["status"] == "success"
+    assert marked(draft) == {"$.order.id", "$.order.status"}
+
+
+def test_an_error_does_not_win_because_the_success_is_not_known() -> None:
+    """A way that is too long to follow may give anything."""
+    assert "error" not in str(made("looped").value)
+
+
+def test_an_example_of_another_call_is_marked_where_code_computes() -> None:
+    """It stands in the draft, and not as something certain; where there is no code it is all that is known."""
+    shown = 'Look.\n\nReturns:\n    {"status": "success", "sum": 6, "q": "x"}'
+    draft = made("example", description=shown)
+    assert draft.value == {"status": "success", "sum": 6, "q": "x"}
+    assert marked(draft) == {"$.sum"}
+    call = DraftCall(tool_name="example", description=shown, arguments={"q": "x"})
+    assert not drafted(call).blanks
+
+
+def test_one_variable_is_one_value() -> None:
+    """In each place of the response and in its texts, in whichever order."""
+    value: Any = made("twice").value
+    assert value["again"]["score"] == value["score"]
+    assert value["tint"] == value["color"]
+    assert value["text"] == f"{value['score']} {value['color']}"
+
+
+@for_each("name", ["counts", "gathers"])
+def test_a_count_is_that_of_the_rows(name: str) -> None:
+    """And it is marked as they are."""
+    draft = made(name)
+    value: Any = draft.value
+    assert value["count"] == len(value["rows"])
+    assert value.get("text", "1 found") == f"{len(value['rows'])} found"
+    assert {"$.count", "$.rows[0].id"} <= marked(draft)
+
+
+@for_each(
+    ("name", "arguments", "expected"),
+    [
+        ("entity", {"entity": {"kind": "company", "name": "Acme"}}, {"kind": "company", "name": "Acme", "industry": ""}),
+        ("entity", {"entity": {"kind": "user", "name": "Ada"}}, {"kind": "user", "name": "Ada"}),
+        ("either", {"entity": {"kind": "company", "name": "Acme"}}, {"kind": "company", "is_user": False}),
+        ("level", {"level": 2}, {"high": False, "is": False, "raw": 2}),
+    ],
+)  # fmt: skip
+def test_a_branch_by_type_is_taken_as_adk_gives_the_argument(
+    name: str, arguments: JsonObject, expected: JsonObject
+) -> None:
+    """A union of models is the one that takes the value; ADK leaves an enumeration's value as it is."""
+    draft = made(name, arguments)
+    assert (draft.value, draft.blanks) == (expected, ())
+
+
+def test_a_union_that_several_models_take_is_marked() -> None:
+    """Neither is taken for granted."""
+    draft = made("either", {"entity": {"name": "Ada"}})
+    assert "$.is_user" in marked(draft)
+
+
+def test_times_are_of_the_sessions_clock() -> None:
+    """And so is what is computed from them; without a clock they are blanks."""
+    stamp = NOW.timestamp()
+    assert made("clock").value == {
+        "at": NOW.isoformat(),
+        "until": "2026-12-04",
+        "day": "2026-11-27",
+        "ts": stamp,
+    }
+    assert marked(made("clock", now=0.0)) == {"$.at", "$.until", "$.day", "$.ts"}
+
+
+def test_ids_are_of_the_sessions_seed() -> None:
+    """The same again for the same draw, others for another one; they vary."""
+    first, again, other = made("ids"), made("ids"), made("ids", draw=1)
+    value: Any = first.value
+    assert (first.value, first.varies) == (again.value, True)
+    assert value["short"] == value["id"][:8]
+    assert value["text"] == f"Made {value['id']}"
+    assert len({*map(str, value.values()), *map(str, dict(other.value or {}).values())}) == 2 * len(value)  # type: ignore[arg-type]
+
+
+def test_what_is_to_end_ends_after_the_clock() -> None:
+    """A date that is drawn for a name like `valid_until` is still to come."""
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"valid_until": {"type": "string", "format": "date"}, "expiresAt": {"type": "string", "format": "date-time"}},
+        "required": ["valid_until", "expiresAt"],
+    }  # fmt: skip
+    for seed in "abcdefgh":
+        value: Any = made("example", response_schema=schema, seed=seed).value
+        assert all(text > NOW.isoformat() for text in value.values())
