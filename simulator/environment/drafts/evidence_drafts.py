@@ -99,12 +99,23 @@ class Parts:
     def _chances(self) -> Chances:
         return Chances(self.call.now, str(self.chance.number("ids", 2**62)))
 
-    def _read(self, earlier: Sequence[EarlierCall], chances: Chances = NO_CHANCES) -> CodeReading:
-        call = self.call
-        if call.code is None:
+    def _read(
+        self,
+        earlier: Sequence[EarlierCall],
+        chances: Chances = NO_CHANCES,
+        asked: EarlierAnswer | None = None,
+    ) -> CodeReading:
+        """Read the code of this call, or of one that was `asked` before."""
+        code = self.call.code if asked is None else self.call.codes.get(asked.tool_name)
+        if code is None:
             return CodeReading()
         return self._sources.read(
-            call.code, call.arguments, state=call.state, earlier=earlier, chances=chances
+            code,
+            self.arguments if asked is None else asked.arguments,
+            state=self.call.state,
+            earlier=earlier,
+            chances=chances,
+            tables=self.world.tables.tables,
         )
 
     @cached_property
@@ -164,12 +175,12 @@ class Parts:
     def _gave(self, number: int) -> bool:
         """Return whether the code gave the response of an earlier call itself, after all that was changed by then."""
         found = [one for place, one in enumerate(self.call.earlier, start=1) if (one.fact or place) == number]
-        if not found or found[0].tool_name not in self.call.codes:
-            return False
-        code, one = self.call.codes[found[0].tool_name], found[0]
         before = [write for place, write in zip(self._writes, self._earlier, strict=True) if place < number]
-        read = self._sources.read(code, one.arguments, state=self.call.state, earlier=before)
-        return any(way.certain and fits(way.value, one.response) for way in read.outcomes)
+        return any(
+            way.certain and fits(way.value, one.response)
+            for one in found[:1]
+            for way in self._read(before, asked=one).outcomes
+        )
 
     @cached_property
     def _ends(self) -> tuple[tuple[Outcome, Try], ...]:

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from simulator.base.json_values import copied
 from simulator.base.python_source import parsed
+from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
 from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
-from simulator.environment.evidence.sketch import FunctionSource, Module
+from simulator.environment.evidence.sketch import FunctionSource, Module, SeedTable
 from simulator.environment.evidence.statement_execution import execute
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     MAPPINGS,
     MUTABLE,
+    SCALARS,
     Bound,
     Cached,
     Class,
@@ -78,10 +81,12 @@ class Program:
     Attributes:
         tree: The module of the function that was asked for.
         heap: What its modules hold.
+        seeded: What it was last given in place of its own tables, and the program with that.
     """
 
     tree: ast.Module
     heap: Heap
+    seeded: tuple[Sequence[SeedTable], Program] | None = None
 
 
 def load(code: FunctionSource) -> Program:
@@ -91,6 +96,52 @@ def load(code: FunctionSource) -> Program:
         UnreadableError: The module is too long, or no Python.
     """
     return _loaded(code.module, tuple(sorted(code.project.items(), key=lambda one: one[0])))
+
+
+def seeded(program: Program, tables: Sequence[SeedTable]) -> Program:
+    """Return a program whose tables hold the environment's data in place of their own rows, where both are of one kind."""
+    known = program.seeded
+    if known is None or known[0] is not tables:
+        heap = program.heap.copy()
+        rows = [(one.kind, {key: copied(dict(row)) for key, row in one.records()}) for one in tables]
+        for scope in heap.scopes.values():
+            scope.names.update((name, _replaced(name, held, rows)) for name, held in scope.names.items())
+        heap.shared = _changeable(heap.scopes.values())
+        known = program.seeded = tables, Program(program.tree, heap)
+    return known[1]
+
+
+def _replaced(name: str, held: Any, tables: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:
+    """Return a table with the rows of the data in the form that it has: those of its name, else those with an id of its own."""
+    if type(held) not in {dict, list} or name.startswith(" "):
+        return held
+    inside = list(held.values() if type(held) is dict else held)
+    whole = kind_named(name)
+    last, are_records = whole.rpartition("_")[2], all(type(one) is dict for one in inside)
+    named = [rows for kind, rows in tables if kind == whole or (inside and kind.rpartition("_")[2] == last)]
+    by_id = [rows for _, rows in tables if type(held) is dict and held.keys() & rows.keys()]
+    rows = next(iter(named or by_id), None) if are_records or type(held) is dict else None
+    if rows is not None and are_records:
+        made = {key: _record(key, row, inside[0] if inside else row) for key, row in rows.items()}
+        return made if type(held) is dict else [*made.values()]
+    if rows in by_id and rows is not None and all(type(one) in SCALARS for one in inside):
+        numbers = any(isinstance(one, (int, float)) for one in inside)
+        others = {
+            key: [one for one in row.values() if one != key and isinstance(one, (int, float)) is numbers]
+            for key, row in rows.items()
+        }
+        return {key: one[0] if len(one) == 1 else Unknown(name=name) for key, one in others.items()}
+    if rows is not None:
+        return Unknown(name=name, like=held)
+    if type(held) is list or not all(type(key) is str for key in held):
+        return held
+    within = {key: _replaced(key, one, tables) for key, one in held.items()}
+    return within if any(within[key] is not held[key] for key in held) else held
+
+
+def _record(key: str, row: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
+    more = {name: one for name, one in row.items() if name not in like and one != key}
+    return {name: row[name] if name in row else Unknown(name=name) for name in like} | more
 
 
 @lru_cache(maxsize=64)

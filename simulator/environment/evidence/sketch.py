@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, Union
+from typing import Literal, Protocol, TypeAlias, Union
 
 from pydantic import JsonValue
 
@@ -125,6 +125,19 @@ class FunctionSource:
     receiver: bool = False
     project: Mapping[str, Module] = field(default_factory=dict)
     takes_mapping: bool = False
+
+
+class SeedTable(Protocol):
+    """A table of the environment's data."""
+
+    @property
+    def kind(self) -> str:
+        """What its records are, singular."""
+        ...
+
+    def records(self) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
+        """Yield each record with its id."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,14 @@ from simulator.environment.evidence.program_run import (
     StepBudget,
     look_up,
 )
-from simulator.environment.evidence.programs import Heap, Program, UnreadableModuleError, find, load
+from simulator.environment.evidence.programs import Heap, Program, UnreadableModuleError, find, load, seeded
 from simulator.environment.evidence.sketch import (
     CodeReading,
     EarlierCall,
     FunctionSource,
     Hole,
     Outcome,
+    SeedTable,
     Sketch,
 )
 from simulator.environment.evidence.unknown_values import (
@@ -83,6 +84,7 @@ def read_returns(
     state: JsonObject | None = None,
     earlier: Sequence[EarlierCall] = (),
     chances: Chances = NO_CHANCES,
+    tables: Sequence[SeedTable] = (),
 ) -> CodeReading:
     """Return the ways in which a tool's function may end for some arguments.
 
@@ -92,13 +94,14 @@ def read_returns(
         state: The state of the session; None where it is not known.
         earlier: The calls that were answered before in the session, oldest first: constants of the module stand as these left them.
         chances: What the code's clock says, and where ids that it draws come from.
+        tables: The environment's data, which stands in the place of the modules' own tables of the same kinds.
 
     Returns:
         What the values decide comes first and is certain; then what may be, those that return before errors; then what the code would do for other
         values. Values that the code does not decide are holes.
     """
     with decimal.localcontext(_DECIMAL):  # another may be set where the agent's own code runs
-        return _read(code, arguments, state, earlier, chances)
+        return _read(code, arguments, state, earlier, chances, tables)
 
 
 def _read(
@@ -107,9 +110,10 @@ def _read(
     state: JsonObject | None,
     earlier: Sequence[EarlierCall],
     chances: Chances,
+    tables: Sequence[SeedTable],
 ) -> CodeReading:
     try:
-        program = load(code)
+        program = seeded(load(code), tables) if tables else load(code)
         way = find(program.tree, code.name, code.line)
         if not way:
             return CodeReading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")

@@ -6,7 +6,15 @@ import datetime as dt
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, drafted
+from simulator.environment.drafts.draft_generator import (
+    Draft,
+    DraftCall,
+    EarlierAnswer,
+    Sources,
+    drafted,
+)
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.running import function_of
 
@@ -24,6 +32,21 @@ import requests
 from pydantic import BaseModel
 
 ORDERS = {"A-1": {"id": "A-1", "status": "open"}, "A-2": {"id": "A-2", "status": "done"}}
+
+STOCK = {"A-1": 100}
+DB = {"customers": [{"id": "C-1", "name": "Ada"}]}
+
+def order(q: str) -> dict:
+    if q not in ORDERS:
+        return {"error": f"No order {q}"}
+    return {"order": ORDERS[q], "open": ORDERS[q]["status"] == "open"}
+
+def orders(q: str) -> dict:
+    return {"orders": list(ORDERS.values()), "names": [one["name"] for one in DB["customers"]]}
+
+def take(q: str) -> dict:
+    STOCK[q] -= 30
+    return {"left": STOCK[q]}
 
 class User(BaseModel):
     kind: Literal["user"] = "user"
@@ -198,3 +221,38 @@ def test_what_is_to_end_ends_after_the_clock() -> None:
     for seed in "abcdefgh":
         value: Any = made("example", response_schema=schema, seed=seed).value
         assert all(text > NOW.isoformat() for text in value.values())
+
+
+DATA = """{"orders": [{"id": "A-1", "total": 5.0}, {"id": "B-9", "status": "open", "total": 3.0}],
+           "customers": [{"id": "C-9", "name": "Eve"}], "stock": [{"id": "A-1", "quantity": 55}]}"""
+
+
+def from_data(name: str, q: str, *earlier: EarlierAnswer) -> Draft:
+    """Draft a call in an environment that has data."""
+    world = World(tables=read_tables(DATA))
+    codes = {one: function_of(DESK, one) for one in ("order", "orders", "take")}
+    call = DraftCall(
+        tool_name=name, arguments={"q": q}, code=codes[name], codes=codes, state={}, earlier=earlier
+    )
+    return drafted(call, Sources(world=world))
+
+
+def test_the_environments_data_stands_before_the_tables_of_a_module() -> None:
+    """In all that the code makes of them; what the data does not have is a blank, and never that of the module's record."""
+    draft: Any = from_data("order", "A-1")
+    assert draft.value["order"]["total"] == 5.0
+    assert {"$.order.status", "$.open"} <= marked(draft)
+    assert from_data("order", "B-9").value == {
+        "order": {"id": "B-9", "status": "open", "total": 3.0},
+        "open": True,
+    }
+    listed: Any = from_data("orders", "")
+    assert [one["id"] for one in listed.value["orders"]] == ["A-1", "B-9"]
+    assert listed.value["names"] == ["Eve"]
+
+
+def test_calls_change_the_environments_data_as_they_change_the_tables() -> None:
+    """What the code takes away is taken from there."""
+    first = EarlierAnswer(tool_name="take", arguments={"q": "A-1"}, response={"left": 25})
+    assert from_data("take", "A-1").value == {"left": 25}
+    assert from_data("take", "A-1", first).value == {"left": -5}
