@@ -12,7 +12,7 @@ from pydantic import Field
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject, WrittenObject
-from simulator.environment import tool_effects
+from simulator.environment import call_effects
 from simulator.environment.environment_facts import EnvironmentFact
 from simulator.environment.injection.rules import InjectionRule, Miss
 
@@ -85,8 +85,8 @@ class Deferred(Value):
 Outcome: TypeAlias = Annotated[Returned | Failed | Raised | Deferred, Field(discriminator="kind")]
 
 
-SavedArtifact: TypeAlias = tool_effects.SavedArtifact
-ToolEffects: TypeAlias = tool_effects.ToolEffects
+SavedArtifact: TypeAlias = call_effects.SavedArtifact
+ToolEffects: TypeAlias = call_effects.ToolEffects
 
 
 class Provenance(Value):
@@ -197,7 +197,7 @@ class ToolAnswered(_Answer):
     arguments: WrittenObject
     scope: str = ""
     outcome: Outcome
-    effects: ToolEffects = tool_effects.NO_EFFECTS
+    effects: ToolEffects = call_effects.NO_EFFECTS
     beneath: Outcome | None = None
     traceback: str | None = Field(default=None, exclude_if=lambda text: text is None)
 

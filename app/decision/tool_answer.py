@@ -13,13 +13,13 @@ from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write
 from app.forms.value_shapes import Way, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs, slug
 from simulator.base.json_values import JsonObject, canonical, digest, same
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.facts import Deferred, Failed, Outcome, Returned
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest

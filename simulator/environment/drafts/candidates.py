@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied, same
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import Blank
@@ -20,7 +21,6 @@ from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 
 Label: TypeAlias = Literal["expected", "outcome", "empty", "error", "edge", "hostile"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 
 
 @dataclass(frozen=True, slots=True)

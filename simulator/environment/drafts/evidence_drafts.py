@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.place_names import field_place, item_place
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import (
     collection_of,
     is_collection,
@@ -38,7 +39,6 @@ from simulator.environment.evidence.value_sketches import alike, fits, shape_of
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World

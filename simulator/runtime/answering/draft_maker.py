@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
@@ -19,7 +20,6 @@ from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome

@@ -27,9 +27,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Literal, NamedTuple
 
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.blanks import left_blank
 from simulator.environment.injection.rule_effects import HangEffect
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.facts import Failed, Outcome
 from simulator.runtime.answering.draft_maker import Drafting, OfflineDraft
 from simulator.runtime.answering.rule_gate import RuleGate

@@ -14,11 +14,11 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import Tally
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.tool_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.facts import Outcome, Provenance, ToolAnswered
