@@ -9,7 +9,7 @@ from google.adk.tools.agent_tool import AgentTool
 from simulator.runtime.plugin import create_callback
 from tests.simulator.runtime.plugin.order_tools import RAN, find_order
 from tests.simulator.runtime.plugin.standing import BUSY, FIND, config, rule
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts, tool_requests
 
 
 def brings() -> Any:
@@ -61,7 +61,7 @@ def test_agent_tools_are_the_seats_too() -> None:
 
 
 def test_a_function_without_a_body_never_runs_in_a_played_session() -> None:
-    """Where "real" plays it, the offline generator answers; run by command, it says that there is nothing."""
+    """Where "real" plays it, a person is asked, and the draft is there; run by command, it says that there is nothing."""
 
     def pay(order_id: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
         """Pay an order."""
@@ -69,8 +69,11 @@ def test_a_function_without_a_body_never_runs_in_a_played_session() -> None:
     turn = [call("pay", order_id="A-1")]
     with opened(agent_of(turn, tools=[pay]), tools="real") as sim:
         assert sim.query("go", wait=PATIENCE)
+        (request,) = tool_requests(sim)
+        assert "pay has no code" in request.failure
+        assert sim.answer(request, request.draft, wait=PATIENCE)
         (fact,) = tool_facts(sim)
-        assert (fact.provenance.source, fact.provenance.by) == ("generated", "offline")
+        assert fact.provenance.source == "generated"
     with opened(agent_of(turn, tools=[pay])) as sim:
         assert sim.query("go", wait=PATIENCE)
         sim.run_real(sim.pending[0], wait=PATIENCE)
