@@ -123,25 +123,17 @@ class _Writer:
         yield event
         given = list(answers_given(calls, answers, numbers))
         if given:
-            event = _event(said.agent, path, _content(types.Content(role="user", parts=given), "user"))
+            ended = ended_data(calls, answers)
             actions = self._actions(calls, path, recorded)
-            data = ended_data(calls, answers)
-            if data is not None:
-                actions["setModelResponse"] = copied(data)
-            if actions:
-                event["actions"] = actions
-            yield event
-            if data is not None:
-                text = types.Part(text=data_text(data, turn))
+            if ended is not None:
+                actions["setModelResponse"] = copied(ended)
+            event = _event(said.agent, path, _content(types.Content(role="user", parts=given), "user"))
+            yield event | ({"actions": actions} if actions else {})
+            if ended is not None:
+                text = types.Part(text=data_text(ended, turn))
                 yield _event(said.agent, path, _content(types.Content(parts=[text]), "model"))
-            elif actions.get("skipSummarization") and spoken(types.Content(parts=given)) == spoken(
-                turn.final_response
-            ):
-                # As the replay shows a turn that a tool ends; ADK's own events have no such text.
-                final = _event(
-                    said.agent, "", _content(types.Content(parts=list(final_parts(turn))), "model")
-                )
-                yield final
+            elif actions.get("skipSummarization"):
+                yield from _shown_at_last(said.agent, given, turn)
 
     def _number(self) -> str:
         self._calls += 1
@@ -166,6 +158,12 @@ class _Writer:
                 actions["transferToAgent"] = target
                 self._paths.setdefault(target, f"{path}/{target}@1")
         return actions
+
+
+def _shown_at_last(agent: str, given: Sequence[types.Part], turn: Invocation) -> Iterator[JsonObject]:
+    """Yield the text that a replay shows of a turn that these responses end; ADK's own events have none."""
+    if spoken(types.Content(parts=list(given))) == spoken(turn.final_response):
+        yield _event(agent, "", _content(types.Content(parts=list(final_parts(turn))), "model"))
 
 
 def _runs_long(call: RecordedCall) -> bool:
