@@ -121,22 +121,37 @@ def _replaced(name: str, held: Any, tables: Sequence[tuple[str, Mapping[str, Any
     named = [rows for kind, rows in tables if kind == whole or (inside and kind.rpartition("_")[2] == last)]
     by_id = [rows for _, rows in tables if type(held) is dict and held.keys() & rows.keys()]
     rows = next(iter(named or by_id), None) if are_records or type(held) is dict else None
+    if rows is not None and type(held) is dict and not held.keys() & rows.keys():
+        rows = _keyed(held, rows)
     if rows is not None and are_records:
         made = {key: _record(key, row, inside[0] if inside else row) for key, row in rows.items()}
         return made if type(held) is dict else [*made.values()]
-    if rows in by_id and rows is not None and all(type(one) in SCALARS for one in inside):
-        numbers = any(isinstance(one, (int, float)) for one in inside)
-        others = {
-            key: [one for one in row.values() if one != key and isinstance(one, (int, float)) is numbers]
-            for key, row in rows.items()
-        }
-        return {key: one[0] if len(one) == 1 else Unknown(name=name) for key, one in others.items()}
+    if rows is not None and held.keys() & rows.keys() and all(type(one) in SCALARS for one in inside):
+        column = _column(held, rows)
+        return {key: row[column] if column in row else Unknown(name=name) for key, row in rows.items()}
     if rows is not None:
         return Unknown(name=name, like=held)
     if type(held) is list or not all(type(key) is str for key in held):
         return held
     within = {key: _replaced(key, one, tables) for key, one in held.items()}
     return within if any(within[key] is not held[key] for key in held) else held
+
+
+def _keyed(held: Mapping[str, Any], rows: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return rows by the field whose values are keys of a table; as they are where no field's are."""
+    fields = (name for row in rows.values() for name, one in row.items() if type(one) is str and one in held)
+    name = next(fields, None)
+    return rows if name is None else {str(row[name]): row for row in rows.values() if name in row}
+
+
+def _column(held: Mapping[str, Any], rows: Mapping[str, Any]) -> str:
+    """Return which field of the data's rows a table of plain values holds: the one that agrees with it, else the only one of its type; empty where that is not told."""
+    fields = {(name, key): one for key, row in rows.items() for name, one in row.items() if one != key}
+    numbers = any(isinstance(one, (int, float)) for one in held.values())
+    agreeing = {name for (name, key), one in fields.items() if key in held and held[key] == one}
+    typed = {name for (name, _), one in fields.items() if isinstance(one, (int, float)) is numbers}
+    found = agreeing or typed
+    return next(iter(found)) if len(found) == 1 else ""
 
 
 def _record(key: str, row: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from pydantic import BaseModel
 ORDERS = {"A-1": {"id": "A-1", "status": "open"}, "A-2": {"id": "A-2", "status": "done"}}
 
 STOCK = {"A-1": 100}
+CODES = {"Rome": "ROM", "Oslo": "OSL"}
+NOTES = {"Rome": "big"}
 DB = {"customers": [{"id": "C-1", "name": "Ada"}]}
 
 def order(q: str) -> dict:
@@ -43,6 +45,9 @@ def order(q: str) -> dict:
 
 def orders(q: str) -> dict:
     return {"orders": list(ORDERS.values()), "names": [one["name"] for one in DB["customers"]]}
+
+def code(q: str) -> dict:
+    return {"code": CODES[q], "note": NOTES[q]}
 
 def take(q: str) -> dict:
     STOCK[q] -= 30
@@ -225,13 +230,14 @@ def test_what_is_to_end_ends_after_the_clock() -> None:
 
 
 DATA = """{"orders": [{"id": "A-1", "total": 5.0}, {"id": "B-9", "status": "open", "total": 3.0}],
-           "customers": [{"id": "C-9", "name": "Eve"}], "stock": [{"id": "A-1", "quantity": 55}]}"""
+           "customers": [{"id": "C-9", "name": "Eve"}], "stock": [{"id": "A-1", "quantity": 55}],
+           "cities": [{"id": "Rome", "code": "ROM", "country": "Italy"}, {"id": "Bern", "code": "BRN", "country": "Switzerland"}]}"""
 
 
 def from_data(name: str, q: str, *earlier: EarlierAnswer) -> Draft:
     """Draft a call in an environment that has data."""
     world = World(tables=read_tables(DATA))
-    codes = {one: function_of(DESK, one) for one in ("order", "orders", "take")}
+    codes = {one: function_of(DESK, one) for one in ("order", "orders", "take", "code")}
     call = DraftCall(
         tool_name=name, arguments={"q": q}, code=codes[name], codes=codes, state={}, earlier=earlier
     )
@@ -250,6 +256,9 @@ def test_the_environments_data_stands_before_the_tables_of_a_module() -> None:
     listed: Any = from_data("orders", "")
     assert [one["id"] for one in listed.value["orders"]] == ["A-1", "B-9"]
     assert listed.value["names"] == ["Eve"]
+    told: Any = from_data("code", "Bern")
+    assert told.value["code"] == "BRN"
+    assert marked(told) == {"$.note"}
 
 
 def test_calls_change_the_environments_data_as_they_change_the_tables() -> None:
