@@ -61,6 +61,7 @@ class Improvised:
             arguments=question.arguments,
             outcome=told.outcome,
             beneath=told.beneath,
+            effects=told.effects,
             author=author_of(told.provenance),
         )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.tools.tool_context import ToolContext
 
 from evalset import HermeticEnvironment, UnrecordedCallError
 from evalset.recorded.recording_files import put_cases, read_environment
@@ -63,6 +64,23 @@ def sidecar(recorded: Path, tmp_path: Path) -> Path:
 def said_instead(sidecar: Path, query: str) -> None:
     """Let the user have said something else in the recorded case."""
     sidecar.write_text(sidecar.read_text().replace('"text": "check A; check A"', f'"text": "{query}"'))
+
+
+def ship(order: str, tool_context: ToolContext) -> dict[str, bool]:
+    """Ship an order."""
+    tool_context.state["shipped"] = order
+    return {"done": True}
+
+
+def test_a_draft_does_what_the_tools_code_does_besides(module: Any, sidecar: Path) -> None:
+    """The state that it writes is there for what comes, though nobody recorded the call."""
+    module.root_agent.tools[3] = ship
+    said_instead(sidecar, "check A; ship B")
+    plugin = HermeticEnvironment(sidecar, unrecorded="generate")
+    _, answers, state = replayed(module, plugin, "check A; ship B")
+    assert answers[-1] == ("ship", {"done": True})
+    assert state["shipped"] == "B"
+    assert plugin.made[-1].call.effects.state_delta == {"shipped": "B"}
 
 
 def test_a_rule_of_the_case_answers_at_once(module: Any, sidecar: Path) -> None:
