@@ -115,9 +115,19 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Comman
         own = _own_model(inputs, around, "Ask the model again" if held else "Ask the model")
     if own:
         return RunReal(key=inputs.request.key)
-    if not sent or parts is None:
+    if not sent or parts is None or _is_held_up(inputs, parts):
         return None
     return _answer(inputs, parts, _source(inputs, parts))
+
+
+def _is_held_up(inputs: TurnInputs, parts: Sequence[JsonObject]) -> bool:
+    """Say once where calls do not fit their tools; a model may make such calls, so sending again sends them."""
+    misfits = inputs.misfits(parts)
+    if not misfits or inputs.is_sent_again(parts):
+        return False
+    not_ready("A call does not fit its tool's declaration. Change it, or send again to send it as it is.")
+    misfit_list(misfits)
+    return True
 
 
 def _real_tools(parts: Sequence[JsonObject], around: Surroundings) -> list[str]:
