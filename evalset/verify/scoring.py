@@ -10,6 +10,7 @@ from google.adk.evaluation.eval_case import Invocation
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import end_state
+from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
@@ -107,10 +108,7 @@ async def scored(
         error=replay.error,
         unrecorded=replay.unrecorded,
         made=replay.made,
-        turns=tuple(
-            ActualTurn(invocation=_json(invocation), models=models)
-            for invocation, models in zip(replay.turns, replay.models, strict=True)
-        ),
+        turns=tuple(_turn(*each) for each in zip(replay.turns, replay.models, strict=True)),
         final_state=replay.final_state,
         seconds=round(replay.seconds, 4),
         edited=edited,
@@ -158,8 +156,8 @@ def _inner_check(each: ReadyCase, replay: CaseReplay, inner: Divergence | None) 
     return [Check(name=INNER, status=status, score=float(inner is None), threshold=1.0, detail=told)]
 
 
-def _json(invocation: Invocation) -> JsonObject:
-    return invocation.model_dump(mode="json", exclude_none=True)
+def _turn(invocation: Invocation, models: tuple[RecordedModelTurn, ...]) -> ActualTurn:
+    return ActualTurn(invocation=invocation.model_dump(mode="json", exclude_none=True), models=models)
 
 
 def _checks(
