@@ -31,14 +31,19 @@ from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 def script_with_recording(
     case: EvalCase, recorded: RecordedCase | None, nested: Mapping[str, str] | None = None
 ) -> CaseScript:
-    """Make the script of a case, with what only its recording knows: what a person had said to confirmations, and what a graph did.
+    """Make the script of a case, with what only its recording knows: what a person had said to confirmations, what tools did besides, and what a graph did.
 
     Arguments and errors are those of `script_of_case`; `recorded` is None where nothing is recorded of the case.
     """
     if recorded is None:
         return script_of_case(case, nested)
     made = script_of_case(with_confirmations(case, recorded), nested)
-    return made._replace(script=with_graph(made.script, recorded))
+    script = _as_recorded(made.script, recorded) if _is_turn_by_turn(case, recorded) else made.script
+    return made._replace(script=with_graph(script, recorded))
+
+
+def _is_turn_by_turn(case: EvalCase, recorded: RecordedCase) -> bool:
+    return len(recorded.turns) == len(case.conversation or ())
 
 
 def case_until(case: Case, turn: int, steps: int) -> Case:
