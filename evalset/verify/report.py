@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import lean
 from evalset.recorded.tolerances import Tolerance
-from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Verification
+from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult, Verification
 from simulator.base.json_values import canonical
 
 _SHOWN, _AROUND = 160, 60
@@ -89,7 +89,7 @@ def _run_lines(run: RunResult) -> Iterator[str]:
 
 
 def _divergence_lines(divergence: Divergence) -> Iterator[str]:
-    verdicts = ", ".join(each.replace("_", " ") for each in (divergence.verdict, *divergence.also))
+    verdicts = ", ".join(VERDICTS[each] for each in (divergence.verdict, *divergence.also))
     yield f"{verdicts}: {divergence.sentence}"
     for sentence in divergence.evidence:
         yield f"  {sentence}"

@@ -25,6 +25,14 @@ Players: TypeAlias = Literal["real", "recorded"]
 What: TypeAlias = Literal["query", "call", "arguments", "response", "text", "state"]
 Verdict: TypeAlias = Literal["agent_changed", "golden_stale", "environment_changed", "user_changed", "varies"]
 Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
+VERDICTS: Mapping[Verdict, str] = {
+    "agent_changed": "The agent changed",
+    "golden_stale": "The golden was edited",
+    "environment_changed": "The agent's tools changed",
+    "user_changed": "The user message was edited",
+    "varies": "Differs in each run",
+}
+"""What a person reads for each verdict."""
 
 
 class Check(Value):

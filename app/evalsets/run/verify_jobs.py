@@ -20,7 +20,7 @@ from app.live.background_jobs import Job, JobProgress, Report
 from evalset.golden_trace.steps import Step
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
-from evalset.verify.results import CaseResult, Divergence, Pair, TextPiece, Verification
+from evalset.verify.results import VERDICTS, CaseResult, Divergence, Pair, TextPiece, Verification
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from simulator.base.frozen_value import Value
 
@@ -28,13 +28,6 @@ VERIFIED = "verified"
 """The name of the work at a workspace."""
 
 MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not run", "stopped": "stopped"}
-VERDICTS = {
-    "agent_changed": "The agent changed",
-    "golden_stale": "The golden was edited",
-    "environment_changed": "The agent's tools changed",
-    "user_changed": "The user message was edited",
-    "varies": "Differs in each run",
-}
 MOST_SHOWN = 4_000
 """Of longer texts only so many letters are shown side by side."""
 

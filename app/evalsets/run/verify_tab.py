@@ -33,7 +33,6 @@ from app.evalsets.run.tolerance_rows import (
 )
 from app.evalsets.run.verify_jobs import (
     MARKS,
-    VERDICTS,
     VERIFIED,
     VerifyOptions,
     case_rows,
@@ -60,7 +59,7 @@ from evalset.verify import (
     tolerances_of,
 )
 from evalset.verify.report import junit, network_words, unknown_words
-from evalset.verify.results import Divergence, RunResult
+from evalset.verify.results import VERDICTS, Divergence, RunResult
 
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit

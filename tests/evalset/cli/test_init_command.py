@@ -135,7 +135,7 @@ def test_the_commands_of_the_workflow_and_the_hooks_work_as_they_stand(project: 
         assert done.returncode == 0, done.stdout + done.stderr
     eval_set = project / "tests" / "eval" / "desk.evalset.json"
     eval_set.write_text(eval_set.read_text().replace('"order": "A"', '"order": "Z"'))
-    assert "golden stale" in shell(checks[1]).stdout
+    assert "The golden was edited" in shell(checks[1]).stdout
     eval_set.write_text("{")
     assert shell(lines["goldens-doctor"]).returncode
 

@@ -100,7 +100,7 @@ def test_each_case_is_a_test_and_what_fails_shows_where(project: Path) -> None:
         "PASSED tests/eval/desk.evalset.json::three",
         "FAILED tests/eval/desk.evalset.json::one",
         "FAILED tests/eval/desk.evalset.json::two",
-        "golden stale: ",
+        "The golden was edited: ",
         "first divergence: turn 1, step 2",
         '  golden: check({"order":"Y"})',
         '  actual: check({"order":"A"})',

@@ -55,7 +55,7 @@ def test_one_fails(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         "FAIL one",
         '  golden: check({"order":"Z\\u001b"})',
         '  actual: check({"order":"A"})',
-        "golden stale: ",
+        "The golden was edited: ",
         "PASS two",
     ):
         assert line in written.out
@@ -63,7 +63,7 @@ def test_one_fails(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
     failure = suite.find("testcase[@name='one']/failure")
     assert failure is not None
-    assert "golden stale" in (failure.text or "")
+    assert "The golden was edited" in (failure.text or "")
     assert suite.find("testcase[@name='two']/failure") is None
     assert main(["verify", str(edited), *where, "--case", "two"]) == 0
 

@@ -253,7 +253,7 @@ def test_a_verdict_stands_above_scores_and_errors_and_is_said_once(
     text = report(verify(path, agents_dir=agent_folders["the same"], criteria=STRICT))
     lines = text.splitlines()
     assert lines[0] == "FAIL two"
-    assert re.match("    user changed: .*query.*turn 1 ", lines[1])
+    assert re.match("    The user message was edited: .*query.*turn 1 ", lines[1])
     assert text.count("query of turn 1") == 1
     error = next(line for line in lines if "no recorded case" in line)
     assert lines.index(error) > 1

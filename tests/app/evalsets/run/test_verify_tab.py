@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.run.verify_jobs import VERDICTS, VERIFIED
+from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.workspace import Workspace, workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase
@@ -18,7 +18,7 @@ from evalset.kept_runs.run_files import run_files
 from evalset.recorded.recording_files import sidecar_of
 from evalset.recorded.tolerances import Ignore, OneOfTolerance
 from evalset.verify import tolerances_of
-from evalset.verify.results import Verification
+from evalset.verify.results import VERDICTS, Verification
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.harness.processes import wait_until
