@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 import xdist.scheduler
 from hypothesis import HealthCheck, settings
 
+from tests.harness.imported import forget_written
 from tests.quick import starts_nothing
 
 # Nothing is kept among the data of whoever runs the tests; those that keep sessions name a store of their own.
@@ -131,3 +133,10 @@ def _shuffle(items: list[pytest.Item], drawn: random.Random) -> None:
     items.sort(key=lambda item: item.nodeid)
     drawn.shuffle(items)
     items.sort(key=lambda item: files.index(item.path))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_tests_wrote_is_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave the next file no module and no folder of modules in pytest's folder: its own may have the same names."""
+    yield
+    forget_written(sys.modules, sys.path, tmp_path_factory.getbasetemp())
