@@ -165,10 +165,14 @@ def serve_forks(number: int) -> None:
     A kernel is a fork of this process while it has one thread and has loaded no agent: it differs from one that was started only in what
     it has imported already.
     """
-    from simulator.kernel.kernel_server import MOST_IMPORTED  # noqa: PLC0415 - as in `begin`
+    from simulator.kernel.kernel_server import FOR_REPLAYS, MOST_IMPORTED  # noqa: PLC0415 - as in `begin`
 
     for name in MOST_IMPORTED:
         importlib.import_module(name)
+    with contextlib.suppress(
+        ImportError
+    ):  # what ADK needs to evaluate is not installed: who asks for a replay is told
+        importlib.import_module(FOR_REPLAYS)
     if len([*Path("/proc/self/task").iterdir()]) > 1:
         raise SystemExit("an imported module started a thread, so this process cannot be forked")
     gc.collect()

@@ -64,6 +64,8 @@ FOR_KERNELS = {
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
 MOST_IMPORTED = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
 """The modules that nearly every agent imports."""
+FOR_REPLAYS = "evalset.verify.in_process"
+"""The module that does what is asked of a kernel most: each export is replayed at once, and each case when somebody checks it."""
 _WARM_SECONDS = 5.0
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 64

@@ -138,7 +138,13 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     assert tab.keys("export_done") == []
 
 
-@pytest.mark.parametrize("name", ["environment_data.json", "test_config.json", "root_agent.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "environment_data.json",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("test_config.json", "root_agent.json")),
+    ],
+)
 @pytest.mark.parametrize("before", [None, "[]"])
 def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(
     name: str, before: str | None, tab: Tab, target: Path

@@ -119,6 +119,7 @@ def test_a_deleted_session_is_restored_later_or_deleted_for_good(
     assert store.records(LOCAL, deleted=True) == []
 
 
+@pytest.mark.long
 def test_a_long_list_of_deleted_sessions_says_how_many_more_there_are(
     session_id: str, store: JournalStore
 ) -> None:

@@ -48,6 +48,7 @@ def _started(start: Tab, query: str = "") -> LiveSession:
     return live
 
 
+@pytest.mark.long
 def test_a_session_is_opened_and_played(start: Tab) -> None:
     """The tool's answer is drafted from the agent's own code, which the studio never imports."""
     live = _started(start, "Where is A1?")

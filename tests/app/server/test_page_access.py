@@ -162,6 +162,7 @@ def test_the_printed_link_lets_its_person_through_a_proxy(studio: Studio) -> Non
     assert studio.sees({"Origin": "http://localhost:3000"}, cookie=cookie) == "nothing"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "view",
     [

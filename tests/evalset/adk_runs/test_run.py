@@ -46,6 +46,7 @@ def place(folder: Path) -> AgentPlace:
     return AgentPlace(name=folder.name, app_name=folder.name, folder=folder)
 
 
+@pytest.mark.long
 def test_a_hermetic_run_needs_no_real_tool_and_changes_no_file(tmp_path: Path, ran: Ran) -> None:
     """Two of three cases are chosen: both pass with tools that must not run; turns are counted; ADK's results are kept."""
     folder = write_desk(tmp_path / "agents")

@@ -167,6 +167,7 @@ def _listed(*patterns: str) -> list[str]:
     return [name for name in found.stdout.split("\0") if name]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_wheel_adds_one_name_to_a_project(installed: Path) -> None:
     """No `app`, `evalset` or `simulator` stands among the installed packages."""
@@ -175,6 +176,7 @@ def test_a_wheel_adds_one_name_to_a_project(installed: Path) -> None:
     assert names == {"golden_trace", "golden_trace.pth", "golden_trace_studio"}
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_an_installation_offers_its_packages_behind_those_of_a_project(
     installed: Path, tmp_path: Path

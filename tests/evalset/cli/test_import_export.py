@@ -72,6 +72,7 @@ def test_a_trace_is_exported_with_what_it_records(here: Path) -> None:
     assert here.is_dir()
 
 
+@pytest.mark.long
 def test_a_case_is_added_with_what_is_recorded_and_a_free_id(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

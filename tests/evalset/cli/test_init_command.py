@@ -66,6 +66,7 @@ def written() -> tuple[list[str], dict[str, str]]:
     return steps, {hook["id"]: hook["entry"] for hook in hooks}
 
 
+@pytest.mark.long
 def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path) -> None:
     """The doctor and the replay are run as they stand, here by their functions; `pytest` is told what `verify` takes."""
     (install, doctor, test), lines = written()

@@ -73,6 +73,7 @@ def everything(folder: Path, captured: pytest.CaptureFixture[str]) -> str:
     return "\n".join([said.out, said.err, *(each.read_bytes().decode("utf-8", "replace") for each in kept)])
 
 
+@pytest.mark.long
 def test_no_secret_of_a_tools_errors_is_printed_or_kept(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -229,6 +229,7 @@ def test_an_agent_that_fails_ends_with_3(script: Path, out: Path, said: Callable
     assert not out.exists()
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: Path, out: Path) -> None:
     """Also while a call hangs."""
     rule = "[{rule_id: hang, tool_name: find_order, effect: {kind: hang}}]"

@@ -99,7 +99,13 @@ def moved(first: Path, folder: Path, form: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", ["beside its recording", "one file", "archive"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "beside its recording",
+        *(pytest.param(form, marks=pytest.mark.long) for form in ("one file", "archive")),
+    ],
+)
 def test_a_golden_trace_is_played_again_with_what_a_person_had_confirmed(
     form: str, first: Path, tmp_path: Path
 ) -> None:

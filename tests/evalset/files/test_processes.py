@@ -98,6 +98,7 @@ for life in range(int(sys.argv[3])):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer is killed in a fork")
 @pytest.mark.parametrize("each", [50, pytest.param(5, marks=pytest.mark.long)])
 def test_a_writer_killed_at_any_line_leaves_the_old_or_the_new_file(tmp_path: Path, each: int) -> None:

@@ -52,6 +52,7 @@ def test_the_parts_hold_each_run_of_each_case_once(cases: int, runs: int, worker
     assert sorted(made) == [(place, number) for place in range(cases) for number in range(1, runs + 1)]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_kernels_find_what_one_process_finds(kept: Path, tmp_path: Path) -> None:
     """In the order of the cases, with progress after each; the agent's code runs in the kernels alone."""

@@ -35,6 +35,7 @@ print(verify(sys.argv[1], agents_dir=sys.argv[2], models="recorded").model_dump_
 """
 
 
+@pytest.mark.long
 def test_no_way_leads_to_another_machine_and_each_host_is_named(tmp_path: Path) -> None:
     """Python's own ways, those below it, and those of other processes; what is served here is reached, and tool sets are listed."""
     eval_set = write_project(tmp_path, [*REFUSED, *HERE])

@@ -65,6 +65,7 @@ def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: Kernel
     assert config.kernels.kernel().process_id != first
 
 
+@pytest.mark.long
 def test_undo_needs_no_process(config: KernelAgentConfig) -> None:
     """It is another way into the same session."""
     simulation = begun(config)

@@ -35,7 +35,7 @@ from google.adk.agents import LlmAgent
 Path(__file__).with_name("told.json").write_text(json.dumps({
     "folder": os.getcwd(), "first": sys.path[0], "variable": os.environ.get("GOLDEN_TOLD"), "drawn": random.random(),
     "inherited": sorted(os.listdir("/proc/self/fd")), "signals": str(__import__("signal").getsignal(17)),
-    "nobody": "pytest" in sys.modules,
+    "nobody": "pytest" in sys.modules, "replays": "evalset.verify.in_process" in sys.modules,
 }))
 root_agent = LlmAgent(name="teller", model="none")
 """
@@ -56,7 +56,10 @@ def told(folder: Path) -> dict[str, Any]:
 def test_a_fork_works_in_its_folder_with_the_environment_of_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds no file of the template, draws other numbers than the next one, and hears its children end as any process does."""
+    """It holds no file of the template, draws other numbers than the next one, and hears its children end as any process does.
+
+    What a replay needs has been imported already.
+    """
     monkeypatch.setenv("GOLDEN_TOLD", "first")
     first = told(tmp_path / "first")
     monkeypatch.setenv("GOLDEN_TOLD", "second")
@@ -69,7 +72,7 @@ def test_a_fork_works_in_its_folder_with_the_environment_of_now(
     assert first["drawn"] != second["drawn"]
     assert first["inherited"] == second["inherited"]
     assert first["signals"] == str(signal.SIG_DFL)
-    assert first["nobody"] is False
+    assert (first["nobody"], first["replays"]) == (False, True)
 
 
 def test_how_it_ended_is_told_though_its_parent_is_another_process(tmp_path: Path) -> None:
@@ -160,6 +163,7 @@ def test_what_was_installed_since_makes_another_template(
     assert [*seen, template.is_current] == [True, True, False]
 
 
+@pytest.mark.long
 def test_a_template_that_cannot_fork_is_done_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -48,7 +48,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:(Loop|Parallel)Agent is deprecat
 @pytest.mark.parametrize(
     ("name", "moves"),
     [
-        *((name, "moves") for name in DEMOS),
+        (DEMOS[0], "moves"),
+        *(pytest.param(name, "moves", marks=pytest.mark.long) for name in DEMOS[1:]),
         *(pytest.param(name, "model", marks=pytest.mark.long) for name in DEMOS),
     ],
 )
@@ -238,6 +239,7 @@ def test_late_answers_and_rejections_are_said_again() -> None:
     assert second.call_id in text
 
 
+@pytest.mark.long
 def test_turns_that_came_to_nothing_are_played_too() -> None:
     """One that was stopped, and one that failed: the others keep their places, their ids and the case."""
     calls = [[call("find_order", order_id=f"A-{number}")] for number in range(3)]

@@ -171,6 +171,7 @@ def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     assert len(kept.store().load("session").path()) == 4
 
 
+@pytest.mark.long
 def test_a_process_that_was_taken_over_is_told(kept: Kept) -> None:
     """It goes on appending: that is a branch, and the head is where the new one left it."""
     begun(kept.store())

@@ -130,7 +130,7 @@ few_ways = pytest.mark.parametrize(
 # ---------------------------------------------------------------- every way to a tool
 
 
-@every_way
+@few_ways
 def test_a_tool_whose_player_is_real_runs_on_every_way_and_never_again_by_itself(way: Way) -> None:
     """Each way does reach the tool, and each run is a fact; a resume, steps back and going to a fact run only what is a fact then."""
     traces, later = Traces(), Traces()

@@ -57,6 +57,7 @@ with opened(before(callback), tools=player) as sim:
 """
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.parametrize(
     "way",

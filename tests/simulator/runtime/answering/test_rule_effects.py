@@ -345,6 +345,7 @@ def test_every_fault_of_the_library_plays(fault: Any) -> None:
         assert Journal.from_json(sim.journal.to_json()).session().history == sim.session.history
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(["A", "B"]), min_size=1, max_size=6), st.integers(0, 3))
 @settings(max_examples=10, deadline=None)
 def test_switching_one_rule_moves_no_other_ones_draws(order_ids: list[str], seed: int) -> None:

@@ -58,6 +58,7 @@ def turns_at_once(stage: Stage, count: int) -> list[list[Any]]:
 # ---------------------------------------------------------------- apart
 
 
+@pytest.mark.long
 @both
 def test_chance_is_the_same_in_each_session_whatever_runs_beside_it(form: Form) -> None:
     """Twelve calls with two rules of chance: alone, four at once in one loop, and in four threads, one pattern."""

@@ -39,25 +39,8 @@ _OPENING = 3
 
 
 _BASIC = {
-    "held": {
-        "plain",
-        "confirmed",
-        "parallel_calls",
-        "agent_tool",
-        "tool_in_graph",
-        "long_running_deferred",
-        "raised_answers",
-        "coding",
-    },
-    "real": {
-        "plain",
-        "transferred",
-        "side_by_side",
-        "state_and_files",
-        "app_with_plugin",
-        "raising_model",
-        "quick_and_slow",
-    },
+    "held": {"plain", "confirmed", "parallel_calls", "agent_tool", "raised_answers"},
+    "real": {"plain", "transferred", "state_and_files"},
 }
 """The shapes that stand for the others, by who plays."""
 
