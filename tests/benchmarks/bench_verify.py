@@ -76,9 +76,12 @@ def test_a_large_set_is_verified_in_about_a_third_of_the_time(eval_set: Path, me
     ours, theirs = [], []
     for _ in range(ROUNDS):
         ours.append(seconds(*verify, passed=f"{CASES} passed"))
-        theirs.append(seconds(*adk, passed=f"Tests passed: {CASES}"))
+        if measured:  # starting `adk eval` takes longer than all the rest of the smallest size
+            theirs.append(seconds(*adk, passed=f"Tests passed: {CASES}"))
+    if not measured:
+        return
     ratio = min(theirs) / min(ours)
     print(  # noqa: T201 - figures are what a benchmark is run for
         f"\n{CASES} cases of 4 turns: verify {min(ours):.1f} s, adk eval {min(theirs):.1f} s, {ratio:.1f} times faster"
     )
-    assert ratio >= LEAST_RATIO or not measured
+    assert ratio >= LEAST_RATIO
