@@ -42,8 +42,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 _SLOW = ("browser", "process")
 
 
-WAITING = 2
-"""So many tests run at a time for each processor: half of what tests take they wait for a process, a browser or a model."""
+WAITING = 1
+"""So many more workers than processors: now and then a test waits for a process, a browser or a model. Each one more imports all again."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,7 +51,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Take as many workers as keep the processors busy; quick tests do not wait."""
     given = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(given) if given else cores * (1 if config.getoption("quick") else WAITING)
+    return int(given) if given else cores + (0 if config.getoption("quick") else WAITING)
 
 
 STORIES = "tests/stories/test_"

@@ -192,16 +192,32 @@ def serve_forks(number: int) -> None:
             os.read(ended, _MOST_BYTES)
             _tell_ended(studio, kernels)
         if studio.fileno() in readable:
-            message, given, _, _ = socket.recv_fds(studio, _MOST_BYTES, 4)
-            if not message:
-                os._exit(0)
-            forked = os.fork()
-            if not forked:
-                _become_kernel(json.loads(message), given, (studio.fileno(), ended, wakes))
-            kernels.add(forked)
-            for one in given:
-                os.close(one)
-            studio.send(json.dumps({"forked": forked}).encode())
+            kernels.add(_forked(studio, (studio.fileno(), ended, wakes)))
+
+
+def _import_most() -> None:
+    from simulator.kernel.kernel_server import FOR_REPLAYS, MOST_IMPORTED  # noqa: PLC0415 - as in `begin`
+
+    for name in MOST_IMPORTED:
+        importlib.import_module(name)
+    with contextlib.suppress(
+        ImportError
+    ):  # what ADK needs to evaluate is not installed: who asks for a replay is told
+        importlib.import_module(FOR_REPLAYS)
+
+
+def _forked(studio: socket.socket, of_template: tuple[int, ...]) -> int:
+    """Fork the kernel that the studio asks for, and tell it its process id; end where the studio has."""
+    message, given, _, _ = socket.recv_fds(studio, _MOST_BYTES, 4)
+    if not message:
+        os._exit(0)
+    forked = os.fork()
+    if not forked:
+        _become_kernel(json.loads(message), given, of_template)
+    for one in given:
+        os.close(one)
+    studio.send(json.dumps({"forked": forked}).encode())
+    return forked
 
 
 def _tell_ended(studio: socket.socket, kernels: set[int]) -> None:

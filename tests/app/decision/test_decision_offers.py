@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
+import pytest
+
 from app.decision.ready_answers import preview
 from app.forms.safe_labels import literal
 from simulator.facts import Failed, Returned
@@ -40,6 +42,7 @@ def offer(simulation: Any, label: str) -> Any:
     return next(one for one in first(simulation).candidates if one.label == label)
 
 
+@pytest.mark.long
 def test_a_chosen_answer_stands_in_the_editor_with_what_differs() -> None:
     """Each has a line with its source and a key on each of its buttons; the chosen one is in the editor, the form and a difference."""
     with asked_for(call("find_order", order_id="A-1")) as simulation:

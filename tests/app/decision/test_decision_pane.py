@@ -59,6 +59,7 @@ def test_what_runs_is_shown_beside_what_waits_and_can_be_stopped() -> None:
         assert simulation.session.turns[-1].stopped
 
 
+@pytest.mark.long
 def test_nothing_to_decide_is_an_empty_pane() -> None:
     """Before the first query nothing waits: there is a word on it, and nothing to press."""
     with opened(agent_of()) as simulation:

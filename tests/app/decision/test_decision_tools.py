@@ -219,6 +219,7 @@ def test_state_changes_go_with_the_answer() -> None:
         assert simulation.session.current_state["seen"] == 1
 
 
+@pytest.mark.long
 def test_parallel_calls_are_answered_in_any_order() -> None:
     """Each keeps what was typed for it while another is on the screen; a click on one that was answered elsewhere changes nothing."""
     with asked_for(*(call("echo", word=word) for word in "abc")) as simulation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def options(page: Deciding) -> list[str]:
     return [option if isinstance(option, str) else option.content for option in shown.options]
 
 
+@pytest.mark.long
 def test_like_calls_side_by_side_have_numbers() -> None:
     """Of three calls with one tool and one first argument each has its number; another call has none, nor the last one left."""
     calls = [call("echo", word="x", times=number) for number in (1, 2, 3)]

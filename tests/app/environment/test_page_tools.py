@@ -20,6 +20,7 @@ def _choose(shaped: Shaped, start: str, value: str) -> None:
     shaped.tab.choose(shaped.tab.key(start), value)
 
 
+@pytest.mark.long
 def test_a_tool_is_declared_with_rows(shaped: Shaped) -> None:
     """Name, words and rows become a tool of the session; one of the agent's own name is refused, and what was typed stays."""
     shaped.write("tool_name", "find_order")

@@ -81,6 +81,7 @@ def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
     assert shaped.environment.now.data == DATA
 
 
+@pytest.mark.long
 def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
     """A changed cell is a fact of its field alone, an undo takes it back, and the draft of the call that waits knows it."""
     shaped.tab.fill("world_kind", "order").run()

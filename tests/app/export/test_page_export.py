@@ -77,6 +77,7 @@ def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     assert tab.live_marks() == []
 
 
+@pytest.mark.long
 def test_a_written_case_is_verified_at_once_and_run_by_the_commands_that_are_shown(
     tab: Tab, target: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
@@ -58,6 +59,7 @@ class Page:
         return self.tab.text_input[0].value
 
 
+@pytest.mark.long
 def test_a_hidden_input_comes_back_with_its_text() -> None:
     """One run without the input, and a new tab, lose nothing."""
     page = Page().type("mine").change("one", drawn=False).change("one")
@@ -108,6 +110,7 @@ def test_what_is_forgotten_is_gone_in_every_tab() -> None:
     assert Page(page.drafts).text == "first"
 
 
+@pytest.mark.long
 @given(st.lists(st.text(max_size=60), unique=True, min_size=2, max_size=4))
 def test_different_names_have_different_keys(names: list[str]) -> None:
     """A slug is fit for a key, and no two names share one."""

@@ -37,6 +37,7 @@ def _typed(store: JournalStore, session_id: str) -> set[str]:
     return {str(value) for text in texts for value in text["values"].values()}
 
 
+@pytest.mark.long
 def test_a_duplicate_shows_what_was_typed_for_the_session(session_id: str, store: JournalStore) -> None:
     """Also what was typed in the moment before the click; each goes on with its own text from there."""
     tab = Tab(session_id).unfold(f"kept_menu_{session_id}")
@@ -73,6 +74,7 @@ def test_every_kind_of_text_goes_along(store: JournalStore) -> None:
     assert shown.typed("script_user") == "First.\nSecond."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("query", "start"), [("", "query_text_query"), (CANCEL, "response_")])
 def test_what_is_typed_in_one_session_never_stands_in_another(
     store: JournalStore, query: str, start: str

@@ -52,6 +52,7 @@ def test_two_tabs_bring_it_back_once(session_id: str) -> None:
     assert len(registry().newest_first()) == 1
 
 
+@pytest.mark.long
 def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says why it cannot be played and what has happened, and tries again when asked to."""
     server_ends()

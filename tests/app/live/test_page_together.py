@@ -18,6 +18,7 @@ def _session() -> LiveSession:
     return live
 
 
+@pytest.mark.long
 def test_an_undo_takes_back_what_the_tab_has_seen_or_nothing() -> None:
     """Another tab was faster: the click does nothing, says so, and counts when it is made again."""
     live = _session()
@@ -31,6 +32,7 @@ def test_an_undo_takes_back_what_the_tab_has_seen_or_nothing() -> None:
     assert waits(live.session_id) == []
 
 
+@pytest.mark.long
 def test_an_answer_that_came_too_late_is_said_and_kept() -> None:
     """The call was answered in another tab: the answer there stands, and what was typed here comes back with an undo."""
     live = _session()

@@ -88,6 +88,7 @@ def test_it_continues_under_the_new_name(agents: Path, session_id: str, *, itsel
     assert registry().get(session_id) is not None
 
 
+@pytest.mark.long
 def test_what_else_changed_is_said(agents: Path, session_id: str) -> None:
     """As of any agent that has changed; the renaming itself is no change."""
     _renamed(agents, session_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.live.live_sessions import registry
 from app.screens.sidebar_panel import SHOWN_SESSIONS
 from simulator.seats.requests import CodeRequest
@@ -31,6 +33,7 @@ def seated(target: str, player: str) -> Tab:
     return tab.run()
 
 
+@pytest.mark.long
 def test_real_calls_that_wait_are_asked_for_first() -> None:
     """A choice that would set off waiting calls says how many, and runs none before the second click; left, it is as if it was never made."""
     for target, count in (("find_order", 2), ("refund_order", 1), ("-", 4)):

@@ -188,6 +188,7 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
     assert not tab.has("agents_again")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_agents")
 def test_a_person_plays_an_agent_whose_model_cannot_be_reached() -> None:
     """The page says so and why before the start, and the person sits in the agent's seat."""

@@ -24,6 +24,7 @@ print(*sorted({name for name in (*large, *later) if name in sys.modules}))
 """
 
 
+@pytest.mark.long
 def test_the_first_page_waits_for_no_large_import() -> None:
     """ADK, what draws tables, and the pages that come after it are imported once something needs them: they take longer than all else together."""
     done = subprocess.run(

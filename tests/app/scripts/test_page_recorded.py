@@ -133,6 +133,7 @@ def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> 
     check_place(str(path), "local", config)
 
 
+@pytest.mark.long
 def test_a_session_file_names_no_file_of_this_machine(store: JournalStore, start: Tab, path: Path) -> None:
     """Of another's session neither is read what it says was recorded, nor are answers added there; damaged, it is left out."""
     live = replay(start, path)

@@ -66,6 +66,7 @@ def view_of(session_id: str, view: str, user: dict[str, Any]) -> Tab:
     return Tab(session_id, user=user, view=view)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("then", "views"),
     [("live", VIEWS), ("kept", ("session", "export")), ("cannot be opened", ("session",))],

@@ -46,6 +46,7 @@ def _history(session: Simulation) -> list[str]:
     return [entry.type for entry in session.session.history]
 
 
+@pytest.mark.long
 def test_undo_and_redo_say_what_they_would_do(session: Simulation) -> None:
     """Each names its step; what cannot be done is greyed out; a query that was taken back stands in the input."""
     tab = Tab(session.session.session_id)

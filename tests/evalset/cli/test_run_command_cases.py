@@ -68,6 +68,7 @@ def first(script: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_run_in_which_a_person_confirms_is_completed(script: Path, tmp_path: Path) -> None:
     """Where its environment could not be written, the same command writes it, and no second case."""
     out = tmp_path / "one.evalset.json"
@@ -119,6 +120,7 @@ def test_a_golden_trace_is_played_again_with_what_a_person_had_confirmed(
     assert list(imported.cases) == load_eval_set_from_file(str(first), "one").eval_cases
 
 
+@pytest.mark.long
 def test_without_its_recording_nobody_confirms(first: Path, tmp_path: Path) -> None:
     """The set alone has no answer to the question."""
     alone = tmp_path / first.name

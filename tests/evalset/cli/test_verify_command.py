@@ -84,6 +84,7 @@ def test_a_difference_far_behind_is_shown(tmp_path: Path, capsys: pytest.Capture
     assert max(map(len, (golden, actual))) < 220
 
 
+@pytest.mark.long
 def test_json_alone_stands_on_the_standard_output(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +104,7 @@ def test_json_alone_stands_on_the_standard_output(
     assert "turns" not in two["runs"][0]
 
 
+@pytest.mark.long
 def test_the_json_carries_the_digests_of_what_was_measured(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

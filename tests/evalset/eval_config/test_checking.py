@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from google.adk.evaluation.eval_metrics import PrebuiltMetrics
-from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS
 from evalset.eval_config.config_checks import CLASSES, check
@@ -20,8 +19,13 @@ def test_every_metric_of_adk_is_in_the_table() -> None:
     assert {criterion.needs for criterion in CRITERIA} == set(NEEDS)
 
 
+@pytest.mark.long
 def test_the_table_says_what_adks_evaluators_read() -> None:
     """The class of each criterion, the range of its scores, whether it takes a threshold, and which rubrics it takes in."""
+    from google.adk.evaluation.metric_evaluator_registry import (  # noqa: PLC0415 - takes longer to import than all else
+        MetricEvaluatorRegistry,
+    )
+
     registry = MetricEvaluatorRegistry()
     infos = {
         str(getattr(info.metric_name, "value", info.metric_name)): info

@@ -33,6 +33,7 @@ def spliced(text: bytes, outline: Outline, case: dict[str, Any]) -> tuple[bytes,
     return text[:place] + addition + text[place:], addition
 
 
+@pytest.mark.long
 @given(st.data())
 def test_any_text_takes_a_case_and_keeps_the_rest(data: st.DataObject) -> None:
     """The new text reads as the old cases and the new one; every byte before and behind the addition is the old."""

@@ -31,6 +31,7 @@ def made(**invocation: Any) -> EvalCase:
     return EvalCase.model_validate({"evalId": "by_hand", "conversation": [turn]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

@@ -147,6 +147,7 @@ def replayed(agent: Any, imported: Imported) -> list[list[tuple[str, Any]]]:
     return asyncio.run(run())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keep", [in_json, in_snake_case, in_adk_webs_database, in_a_database_service])
 def test_a_chat_becomes_a_case_that_can_be_replayed(keep: Callable[[Path], Kept], tmp_path: Path) -> None:
     """Parallel calls, what was confirmed and what was rejected, an agent as a tool, a transfer, and the first state."""

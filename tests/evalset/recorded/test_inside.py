@@ -47,6 +47,7 @@ def inside(kept: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_it_is_verified_and_the_report_says_where_the_recording_is(
     inside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

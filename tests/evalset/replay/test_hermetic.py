@@ -85,6 +85,7 @@ def final_text(simulation: Simulation) -> str:
     return last.content
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("models", ["real", "recorded"])
 def test_everything_is_answered_as_recorded(
     desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Any

@@ -121,6 +121,7 @@ def play(agent: Any, script: Script) -> Any:
         return session.play()
 
 
+@pytest.mark.long
 def test_each_turn_has_its_own_inputs(tmp_path: Path) -> None:
     """Two queries, each with a question of the same words."""
     eval_set = kept(played(asking.one(), ["blue", "red"], ["go", "once more"]), tmp_path)

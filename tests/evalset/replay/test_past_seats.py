@@ -120,6 +120,7 @@ def test_beside_a_stand_in_a_tool_that_is_real_runs_once(way: Way, marker: Path)
     assert len(marks(marker)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("way", "name"), [*ASKED.values(), *((REFUSED[name], NAME) for name in IN_THREADS)])
 def test_a_stand_in_answers_what_can_be_asked_about(way: Way, name: str, marker: Path) -> None:
     """In runners of the agent's own too, as a part of the same session."""

@@ -152,6 +152,7 @@ def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
     assert found.also == ("agent_changed",), found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agent", CHANGED)
 def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
     kept: Path, agent_folders: dict[str, Path], agent: str
@@ -219,6 +220,7 @@ def test_an_edited_response_that_the_agent_follows_can_be_accepted_or_undone(
     assert before.turns == after.turns
 
 
+@pytest.mark.long
 def test_the_order_of_cases_is_no_edit_of_them(tmp_path: Path, agent_folders: dict[str, Path]) -> None:
     """A set whose cases changed places passes as before, or blames the agent alone."""
     both = recorded_set(tmp_path, {"one": TWO_TURNS, "two": TWO_TURNS})

@@ -37,6 +37,7 @@ def with_more(eval_set: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "made",
     [

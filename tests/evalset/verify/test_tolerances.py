@@ -47,6 +47,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded_set(tmp_path_factory.mktemp("kept"), {"two": QUERIES, "one": ["check A"]})
 
 
+@pytest.mark.long
 def test_arguments_that_may_differ_get_the_recorded_answers_and_pass(kept: Path, tmp_path: Path) -> None:
     """Unless nothing is to be tolerated; another case has its own."""
     eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, LOWER)

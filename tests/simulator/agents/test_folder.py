@@ -134,6 +134,7 @@ def test_an_app_keeps_its_plugins(root: Path) -> None:
     assert config.app_name == "with_app"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMS)
 def test_adk_web_finds_the_eval_set_where_it_is_put_by_default(root: Path, name: str) -> None:
     """The default path is the one that the manager behind `adk web` lists and reads."""

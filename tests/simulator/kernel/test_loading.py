@@ -51,6 +51,7 @@ def ended() -> Iterator[list[AgentCatalogue]]:
             entry.config.kernels.end()
 
 
+@pytest.mark.long
 def test_agents_of_a_folder_and_of_a_file_that_have_the_same_name(
     tmp_path: Path, ended: list[AgentCatalogue]
 ) -> None:
@@ -163,6 +164,7 @@ def test_an_import_that_hangs_is_stopped_and_begun_again(tmp_path: Path, ended: 
     assert agents.load("hangs").state == "ready"
 
 
+@pytest.mark.long
 def test_of_many_agents_few_processes_stay(
     tmp_path: Path, ended: list[AgentCatalogue], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import tracemalloc
 
+import pytest
+
 from simulator.kernel.printed_lines import LONGEST_LINE, printed_lines
 
 
@@ -21,6 +23,7 @@ class Endless(io.BufferedIOBase):
         return b"x" * (1 << 16) if self._left > 0 else b"\rlast words\n" if self._left == 0 else b""
 
 
+@pytest.mark.long
 def test_a_line_without_an_end_takes_no_memory() -> None:
     """Its beginning is kept, and what comes after it is heard."""
     tracemalloc.start()

@@ -56,6 +56,7 @@ def test_another_interpreter_takes_none(spare: Spare, tmp_path: Path) -> None:
     assert spare.take(tmp_path / "python", tmp_path) is None
 
 
+@pytest.mark.long
 def test_none_stays_once_it_has_ended(spare: Spare, tmp_path: Path) -> None:
     """Neither the one that waits nor one that would follow."""
     kernel = spare.take(Path(sys.executable), tmp_path)
@@ -71,6 +72,7 @@ def test_a_folder_that_is_not_there_leaves_no_process(spare: Spare, tmp_path: Pa
     assert spare.take(Path(sys.executable), tmp_path / "nothing") is None
 
 
+@pytest.mark.long
 def test_one_that_is_being_started_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is stopped just then stops at once, and the process ends when it has started."""
     goes_on, made = threading.Event(), list[Kernel]()

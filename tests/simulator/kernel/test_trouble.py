@@ -346,6 +346,7 @@ root_agent = LlmAgent(name="one", model="none")
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CAN_FORK, reason="only Linux finds a daemon's way back to its process")
 @pytest.mark.parametrize(
     "end",

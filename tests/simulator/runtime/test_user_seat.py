@@ -236,6 +236,7 @@ def test_an_undo_gives_the_message_back_and_holds_the_player() -> None:
         assert len(model.asked) == asked
 
 
+@pytest.mark.long
 def test_any_prefix_of_the_journal_resumes_and_asks_no_model_for_what_was_said() -> None:
     """From each fact the same conversation comes about; a message that was made is not made again."""
     model = speaker("one", "two")

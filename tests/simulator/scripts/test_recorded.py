@@ -68,6 +68,7 @@ def test_a_demo_agent_is_played_again(name: str, moves: Any) -> None:
     assert case_of(played.session) == recorded
 
 
+@pytest.mark.long
 def test_a_changed_line_changes_the_trace() -> None:
     """The agent's own model reacts to another answer; written moves stay, and the answer is another."""
     with record_demo("order_desk") as simulation:

@@ -153,6 +153,7 @@ def test_a_purged_session_leaves_no_lease(kept: Kept) -> None:
     journal.release()
 
 
+@pytest.mark.long
 def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     """Its session is free although its lease has not run out; all that it was told is kept is there."""
     begun(kept.store())

@@ -8,6 +8,8 @@ import sys
 import threading
 import weakref
 
+import pytest
+
 from simulator.facts import SeatChanged
 from simulator.store import JournalStore, Place, StoreError
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
@@ -25,6 +27,7 @@ journal.append(asked("the last word"))
 """
 
 
+@pytest.mark.long
 def test_a_process_that_ends_stores_what_waits(kept: Kept) -> None:
     """Nothing is lost where nobody closed the store."""
     store = kept.store()

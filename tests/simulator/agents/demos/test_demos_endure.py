@@ -130,6 +130,7 @@ def test_any_words_lead_to_an_end(name: str, said: list[str], data: st.DataObjec
     assert ill_ended(session, len(said)) == []
 
 
+@pytest.mark.long
 @for_each("name", DEMOS)
 def test_a_turn_is_bounded(name: str) -> None:
     """With a service that is always busy, each agent of the demo speaks at most as often as its bound allows."""

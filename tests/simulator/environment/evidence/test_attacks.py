@@ -39,6 +39,7 @@ def reached(attacks: Iterable[tuple[str, Attack]]) -> list[str]:
     return [name for name, attack in attacks if any(one in draft_of(attack) for one in BY_PROCESS)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("values", "walks"), [(DAILY, 1), pytest.param(tuple(NATIVE_VALUES), 8, marks=pytest.mark.long)]
 )
@@ -65,6 +66,7 @@ def test_the_attacks_reach_the_process_where_they_run(monkeypatch: pytest.Monkey
     assert MARKER in tool(attack.text, 0)
 
 
+@pytest.mark.long
 @for_each("what", list(growing())[::5])
 def test_a_reading_keeps_to_its_budget(what: str) -> None:
     """However much a tool would make, its reading takes little memory and comes back with an outcome or the reason for none."""

@@ -326,7 +326,7 @@ def test_one_rule_has_one_budget_and_all_rules_of_a_call_share_their_time() -> N
     """Fifty conditions of one rule leave the next rule its time; after ten slow rules there is none left for another."""
     slow = {"kind": "expression", "text": SLOW}
     many = rule("many", when={"kind": "any_of", "conditions": [slow] * 50})
-    light = asks("light", "range(5000) | map('string') | list | length > 0")
+    light = asks("light", "range(300) | map('string') | list | length > 0")
     assert fired(evaluate((many, light), CallContext("find", {}), lambda _: 0.0)) == "light"
     ten = tuple(asks(f"slow {number}", SLOW) for number in range(10))
     assert fired(evaluate((*ten, light), CallContext("find", {}), lambda _: 0.0)) is None

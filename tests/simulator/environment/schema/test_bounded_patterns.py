@@ -53,6 +53,7 @@ def test_a_bound_that_no_answer_can_reach_is_a_problem_of_the_draft(field: JsonO
     assert made.problems
 
 
+@pytest.mark.long
 def test_many_choices_of_long_patterns_share_one_bound() -> None:
     """Thirty ways to make a long text, none of which fits, are given up together."""
     ways = [{"type": "string", "pattern": "^(a{30}){30}$", "minLength": least} for least in range(30)]
@@ -96,6 +97,7 @@ def test_ordinary_repetitions_are_made_and_found() -> None:
         is_found(HUGE[0], "a", 1.0)
 
 
+@pytest.mark.long
 def test_patterns_of_tolerances_are_bounded_too() -> None:
     """What is too large is refused when it is read; what searches without end is given up, though it is asked of many values."""
     for pattern in HUGE:

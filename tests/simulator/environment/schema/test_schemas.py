@@ -184,6 +184,7 @@ def test_a_bottomless_schema_or_value_is_one_problem() -> None:
     assert len(problems(value, {"type": "array", "items": {"$ref": "#"}})) == 1
 
 
+@pytest.mark.long
 def test_a_schema_that_doubles_itself_stays_small() -> None:
     """Forty levels of two references each would be a million million schemas; checking stays possible."""
     schema: dict[str, Any] = {

@@ -291,6 +291,7 @@ def test_any_answer_can_be_judged(response: JsonObject) -> None:
             assert Contradiction.model_validate_json(one.model_dump_json()) == one
 
 
+@pytest.mark.long
 def test_a_costly_invariant_is_given_up_for_all_things_together() -> None:
     """Hundreds of things share the work of one invariant: those that are not judged say why."""
     rows = ", ".join(f'{{"id": "P-{number}", "stock": 1}}' for number in range(300))

@@ -68,6 +68,7 @@ def turns_for(name: str) -> list[Any]:
     return [RuntimeError("no model"), FIND] if name == "on_model_error" else [FIND, FAILS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", AGENT_CALLBACKS)
 def test_a_callback_that_answers_is_honoured(name: str) -> None:
     """What each callback gives back stands in place of what it replaces, as in stock ADK."""
@@ -80,6 +81,7 @@ def test_a_callback_that_answers_is_honoured(name: str) -> None:
     assert said in str(ours.events)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in AGENT_CALLBACKS if not name.startswith("on_")])
 def test_a_callback_that_raises_ends_the_turn_as_in_adk(name: str) -> None:
     """An exception out of a callback ends the turn with the same error after the same events, and a next query works."""
@@ -137,6 +139,7 @@ def test_lists_of_callbacks_stop_at_the_first_that_answers() -> None:
 # ---------------------------------------------------------------- plugins
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(ANSWERS))
 def test_a_plugin_that_answers_is_honoured(name: str) -> None:
     """What a plugin gives back wins over the agent's callbacks and over later plugins, as in stock ADK."""

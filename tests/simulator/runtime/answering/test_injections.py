@@ -174,6 +174,7 @@ def by_chance(seed: str, **more: Any) -> list[str | None]:
         return [by for _, by in sources(sim)]
 
 
+@pytest.mark.long
 def test_chance_is_repeated_by_the_sessions_seed_or_the_rules_own() -> None:
     """The same seed gives the same pattern; a rule's own seed gives it in every session."""
     assert by_chance("one") == by_chance("one")
@@ -182,6 +183,7 @@ def test_chance_is_repeated_by_the_sessions_seed_or_the_rules_own() -> None:
     assert {"half", None} == set(by_chance("one"))
 
 
+@pytest.mark.long
 def test_undo_and_resume_draw_the_same_values_again() -> None:
     """Taking calls back and playing them again gives the same pattern, in a resumed session too."""
     half = rule("half", probability=0.5, random_seed=7)

@@ -58,6 +58,7 @@ def waiting() -> Iterator[Simulation]:
     sim.close()
 
 
+@pytest.mark.long
 def test_as_many_drafts_are_made_as_calls_are_answered(waiting: Simulation, made: list[str]) -> None:
     """Whoever lists what waits, again after each answer, has the draft made of what is answered, and of nothing else."""
     while pending := waiting.pending:

@@ -302,6 +302,7 @@ def test_9_no_answer_is_held_against_a_schema() -> None:
     assert isinstance(seen["result"], int)
 
 
+@pytest.mark.long
 def test_10_a_seeded_stream_is_drawn_by_calls_that_match_only() -> None:
     """No defect any more in 2.13, and the same here: calls with other arguments do not move the stream."""
     half = configured(

@@ -86,6 +86,7 @@ def test_chance_is_the_same_in_each_session_whatever_runs_beside_it(form: Form) 
     assert RAN == []
 
 
+@pytest.mark.long
 @both
 def test_another_seed_is_another_pattern(form: Form) -> None:
     """The seed moves the rules without one of their own, and no others."""

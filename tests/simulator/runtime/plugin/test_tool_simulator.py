@@ -224,6 +224,7 @@ def all_tools(simulator: ToolSimulator) -> list[Any]:
     return [simulator.get_tool(name) for name in simulator.list_tools()]
 
 
+@pytest.mark.long
 @TWO_WAYS
 def test_in_a_played_session_real_is_its_own_environment(way: str) -> None:
     """The output schema and the shared state hold as in a plain runner, and the turn goes on to its end."""
