@@ -83,7 +83,7 @@ def _laid_out(result: Result, reviews: Reviews | None) -> tuple[list[str], list[
             dict.fromkeys(check.name for case in result.cases for run in case.runs for check in run.checks)
         )
         measured = [column for name in checks for column in (name, f"{name}_status")]
-        columns = [*_RUN, *measured, *_DIVERGENCE, "error", "seconds"]
+        columns = [*_RUN, *measured, *_DIVERGENCE, "error", "seconds", "unknown"]
         return columns, [row for case in result.cases for row in _runs(case)]
     if isinstance(result, Examination):
         return [*_FINDING], [
@@ -101,7 +101,12 @@ def _laid_out(result: Result, reviews: Reviews | None) -> tuple[list[str], list[
 
 
 def _runs(case: CaseResult) -> Iterator[Row]:
-    about: Row = {"eval_id": case.eval_id, "agent": case.agent, "status": case.status}
+    about: Row = {
+        "eval_id": case.eval_id,
+        "agent": case.agent,
+        "status": case.status,
+        "unknown": ", ".join(case.unknown),
+    }
     if not case.runs:
         yield {**about, "error": case.error}
     for run in case.runs:

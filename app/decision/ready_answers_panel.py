@@ -13,6 +13,7 @@ from app.decision.request_panel import misfit_list, was_clicked
 from app.decision.tool_answer import ToolInputs
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal
+from app.session.provenance_labels import blank_word
 from simulator.environment.drafts.candidates import Candidate
 
 _NAMES = {
@@ -103,9 +104,7 @@ def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
 
 def _source(candidate: Candidate) -> str:
     """Return where an answer comes from, and how much of it is not known."""
-    count = len(candidate.blanks)
-    blank = "1 blank" if count == 1 else f"{count} blanks"
-    return f"{candidate.why} ({blank})" if count else candidate.why
+    return f"{candidate.why} ({blank_word(candidate.blanks)})" if candidate.blanks else candidate.why
 
 
 def draft_difference(inputs: ToolInputs) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -15,6 +15,7 @@ Word: TypeAlias = tuple[str, Color]
 """A safe text for a badge, and its colour."""
 
 OFFLINE = "offline"
+BLANKS = "Blanks: nothing is known of these places"
 _LONGEST = 24
 _SOURCES: dict[str, Word] = {
     "written": ("written", "violet"),
@@ -47,10 +48,15 @@ def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome
     if beneath is not None:
         is_lost = outcome_failed and isinstance(beneath, Returned)
         return ("response lost", "orange") if is_lost else ("distorted", "orange")
-    if provenance is not None and (count := len(provenance.blanks)):
-        return ("1 blank" if count == 1 else f"{count} blanks"), "orange"
+    if provenance is not None and provenance.blanks:
+        return blank_word(provenance.blanks), "orange"
     helped = provenance is not None and provenance.source != "injected" and provenance.fired
     return ("rule fired", "orange") if helped else None
+
+
+def blank_word(blanks: Sequence[object]) -> str:
+    """Count blanks in words."""
+    return "1 blank" if len(blanks) == 1 else f"{len(blanks)} blanks"
 
 
 def sentence(provenance: Provenance, duration_ms: float) -> str:
@@ -61,7 +67,7 @@ def sentence(provenance: Provenance, duration_ms: float) -> str:
 
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
     """Yield what else there is to say of an answer: a title of ours, and a text that may come from outside."""
-    yield "Blanks: nothing is known of these places", "\n".join(provenance.blanks)
+    yield BLANKS, "\n".join(provenance.blanks)
     yield "Sources and changes", "\n".join(provenance.notes)
     yield "Rules that fired", "\n".join(provenance.fired)
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))

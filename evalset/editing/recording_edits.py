@@ -57,6 +57,18 @@ def followed(before: Case, after: Case, recorded: RecordedCase) -> RecordedCase 
     return recorded.model_copy(update=changed) if changed else recorded
 
 
+def blanks_of(case: Case, recorded: RecordedCase | None, number: int) -> dict[Where, tuple[str, ...]]:
+    """Return the blanks of a turn's responses, by the place of each in the case; none where the recording has other turns."""
+    if recorded is None or len(recorded.turns) != len(turns_of(case)):
+        return {}
+    calls, seen = recorded.turns[number].calls, calls_of(case, number)
+    return {
+        each.answers[-1].where: calls[place].author.blanks
+        for each, place in zip(seen, _places(calls, seen), strict=True)
+        if place is not None and each.answers
+    }
+
+
 def _turn(before: Case, after: Case, number: int, turn: RecordedTurn) -> RecordedTurn:
     if is_same(turns_of(before)[number], turns_of(after)[number]):
         return turn

@@ -10,9 +10,8 @@ from google.genai import types
 
 from evalset.exporting import golden_metrics
 from evalset.golden_trace.confirmations import without_confirmations
-from evalset.recorded.golden_digests import end_state
 from evalset.recorded.pairing import paired
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording import RecordedCase, end_state
 from evalset.recorded.tolerances import Tolerance
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.expressions import json_paths
@@ -37,7 +36,7 @@ def judged_turn(case: EvalCase, recorded: RecordedCase | None, number: int) -> d
     """
     turns = without_confirmations(case).conversation or []
     judged: dict[str, Any] = {"calls": _calls(turns[number])}
-    ended = end_state(case, recorded)
+    ended = end_state(case.final_session_state, recorded)
     if number == len(turns) - 1 and ended:
         judged |= {"final_state": dict(ended), "is_whole": number == 0}
         if number == 0:

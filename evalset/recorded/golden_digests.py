@@ -10,7 +10,7 @@ from google.adk.evaluation.eval_case import EvalCase
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, response_behind, text_of
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, without_golden
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_golden
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
@@ -29,18 +29,12 @@ def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
                 turn.model_copy(update={"golden": golden, "original": None})
                 for turn, golden in zip(recorded.turns, noted, strict=True)
             ),
-            "golden_state": "" if (state := end_state(case, recorded)) is None else state_digest(state),
+            "golden_state": ""
+            if (state := end_state(case.final_session_state, recorded)) is None
+            else state_digest(state),
             "golden_start": state_digest(given.state if given else recorded.state),
         }
     )
-
-
-def end_state(case: EvalCase, recorded: RecordedCase | None) -> JsonObject | None:
-    """Return the final state that a case wants: the eval set's, where it holds one, or else the recorded one; None where neither is known.
-
-    ADK writes an empty one for each case, so that an empty one says nothing.
-    """
-    return case.final_session_state or (recorded.final_state if recorded else None)
 
 
 def golden_turn(steps: Sequence[Step], number: int, of: int) -> GoldenTurn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -254,6 +255,36 @@ def blanks_in(case: RecordedCase) -> tuple[str, ...]:
         for call in turn.calls
         for path in call.author.blanks
     )
+
+
+def end_state(written: JsonObject | None, recorded: RecordedCase | None) -> JsonObject | None:
+    """Return the final state that a case wants: the eval set's, where it holds one, or else the recorded one; None where neither is known.
+
+    ADK writes an empty one for each case, so that an empty one says nothing.
+    """
+    return written or (recorded.final_state if recorded else None)
+
+
+def unknown_parts(turns: Iterable[tuple[object, object]], state: JsonObject | None) -> tuple[str, ...]:
+    """Name what a golden does not contain, so that it is compared with nothing.
+
+    Args:
+        turns: The intermediate data and the final response of each turn, as the golden holds them; None where it does not.
+        state: The final state that it wants (`end_state`).
+    """
+    parts = ("the tool calls", "the final response")
+    missing = (
+        f"{part} of turn {number}"
+        for number, held in enumerate(turns, start=1)
+        for part, value in zip(parts, held, strict=True)
+        if value is None
+    )
+    return (*missing, *(["the final state"] if state is None else []))
+
+
+def unknown_words(unknown: Sequence[str]) -> tuple[str, ...]:
+    """Return what no run of a case is compared with, in a sentence; nothing where all is known."""
+    return (f"unknown, so not compared: {', '.join(unknown)}",) if unknown else ()
 
 
 class CaseNote(Value):

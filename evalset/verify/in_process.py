@@ -18,7 +18,7 @@ from evalset.verify.coroutines import run
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
-from evalset.verify.scoring import golden_steps, unknown_parts
+from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
@@ -253,7 +253,7 @@ def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseRe
         error=unasked,
         golden=golden_steps(each),
         runs=runs,
-        unknown=unknown_parts(each),
+        unknown=unknown_in(each),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 from evalset.golden_trace.steps import Step
-from evalset.recorded.recording import lean
+from evalset.recorded.recording import lean, unknown_words
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult, Verification
 from simulator.base.json_values import canonical
@@ -57,13 +57,8 @@ def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
     passed = sum(run.passed for run in case.runs)
     times = f" ({passed} of {len(case.runs)} runs)" if runs > 1 else ""
     yield f"{_MARKS[case.status]} {case.eval_id}{times}"
-    for line in (*unknown_words(case), *reasons(case)):
+    for line in (*unknown_words(case.unknown), *reasons(case)):
         yield f"    {line}"
-
-
-def unknown_words(case: CaseResult) -> tuple[str, ...]:
-    """Return what no run of a case was compared with, in a sentence; nothing where all is known."""
-    return (f"unknown, so not compared: {', '.join(case.unknown)}",) if case.unknown else ()
 
 
 def reasons(case: CaseResult) -> list[str]:
@@ -234,6 +229,8 @@ def _add(suite: ET.Element, set_name: str, case: CaseResult) -> None:
             ET.SubElement(element, "skipped", message="stopped before all runs were done")
         case "passed":
             pass
+    for words in unknown_words(case.unknown):
+        ET.SubElement(element, "system-out").text = _plain(words)
 
 
 def _plain(text: str) -> str:

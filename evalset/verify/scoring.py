@@ -9,8 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
-from evalset.recorded.golden_digests import end_state
-from evalset.recorded.recording import RecordedModelTurn
+from evalset.recorded.recording import RecordedModelTurn, end_state, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
@@ -51,21 +50,17 @@ def _with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> 
 
 def expected_state(each: ReadyCase | Unready) -> JsonObject | None:
     """Return the final state that a case wants, as it is compared; None where it is not known."""
-    state = end_state(each.case, each.recorded if isinstance(each, ReadyCase) else None)
+    state = end_state(each.case.final_session_state, each.recorded if isinstance(each, ReadyCase) else None)
     if state is None:
         return None
     written: JsonObject = jsonable(lasting(state))
     return written
 
 
-def unknown_parts(each: ReadyCase) -> tuple[str, ...]:
-    """Name what a golden does not tell, so that it is compared with nothing."""
-    turns = list(enumerate(each.case.conversation or (), start=1))
-    return (
-        *(f"the tool calls of turn {number}" for number, turn in turns if turn.intermediate_data is None),
-        *(f"the final response of turn {number}" for number, turn in turns if turn.final_response is None),
-        *(["the final state"] if expected_state(each) is None else []),
-    )
+def unknown_in(each: ReadyCase) -> tuple[str, ...]:
+    """Name what the golden of a case does not contain, so that it is compared with nothing."""
+    turns = ((turn.intermediate_data, turn.final_response) for turn in each.case.conversation or ())
+    return unknown_parts(turns, expected_state(each))
 
 
 def _as_told(golden: Invocation, actual: Invocation) -> Invocation:

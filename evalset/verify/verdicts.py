@@ -18,9 +18,9 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.golden_digests import end_state, golden_calls, state_digest, text_digest, value_digest
+from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest, value_digest
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, without_edits
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_edits
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.divergence import Compared, aligned, first_divergence
 from evalset.verify.results import Action, Divergence, ValueDifference, Verdict
@@ -366,7 +366,7 @@ class Golden(NamedTuple):
 def golden_of(case: EvalCase, recorded: RecordedCase) -> Golden:
     """Return a golden as it is now; the state of a case that holds none is the recorded one."""
     given = case.session_input
-    state = end_state(case, recorded)
+    state = end_state(case.final_session_state, recorded)
     turns = [steps_of(invocation) for invocation in case.conversation or ()]
     return Golden(
         turns, None if state is None else jsonable(state), jsonable(given.state if given else recorded.state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -34,6 +34,7 @@ from app.forms.shown_value_widgets import value_or_json
 from app.forms.shown_values import values_line
 from app.forms.widget_store import slug
 from app.session import page_state
+from app.session.provenance_labels import BLANKS, blank_word
 from evalset.editing.case_edits import (
     DeleteCase,
     DuplicateCase,
@@ -46,6 +47,7 @@ from evalset.editing.case_edits import (
     SplitCase,
 )
 from evalset.editing.case_parts import (
+    Case,
     CaseStep,
     Where,
     agent_of,
@@ -57,7 +59,9 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.case_reviews import CaseComment
+from evalset.editing.recording_edits import blanks_of
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
+from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words
 
 COLUMNS = (1.25, 1)
 
@@ -237,7 +241,10 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     case = scene.work.case(key)
     turns = turns_of(case)
     asked: SetCommand | None = None
+    recorded = scene.work.held(key).recorded
     with pane("case"):
+        unknown = _unknown(case, recorded)
+        unknown_caption(unknown)
         start = field(field(case, "session_input"), "state")
         has_start = field(case, "session_input") is not None
         asked = _value("Initial state", start or {}, ("session_input", "state")) if has_start else None
@@ -248,16 +255,32 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
             )
         first = (page - 1) * PAGE_TURNS
         for number in range(first, min(first + PAGE_TURNS, len(turns))):
-            asked = _turn(scene, key, number, agent) or asked
+            blanks = blanks_of(case, recorded, number)
+            asked = _turn(scene, key, number, agent, blanks) or asked
         if field(case, "conversation_scenario") is not None:
             where: Where = ("conversation_scenario",)
             asked = _value("Scenario", field(case, "conversation_scenario"), where) or asked
         end: Where = ("final_session_state",)
-        asked = _value("Final state", field(case, "final_session_state", {}), end) or asked
+        lacks = "unknown" if unknown[-1:] == ("the final state",) else "none"
+        asked = _value("Final state", field(case, "final_session_state", {}), end, lacks) or asked
         return _value("Case rubrics", field(case, "rubrics", []), ("rubrics",)) or asked
 
 
-def _turn(scene: SetContext, key: str, number: int, agent: str) -> SetCommand | None:
+def _unknown(case: Case, recorded: RecordedCase | None) -> tuple[str, ...]:
+    """Name what a case with turns does not contain."""
+    turns = [(field(turn, "intermediate_data"), field(turn, "final_response")) for turn in turns_of(case)]
+    return unknown_parts(turns, end_state(field(case, "final_session_state"), recorded)) if turns else ()
+
+
+def unknown_caption(unknown: Sequence[str]) -> None:
+    """Say what no run of a case is compared with, where there is something."""
+    for words in unknown_words(unknown):
+        st.caption(literal(words[:1].upper() + words[1:]))
+
+
+def _turn(
+    scene: SetContext, key: str, number: int, agent: str, blanks: Mapping[Where, Sequence[str]]
+) -> SetCommand | None:
     case = scene.work.case(key)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"case_turn_{number}"):
         st.markdown(f"**Turn {number + 1}**", width="content")
@@ -271,23 +294,26 @@ def _turn(scene: SetContext, key: str, number: int, agent: str) -> SetCommand | 
     for place, step in enumerate(steps_of(case, number)):
         call = call_number(case, step)
         comments = comments_at(review, case, number, call) if step.kind == "call" else ()
-        shown = _ShownStep(step, place, f"{slug(key)}_{number}_{place}", call, comments)
+        name = f"{slug(key)}_{number}_{place}"
+        shown = _ShownStep(step, place, name, call, comments, blanks.get(step.where, ()))
         asked = _step(scene, key, shown, agent) or asked
     return asked
 
 
 class _ShownStep(NamedTuple):
-    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked."""
+    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked, its blanks."""
 
     step: CaseStep
     place: int
     name: str
     call: int | None
     comments: Sequence[CaseComment]
+    blanks: Sequence[str]
 
 
 def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
     words, comments = _label(shown.step), shown.comments
+    words += f" :orange-badge[{blank_word(shown.blanks)}]" if shown.blanks else ""
     label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
     body = unfolding(label, f"case_step_{shown.name}", STEP_ICONS[shown.step.kind])
     with body:
@@ -295,15 +321,18 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
             st.empty()
             return None
         _body(shown.step, shown.name)
+        if shown.blanks:
+            st.caption(BLANKS)
+            st.text(literal("\n".join(shown.blanks)))
         comment_lines(comments)
         return _buttons(scene, key, shown, agent)
 
 
-def _value(name: str, value: Any, where: Where) -> SetCommand | None:
-    """Draw what stands beside the turns, with a way to edit it."""
+def _value(name: str, value: Any, where: Where, lacks: str = "none") -> SetCommand | None:
+    """Draw what stands beside the turns, with a way to edit it; `lacks` is the word where it is empty."""
     sentences = sentences_of(value) if where[-1:] == ("rubrics",) else ()
     told = " ".join(sentences) or values_line(value)
-    words = f"{name} \u00b7 {safe_label(told, _SHORT)}" if value else f"{name} \u00b7 none"
+    words = f"{name} \u00b7 {safe_label(told, _SHORT)}" if value else f"{name} \u00b7 {lacks}"
     key = slug("_".join(map(str, where)))
     body = unfolding(words, f"case_value_{key}", ":material/database:")
     with body:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.evalsets.cases.case_panel import unknown_caption
 from app.evalsets.cases.cases_tab import find_bar
 from app.evalsets.choices_panel import (
     agent_and_cases,
@@ -58,7 +59,7 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
-from evalset.verify.report import junit, network_words, unknown_words
+from evalset.verify.report import junit, network_words
 from evalset.verify.results import VERDICTS, Divergence, RunResult
 
 if TYPE_CHECKING:
@@ -403,8 +404,7 @@ def _case(
     case = next(case for case in found if case.eval_id == chosen)
     if case.error:
         problem("The case could not run.", case.error)
-    for words in unknown_words(case):
-        st.caption(literal(words[:1].upper() + words[1:]))
+    unknown_caption(case.unknown)
     run = _one_run(workspace, case)
     opened = None
     if run is not None:

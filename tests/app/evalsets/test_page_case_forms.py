@@ -15,6 +15,7 @@ from app.evalsets.open_sets import edited_sets
 from app.live.agent_catalogue import catalogue
 from evalset.editing.reviews_beside import open_reviews
 from evalset.files.eval_names import reviews_path
+from evalset.recorded.recording_files import sidecar_of
 from tests.app.evalsets.set_tabs import on_set
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -63,6 +64,26 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     assert json.dumps(work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"][0]["args"]) == (
         '{"days": 4, "deep": null}'
     )
+
+
+def test_blanks_and_what_is_unknown_are_marked_where_the_case_is_shown(path: Path) -> None:
+    """The response that holds a blank names its place until somebody fills it in; what is compared with nothing is named."""
+    sidecar = sidecar_of(path)
+    whole = json.loads(sidecar.read_bytes())
+    whole["cases"]["one"]["turns"][0]["calls"][0]["author"] = {"source": "generated", "blanks": ["$.status"]}
+    whole["cases"]["one"]["final_state"] = None
+    sidecar.write_text(json.dumps(whole | {"version": 6}))
+    cases = json.loads(path.read_bytes())
+    cases["eval_cases"][0] |= {"final_session_state": {}}
+    path.write_text(json.dumps(cases))
+    turn_of_file(path, final_response=None)
+    tab = on_set(path, "one")
+    assert tab.steps_marked("1 blank]") == 1
+    assert "the final response of turn 1, the final state" in tab.words
+    assert "$.status" in tab.unfold("case_step_one_0_2").literal
+    tab.click("edit_one_0_2").fill("form0:json:0.status_", "lost").click("part_accept")
+    assert "$.status" not in tab.literal
+    assert not tab.steps_marked("blank]")
 
 
 @pytest.mark.long

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -85,8 +87,12 @@ def test_calls_and_final_responses_that_a_turn_does_not_tell_are_not_compared(
     del conversation[0]["intermediate_data"], conversation[1]["final_response"]
     written.write_text(json.dumps(document))
     capsys.readouterr()
-    assert verified(written, tmp_path / "agents") == 0
-    assert "not compared: the tool calls of turn 1, the final response of turn 2\n" in capsys.readouterr().out
+    junit, table = tmp_path / "results.xml", tmp_path / "results.csv"
+    assert verified(written, tmp_path / "agents", "--junit", str(junit), "--csv", str(table)) == 0
+    unknown = "the tool calls of turn 1, the final response of turn 2"
+    assert f"not compared: {unknown}\n" in capsys.readouterr().out
+    assert str(ET.fromstring(junit.read_text()).findtext(".//testcase/system-out")).endswith(unknown)  # noqa: S314 - it was written here
+    assert next(csv.DictReader(table.open()))["unknown"] == unknown
     conversation[2]["final_response"] = said("Something else entirely")
     written.write_text(json.dumps(document))
     assert verified(written, tmp_path / "agents") == 1
