@@ -21,6 +21,7 @@ from simulator.session.history import UserQuery
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job
+    from evalset.recorded.known_agents import KnownAgent
     from simulator.scripts import ScriptAtWork
     from simulator.session import SimulationSession
 
@@ -57,6 +58,8 @@ class LiveSession:
         read_only: It is another's, who shares it: its simulation takes no command.
         script: The script that plays in it, or has played since it is live.
         at_rest: Nobody plays it on this server; it is only looked at.
+        agents_before: The agent as its process had loaded it before, each with how many facts there were when that was found.
+        agent_now: The agent as its process has loaded it since; None where it was loaded once.
         agent_key: The name by which the catalogue finds the agent; empty where that is the config's.
     """
 
@@ -76,6 +79,8 @@ class LiveSession:
     read_only: bool = False
     script: ScriptAtWork | None = None
     at_rest: bool = False
+    agents_before: list[tuple[int, KnownAgent]] = field(default_factory=list)
+    agent_now: KnownAgent | None = None
     agent_key: str = ""
 
     @property

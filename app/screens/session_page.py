@@ -20,7 +20,7 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry, title
-from app.live.new_code import has_new_code, know_new_code, take_new_code
+from app.live.new_code import has_new_code, know_new_code, misfit_calls, take_new_code
 from app.live.page_stamps import followed_stamp, stamp_of
 from app.live.pause_wait import settle
 from app.live.read_only_simulation import refuse
@@ -172,6 +172,11 @@ def _new_code(live: LiveSession) -> None:
     if has_new_code(live) and new_code():
         with st.spinner("Starting the agent's process"):
             _carry_out(lambda: take_new_code(live), live)
+    if misfits := misfit_calls(live, live.simulation.view().session.history):
+        from evalset.verify.results import VERDICTS  # noqa: PLC0415 - not before somebody has changed tools
+
+        words = VERDICTS["environment_changed"]
+        problem(f"{words}. Go back to before these calls, or change the tools back.", "\n".join(misfits))
 
 
 def _script(live: LiveSession) -> None:

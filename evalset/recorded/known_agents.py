@@ -75,6 +75,22 @@ def refusal(tool: ToolShape, arguments: object) -> str:
     return f"the tool {tool.name!r} does not accept these arguments: {words}" if words else ""
 
 
+def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None) -> str:
+    """Say why a recorded call does not fit its tool as the agent declares it now; empty where it does.
+
+    What is declared as it was then is not looked at: it was so then.
+
+    Args:
+        name: The tool.
+        arguments: What it was asked.
+        then: The digest of its schema when the call was recorded; None where it had none.
+        now: The tool as it is declared now; None where it is declared no more.
+    """
+    if now is None:
+        return f"the tool {name!r} is no longer declared" if then else ""
+    return "" if then == schema_digest(now) else refusal(now, arguments)
+
+
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.

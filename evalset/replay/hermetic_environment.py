@@ -35,8 +35,7 @@ from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from evalset.recorded.known_agents import refusal
-from evalset.recorded.recorder import schema_digest
+from evalset.recorded.known_agents import misfit
 from evalset.recorded.recording import RecordedCall, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
@@ -382,13 +381,11 @@ class HermeticEnvironment(BasePlugin):
         then = recorded.get(tool.name)
         if then is None and (recorded or nearest is None):
             return  # nobody had declared it
-        if is_unknown(tool):
-            words = f"the tool {tool.name!r} is no longer declared" if then else ""
-        elif (now := shape_of(tool)) is None or (then and schema_digest(now) == then.schema_digest):
-            return
-        else:
-            words = refusal(now, arguments)
-        if words:
+        is_gone = is_unknown(tool)
+        now = None if is_gone else shape_of(tool)
+        if now is None and not is_gone:
+            return  # nothing tells what it accepts
+        if words := misfit(tool.name, arguments, then.schema_digest if then else None, now):
             self.refused.append(words)
             raise self._failed(ToolsChangedError(f"the agent's tools changed after the recording: {words}"))
 

@@ -14,6 +14,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
 from app.screens import start_page
 from app.server.owners import Visitor
+from evalset.verify.results import VERDICTS
 from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
@@ -124,6 +125,38 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     assert len(simulation.journal.path()) == before
     assert {tool.name for tool in live.directory.tools} == {"find_order", "cancel_order"}
     assert catalogue().entries()[0].description == "Cancels orders, too."
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("order_id", "order", "turn 1: the tool 'find_order' does not accept these arguments: "),
+        ("find_order", "look_up", "turn 1: the tool 'find_order' is no longer declared"),
+        ("Find an order", "Find one order", ""),
+    ],
+)
+def test_recorded_calls_that_the_new_tools_do_not_accept_are_named(
+    start: Tab, tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    """The page says it in the words of verify, as long as the session holds the call; another description is no such change."""
+    live = _started(start, "Where is A1?")
+    simulation = live.simulation
+    for answer in (called(("find_order", {"order_id": "A1"})), {"status": "found"}):
+        (asked,) = simulation.view().pending
+        assert simulation.answer(asked, answer, wait=PATIENCE)
+    code = tmp_path / "agents" / "app" / "agent.py"
+    code.write_text(code.read_text().replace(old, new))
+    _looks_again(live)
+    start.run().click("restart_with_new_code")
+    until(simulation, lambda: not simulation.view().busy)
+    title = VERDICTS["environment_changed"]
+    assert (title in start.run().words) == bool(says)
+    assert not says or any(each.value.startswith(says) for each in start.app.code)
+    simulation.undo()
+    simulation.undo()
+    until(simulation, lambda: not simulation.view().busy)
+    assert title not in start.run().words
 
 
 @pytest.mark.long
