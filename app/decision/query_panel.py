@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import streamlit as st
 
 from app.decision.decision_commands import AnswerYourself, Complete, GoOn, SubmitQuery
-from app.decision.failed_turn import FailedStep
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import misfit_list, not_ready, send_keys
 from app.forms.common_panel import pane, pane_head, place, problem
@@ -21,6 +20,7 @@ from app.session.commands import GoTo, SeatUser
 from app.session.step_labels import text_said
 from app.session.user_form import text_of
 from simulator.base.json_values import JsonObject, canonical
+from simulator.branches.failed_turn import FailedStep
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
 

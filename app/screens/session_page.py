@@ -13,7 +13,6 @@ from app.branches.branches_panel import branches_page
 from app.decision.decision_commands import OvertakenError, PartlyAnsweredError
 from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
-from app.decision.failed_turn import failed_step
 from app.decision.query_panel import query
 from app.decision.sent_answer import sent_answer
 from app.forms.common_panel import problem
@@ -52,6 +51,7 @@ from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
+from simulator.branches.failed_turn import failed_step
 from simulator.facts import ToolAnswered
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
 
 from simulator.base.frozen_value import Value
+from simulator.branches.failed_turn import failed_step
 from simulator.facts import Fact, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
@@ -323,9 +324,10 @@ class ScriptPlay:
     def _check_end(self, ends: str) -> None:
         ended = self.simulation.session.turns[-1]
         if ended.error is not None and ends != "failed":
-            raise _Ends(
-                failure=f"turn {self._turn + 1} ended with {ended.error.short_type}: {ended.error.message}"
-            )
+            step = failed_step(self.simulation.journal)
+            of = f"an error of {step.words}: " if step is not None else ""
+            told = f"{ended.error.short_type}: {ended.error.message}"
+            raise _Ends(failure=f"turn {self._turn + 1} ended with {of}{told}")
         if ended.stopped and ends == "well":
             raise _Ends(stopped=STOPPED)
         how = "stopped" if ended.stopped else "failed" if ended.error else "well"

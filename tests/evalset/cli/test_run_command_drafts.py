@@ -216,3 +216,13 @@ def test_who_cannot_answer_ends_the_run(run: Runs, players: str, named: str) -> 
     assert "nothing was not answered" in ran.said
     assert named in ran.said
     assert not ran.path.exists()
+
+
+def test_a_real_tool_that_raises_is_named(run: Runs) -> None:
+    """The run ends with the tool's name beside its error."""
+    tools = (
+        'def close(ticket: str) -> dict:\n    """Close a ticket."""\n    raise ValueError("no such ticket")\n'
+    )
+    ran = run(tools, ("close", {"ticket": "T-1"}), head='otherwise: generate\nplayers: {"*": real}')
+    assert ran.code == 3
+    assert "turn 1 ended with an error of the tool close: ValueError: no such ticket" in ran.said

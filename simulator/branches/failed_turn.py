@@ -1,4 +1,4 @@
-"""Says which answer ended a turn with an error, so that a person can take it back and give another one."""
+"""Says which answer ended a turn with an error, so that it is named, and a person can take it back and give another one. Pure."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ class FailedStep(Value):
     before: int
     seat: Literal["agent", "tool"]
     target: str
+
+    @property
+    def words(self) -> str:
+        """Who gave it, in words."""
+        return f"the {'tool' if self.seat == 'tool' else 'model of'} {self.target}"
 
 
 def failed_step(journal: Journal) -> FailedStep | None:
