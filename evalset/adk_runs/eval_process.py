@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from evalset.adk_runs.eval_results import ResultsError, RunResults, read_results, with_problems
 from evalset.adk_runs.installed import adk_program, install_command, missing_in
 from evalset.adk_runs.process_groups import GRACE_SECONDS, Process, Start, end_group, start_process
-from evalset.adk_runs.run_spec import EvalRunSpec, Prepared, prepare
+from evalset.adk_runs.run_spec import ASKED_FILE, EvalRunSpec, Prepared, prepare
 from evalset.measured import Measured, MeasuredAgent, measured_files
 from simulator.agents.agent_source import source_digest
 from simulator.base.documents import read_file
@@ -66,6 +66,7 @@ class RunView(Value):
         state: What it does, or how it ended.
         turns_done: How many turns the agent has taken.
         turns: How many there are; None where that is not known.
+        asked: The model or the tool that was asked last.
         seconds: How long it has taken so far.
         output: The end of what the process printed.
         problem: Why it is broken.
@@ -78,6 +79,7 @@ class RunView(Value):
     state: RunState = "preparing"
     turns_done: int = 0
     turns: int | None = None
+    asked: str = ""
     seconds: float = 0.0
     output: str = ""
     problem: str = ""
@@ -90,6 +92,15 @@ class RunView(Value):
     def is_over(self) -> bool:
         """Whether it has ended, one way or the other."""
         return self.state not in {"preparing", "running"}
+
+    @property
+    def words(self) -> str:
+        """How far it is, and what it waits for."""
+        if self.state == "preparing":
+            return "Reading the cases"
+        scores = self.turns is not None and self.turns_done >= self.turns
+        waits = "; scoring" if scores else f"; asked last: {self.asked}" if self.asked else ""
+        return f"{self.turns_done}{'' if self.turns is None else f' of {self.turns}'} turns done{waits}"
 
 
 class AdkEvalRun:
@@ -121,7 +132,7 @@ class AdkEvalRun:
         self._began = clock()
         self._prepared: Prepared | None = None
         self._process: Process | None = None
-        self._stopped = self._is_endless = False
+        self._stopped, self._ended_for = False, ""
         self._thread = threading.Thread(target=self._run, name="adk-eval", daemon=True)
 
     def start(self) -> None:
@@ -158,6 +169,7 @@ class AdkEvalRun:
         return view.model_copy(
             update={
                 "turns_done": len(turns_taken(prepared.progress)),
+                "asked": _tail(prepared.progress.with_name(ASKED_FILE)),
                 "seconds": self._clock() - self._began,
                 "output": _tail(self.output_file),
             }
@@ -194,21 +206,31 @@ class AdkEvalRun:
                 environment={**self._environment, "PYTHONUNBUFFERED": "1"},
                 log=self.output_file,
             )
+        done, since = 0, self._clock()
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(_LOOK_SECONDS)
-            if self.output_file.stat().st_size > MOST_OUTPUT:
-                self._is_endless = True
+            view, before = self.view(), done
+            done, since = view.turns_done, since if view.turns_done == before else self._clock()
+            if words := self._too_much(view, self._clock() - since):
+                self._ended_for = f"`adk eval` was stopped because {words}"
                 end_group(process)
+
+    def _too_much(self, view: RunView, seconds: float) -> str:
+        """Say why a run may not go on, which has taken so many seconds since its last turn; empty where it may."""
+        if self.output_file.stat().st_size > MOST_OUTPUT:
+            return f"it printed more than {MOST_OUTPUT >> 20} MB"
+        if self.spec.patience is None or seconds < self.spec.patience or view.turns_done == view.turns:
+            return ""
+        return f"no turn was done in {self.spec.patience:g} s: {view.words}"
 
     def _read(self, prepared: Prepared, exit_code: int) -> RunView:
         """Return the outcome of a process that has ended."""
         if self._stopped:
             return RunView(state="stopped")
-        if self._is_endless:
-            os.truncate(self.output_file, MOST_OUTPUT)
-            words = f"`adk eval` was stopped because it printed more than {MOST_OUTPUT >> 20} MB"
-            return RunView(state="broken", problem=words)
+        if self._ended_for:
+            os.truncate(self.output_file, min(MOST_OUTPUT, self.output_file.stat().st_size))
+            return RunView(state="broken", problem=self._ended_for)
         files = sorted(prepared.results.glob(_RESULTS)) if prepared.results.is_dir() else []
         if not files:
             return RunView(state="broken", problem=_why(exit_code, self.output_file))

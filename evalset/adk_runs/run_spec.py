@@ -19,7 +19,7 @@ from simulator.base.json_values import JsonObject
 SPEC_FILE = "run.json"
 """Tells the agents' folder of a run which agent it stands for."""
 
-PROGRESS_FILE = "turns.jsonl"
+PROGRESS_FILE, ASKED_FILE = "turns.jsonl", "asked.txt"
 """Gets a line for each turn that an agent has taken."""
 
 _MODULE = '''"""A stand-in for an agent in another folder, while `adk eval` runs it."""
@@ -68,6 +68,7 @@ class EvalRunSpec(Value):
         unrecorded: What becomes of a call that was not recorded, where there is one.
         latencies: Whether each tool takes as long as when it was recorded, where there is a recorded environment.
         history: A folder to keep the results file in, beside the run's own; None keeps it there alone.
+        patience: The seconds after which it ends where no further turn is done; None for no limit.
     """
 
     eval_set: Path
@@ -79,6 +80,7 @@ class EvalRunSpec(Value):
     unrecorded: Policy = "fail"
     latencies: bool = False
     history: Path | None = None
+    patience: float | None = None
 
 
 class Prepared(Value):

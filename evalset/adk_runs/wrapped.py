@@ -14,13 +14,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.cli.utils.envs import load_dotenv_for_agent
+from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 
-from evalset.adk_runs.run_spec import PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
+from evalset.adk_runs.run_spec import ASKED_FILE, PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
 from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
@@ -32,7 +36,7 @@ _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
 
 
 class TurnsTaken(BasePlugin):
-    """Writes a line for each turn that the agent of a case has taken, so that a run shows how far it is.
+    """Writes a line for each turn that the agent of a case has taken, and who was asked last, so that a run shows how far it is.
 
     A turn that asks the user for input is run once more with the answer, and writes its line again.
     """
@@ -45,6 +49,25 @@ class TurnsTaken(BasePlugin):
         """Note that a turn begins; those of agents that are run as tools are a part of one."""
         if _TURN.get() is None:
             _TURN.set(invocation_context.invocation_id)
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Note which model is asked."""
+        self._asks(f"the model {llm_request.model} of {callback_context.agent_name}")
+
+    async def before_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],  # noqa: ARG002 - as ADK calls it
+        tool_context: ToolContext,
+    ) -> None:
+        """Note which tool is asked."""
+        self._asks(f"the tool {tool.name} of {tool_context.agent_name}")
+
+    def _asks(self, words: str) -> None:
+        self._path.with_name(ASKED_FILE).write_text(words, encoding="utf-8")
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Write that a turn is over."""

@@ -127,6 +127,13 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         help="delay each tool response as recorded; the time a person took to answer is not included",
     )
     parser.add_argument(
+        "--timeout",
+        type=float,
+        default=600.0,
+        metavar="SECONDS",
+        help="end the run if no further turn is done in this time (default: 600)",
+    )
+    parser.add_argument(
         "--real-tools", action="store_true", help="run the agent's real tools instead of the recording"
     )
 
@@ -190,6 +197,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
         models=models,
         unrecorded=given.unrecorded,
         latencies=given.latencies,
+        patience=given.timeout,
         history=_history(place, config, given.set),
     )
     tools = "real tools" if environment is None else f"tool responses from {environment.name}"
@@ -310,10 +318,9 @@ def _waited(run: AdkEvalRun, progress: ProgressLine) -> RunView:
         view = run.wait(_LOOK_SECONDS)
         if view.is_over:
             return view
-        words = f"{view.turns_done} of {view.turns or '?'} turns done"
-        if words != shown and view.state == "running":
-            progress.line(words)
-            shown = words
+        if view.words != shown and view.state == "running":
+            progress.line(view.words)
+            shown = view.words
 
 
 def _told(

@@ -173,24 +173,13 @@ def run_progress(run: AdkEvalRun) -> None:
         view = run.view()
         if view.is_over:
             st.rerun()
-        words = _words(view)
         share = min(1.0, view.turns_done / view.turns) if view.turns else 0.0
-        st.progress(share, text=words)
+        st.progress(share, text=f"{safe_label(view.words, 160)}, {view.seconds:.0f} s")
         if view.output:
             last = "\n".join(view.output.splitlines()[-3:])
             st.code(literal(last), language=None, height=110)
 
     fragment(look, LOOK_AGAIN_SECONDS)()
-
-
-def _words(view: RunView) -> str:
-    seconds = f"{view.seconds:.0f} s"
-    if view.state == "preparing":
-        return f"Reading the cases, {seconds}"
-    if view.turns is not None and view.turns_done >= view.turns:
-        return f"{view.turns} of {view.turns} turns done; scoring, {seconds}"
-    of = "" if view.turns is None else f" of {view.turns}"
-    return f"{view.turns_done}{of} turns done, {seconds}"
 
 
 def _found(workspace: Workspace, run: AdkEvalRun | None, choice: AdkEvalOptions, *, unsaved: bool) -> None:

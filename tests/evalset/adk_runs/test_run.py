@@ -158,6 +158,30 @@ def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.long
+def test_a_run_whose_model_does_not_answer_ends_and_names_it(tmp_path: Path) -> None:
+    """No turn is done within the limit: the process is ended with all that it started, and the run says what it waited for."""
+    agent = tmp_path / "agents" / "sleeper"
+    agent.mkdir(parents=True)
+    (agent / "__init__.py").write_text("from . import agent\n")
+    (agent / "agent.py").write_text(_SLEEPER)
+    folder, child = tmp_path / "run", agent / "child.txt"
+    folder.mkdir()
+    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    run = AdkEvalRun(
+        EvalRunSpec(eval_set=eval_set, agent=place(agent), patience=600.0),
+        folder,
+        environment=quiet_environment(),
+        clock=lambda: 601.0 if child.exists() and child.read_text() else 0.0,
+    )
+    run.start()
+    view = run.wait(PATIENCE)
+    assert view.state == "broken"
+    assert "no turn was done in 600 s" in view.problem
+    assert view.problem.endswith("asked last: the model sleeper of sleeper")
+    wait_until(lambda: not is_there(int(child.read_text())), what="the agent's process ended")
+
+
 def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:
     """An agent whose module fails leaves no results: the last word of its output is told."""
     agent = tmp_path / "agents" / "broken"
