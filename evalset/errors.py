@@ -15,8 +15,8 @@ class GoldenTraceError(ValueError):
     """A session cannot become an eval case; the text names what is missing, and in which turn."""
 
 
-class EvalSetError(InputError):
-    """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed.
+class FileError(InputError):
+    """A file cannot be used; the text names it.
 
     Attributes:
         path: The file.
@@ -25,6 +25,10 @@ class EvalSetError(InputError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path
+
+
+class EvalSetError(FileError):
+    """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed."""
 
 
 class ScenarioError(InputError):

@@ -37,12 +37,12 @@ def has_new_code(live: LiveSession) -> bool:
 
 def know_new_code(live: LiveSession) -> None:
     """Show the agent of a session as its process has loaded it last: its tools, its agents, its models."""
-    from evalset.recorded.known_agents import known_agent  # noqa: PLC0415 - as below
-    from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - imports ADK, which the first page does without
-
     config, simulation = live.config.as_loaded(), live.simulation
     if config is live.config:
         return
+    from evalset.recorded.known_agents import known_agent  # noqa: PLC0415 - imports ADK, which the first page does without
+    from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - as above
+
     live.agents_before.append((len(simulation.journal), known_agent(live.config)))
     live.agent_now = known_agent(config)
     live.config, live.directory = config, directory_of(config.root_agent)

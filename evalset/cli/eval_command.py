@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import sys
 import tempfile
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,10 +60,10 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
         prog: What started it, for the help.
     """
     given = _parser(prog).parse_args(argv)
-    from evalset.cli.progress_line import ProgressLine  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.cli.progress_line import ProgressLine, hush  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
-        _hush()
+        hush()
     progress = ProgressLine(sys.stderr, quiet=given.quiet)
     try:
         _check_installed()
@@ -379,10 +377,3 @@ def _not_written(given: argparse.Namespace, results: RunResults, view: RunView) 
         except OSError as error:
             return f"{option}: {path}: {error.strerror or error}"
     return ""
-
-
-def _hush() -> None:
-    """Keep ADK's warnings away from the progress line."""
-    logging.basicConfig(level=logging.CRITICAL, format="%(message)s")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")

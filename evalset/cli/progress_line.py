@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
+import sys
+import warnings
 from typing import TYPE_CHECKING, TextIO
 
 from simulator.base.secret_masking import without_secrets
@@ -18,6 +21,13 @@ _CLEAR = "\r\x1b[K"
 def plain(text: str) -> str:
     """Mask secrets, and show control characters as question marks: a text from a tool may not command a terminal."""
     return _CONTROL.sub("?", without_secrets(text))
+
+
+def hush() -> None:
+    """Keep ADK's warnings away from the progress line; what an agent is missing is told by its case."""
+    logging.basicConfig(level=logging.CRITICAL, format="%(message)s")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
 
 
 class ProgressLine:

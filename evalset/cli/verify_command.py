@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,10 +39,10 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
         prog: What started it, for the help.
     """
     given = parser(prog).parse_args(argv)
-    from evalset.cli.progress_line import ProgressLine  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.cli.progress_line import ProgressLine, hush  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
-        _hush()
+        hush()
     progress = ProgressLine(sys.stderr, quiet=given.quiet)
     with _stopped_by_interrupt(progress) as stop:
         try:
@@ -255,13 +253,6 @@ def _stopped_by_interrupt(progress: ProgressLine) -> Iterator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _hush() -> None:
-    """Keep ADK's warnings away from the progress line; what an agent is missing is told by its case."""
-    logging.basicConfig(level=logging.CRITICAL, format="%(message)s")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
 
 
 # The options of `python -m evalset verify`; importing this imports no ADK.

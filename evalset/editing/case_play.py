@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from evalset.editing.case_parts import Case, CaseStep, EditError, at, put, steps_of, turns_of
 from evalset.golden_trace.case_script import CaseScript, script_of_case
+from evalset.golden_trace.confirmations import asked_about
 from evalset.recorded.recorded_script import answer_line, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn, RejectedCall
@@ -271,7 +272,7 @@ def _with(turn: Invocation, recorded: RecordedTurn) -> Invocation:
 
 def _left_out(calls: Sequence[types.FunctionCall], recorded: RecordedTurn) -> dict[str, _Asked]:
     """Find the calls whose questions the case does not hold, by their ids."""
-    known = {_about(call) for call in calls if call.name == CONFIRMATION}
+    known = {asked_about(call) for call in calls if call.name == CONFIRMATION}
     asked_itself = {call.id for place, call in enumerate(recorded.calls) if only_asked(recorded.calls, place)}
     both: list[RecordedCall | RejectedCall] = [*recorded.calls, *recorded.rejected]
     left = [
@@ -288,11 +289,6 @@ def _left_out(calls: Sequence[types.FunctionCall], recorded: RecordedTurn) -> di
         if call.id and call.id not in known:
             found[call.id] = _Asked(call, kept.confirmed)
     return found
-
-
-def _about(question: types.FunctionCall) -> str:
-    original = (question.args or {}).get("originalFunctionCall")
-    return str(original.get("id") or "") if isinstance(original, dict) else ""
 
 
 def _kept(

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import identity_at
-from evalset.errors import first_flaw
+from evalset.errors import FileError, first_flaw
 from evalset.files.eval_names import REVIEWS_ENDING, reviews_path
 from evalset.files.outline_cache import Identity
 from evalset.files.own_formats import REVIEW, own_document
@@ -26,7 +26,7 @@ from evalset.recorded.recording import lean
 from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.documents import open_archive, read_file, unpacked
 from simulator.base.frozen_value import Value
-from simulator.base.validation_words import InputError, validated
+from simulator.base.validation_words import validated
 
 VERSION = 1
 _EVAL_SET = ".evalset.json"
@@ -35,11 +35,8 @@ _MOST_ARCHIVED = 100
 """So many files of reviews are read of one archive."""
 
 
-class ReviewFileError(InputError):
+class ReviewFileError(FileError):
     """A file holds no reviews that can be used; the text names the file, the place and what is wrong."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
 
 
 class _ReviewFile(Value):

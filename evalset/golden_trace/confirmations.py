@@ -35,7 +35,7 @@ def _without(turn: Invocation) -> Invocation:
     questions = _questions(turn)
     if not questions:
         return turn
-    waiting = {_asked_about(question) for question in questions} - {""}
+    waiting = {asked_about(question) for question in questions} - {""}
     match turn.intermediate_data:
         case InvocationEvents(invocation_events=events):
             parts = [part for event in events for part in _parts(event)]
@@ -74,7 +74,8 @@ def _parts(event: InvocationEvent) -> Sequence[types.Part]:
     return (event.content.parts if event.content else None) or ()
 
 
-def _asked_about(question: types.FunctionCall) -> str:
+def asked_about(question: types.FunctionCall) -> str:
+    """Return the id of the call that a question for a confirmation is about; empty where it names none."""
     original = (question.args or {}).get("originalFunctionCall")
     return str(original.get("id") or "") if isinstance(original, dict) else ""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
-from evalset.errors import first_flaw
+from evalset.errors import FileError, first_flaw
 from evalset.files.eval_names import base_name
 from evalset.files.own_formats import own_document
 from evalset.kept_runs.kept_run import FORMAT, VERSION, KeptAgent, KeptCase, KeptDivergence, KeptRun
@@ -23,18 +23,15 @@ from evalset.verify.results import CaseResult, CaseStatus, Divergence, Verificat
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 from simulator.base.user_data import made_folder
-from simulator.base.validation_words import InputError, validated
+from simulator.base.validation_words import validated
 
 _TWO = 2
 RUNS = Path(".golden-trace", "runs")
 """Where runs are kept, in the folder of the eval set; in it, a folder for each set."""
 
 
-class KeptRunError(InputError):
+class KeptRunError(FileError):
     """A file holds no run that can be used, or one cannot be kept; the text names the file and what is wrong."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
 
 
 class RunFile(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from evalset.errors import first_flaw
+from evalset.errors import FileError, first_flaw
 from evalset.files.json_splice import Style
 from evalset.files.json_streams import NotUtf8Error, contains, head_of
 from evalset.files.outline_cache import Identity, identity_of
@@ -23,7 +23,7 @@ from simulator.base.atomic_files import lock_path, sync_folder, system_lock, wri
 from simulator.base.documents import open_file, read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
-from simulator.base.validation_words import InputError, validated
+from simulator.base.validation_words import validated
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -38,16 +38,8 @@ KEY = "recorded_environment"
 """The name at the top of an eval set under which its recording may stand, so that both travel as one file."""
 
 
-class RecordedEnvironmentError(InputError):
-    """A file holds no recorded environment that can be used; the text names the file, the place and what is wrong.
-
-    Attributes:
-        path: The file.
-    """
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
+class RecordedEnvironmentError(FileError):
+    """A file holds no recorded environment that can be used; the text names the file, the place and what is wrong."""
 
 
 def sidecar_of(eval_set: Path | str) -> Path:

@@ -202,11 +202,6 @@ class SessionFold:
         self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
         self._check_message(fact)
 
-    def _check_step(self, fact: CallStarted | ModelProposed | ToolProposed | DraftDrawn) -> None:
-        self._check_turn(fact)
-        if fact.key in self._keys:
-            raise IllegalFactError(fact, self._state, f"{fact.key} is already answered")
-
     def _check_seat(self, fact: SeatChanged) -> None:
         self._require(fact, self._selected is not None, "no agent is selected")
         players = _AGENT_PLAYERS if fact.seat == "agent" else _TOOL_PLAYERS
@@ -260,7 +255,7 @@ class SessionFold:
         unknown = sorted(str(response.get("id")) for response in responses if response.get("id") not in known)
         self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
 
-    def _check_answer(self, fact: Answered) -> None:
+    def _check_answer(self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn) -> None:
         self._check_turn(fact)
         if fact.key in self._keys:
             raise IllegalFactError(fact, self._state, f"{fact.key} is already answered")
@@ -412,10 +407,10 @@ class SessionFold:
         ToolAnswered: (_check_answer, _answer_by_tool),
         AgentRan: (_check_answer, _let_agent_run),
         CodeAnswered: (_check_answer, _answer_by_code),
-        CallStarted: (_check_step, _begin_call),
-        ModelProposed: (_check_step, _propose),
-        ToolProposed: (_check_step, _propose_draft),
-        DraftDrawn: (_check_step, _draw_draft),
+        CallStarted: (_check_answer, _begin_call),
+        ModelProposed: (_check_answer, _propose),
+        ToolProposed: (_check_answer, _propose_draft),
+        DraftDrawn: (_check_answer, _draw_draft),
         SeatChanged: (_check_seat, _sit),
         UserSeated: (_check_user, _seat_user),
         UserProposed: (_check_user, _propose_message),

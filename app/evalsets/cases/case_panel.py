@@ -255,8 +255,7 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
             )
         first = (page - 1) * PAGE_TURNS
         for number in range(first, min(first + PAGE_TURNS, len(turns))):
-            blanks = blanks_of(case, recorded, number)
-            asked = _turn(scene, key, number, agent, blanks) or asked
+            asked = _turn(scene, key, number, agent, blanks_of(case, recorded, number)) or asked
         if field(case, "conversation_scenario") is not None:
             where: Where = ("conversation_scenario",)
             asked = _value("Scenario", field(case, "conversation_scenario"), where) or asked
@@ -294,8 +293,9 @@ def _turn(
     for place, step in enumerate(steps_of(case, number)):
         call = call_number(case, step)
         comments = comments_at(review, case, number, call) if step.kind == "call" else ()
-        name = f"{slug(key)}_{number}_{place}"
-        shown = _ShownStep(step, place, name, call, comments, blanks.get(step.where, ()))
+        shown = _ShownStep(
+            step, place, f"{slug(key)}_{number}_{place}", call, comments, blanks.get(step.where, ())
+        )
         asked = _step(scene, key, shown, agent) or asked
     return asked
 
