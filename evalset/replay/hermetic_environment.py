@@ -61,9 +61,10 @@ from simulator.runtime.adk.adk_private import (
     let_plugins_go_on,
     runs_agents,
 )
-from simulator.runtime.adk.allowed_hosts import AllowedHosts
+from simulator.runtime.adk.allowed_hosts import UNLISTED, AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent, seat_agents_elsewhere
 from simulator.runtime.adk.codec import event_json, jsonable, made_error
+from simulator.runtime.adk.tool_guards import with_set
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.knowledge.tool_shapes import shape_of
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
@@ -206,6 +207,7 @@ class HermeticEnvironment(BasePlugin):
         missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
         made: The calls that were answered though they were not recorded, each with its author.
         refused: The recorded calls that the agent's tools do not accept any more, in sentences.
+        unlisted: The tool sets that could not say which tools they have, in sentences.
         restores_state: Whether sessions get the state that they lack.
     """
 
@@ -231,6 +233,7 @@ class HermeticEnvironment(BasePlugin):
         self.missed: list[str] = []
         self.made: list[MadeAnswer] = []
         self.refused: list[str] = []
+        self.unlisted: dict[str, None] = {}
         self._answers = _Answers(self)
         if models == "recorded":
             self._answers.connections = AllowedHosts(allow_hosts)
@@ -308,7 +311,8 @@ class HermeticEnvironment(BasePlugin):
             UnchosenToolError: Code of the agent called a tool past its seat; nothing is real here.
         """
         goes_on = run if within() else functools.partial(self._conversed, runner, run)
-        async with aclosing(watched(self._answers, self, runner, goes_on, given)) as events:
+        watching = functools.partial(watched, self._answers, self, runner, goes_on, given)
+        async with aclosing(with_set({UNLISTED: self.unlisted}, watching)) as events:
             async for event in events:
                 yield event
 

@@ -71,7 +71,7 @@ class CaseReplay(NamedTuple):
     unasked: str = ""
     inner: tuple[tuple[int, IncomingCall], ...] = ()
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
-    `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked; `inner` holds the
+    `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked, or a tool set not listed; `inner` holds the
     calls inside of agent tools."""
 
 
@@ -114,7 +114,7 @@ async def replayed(
         began=moment,
         refused_hosts=replay.environment.refused_hosts,
         refused_calls=tuple(replay.environment.refused),
-        unasked=replay.environment.unasked,
+        unasked=replay.environment.unasked or "; ".join(replay.environment.unlisted),
         inner=tuple(replay.environment.inner),
     )
 

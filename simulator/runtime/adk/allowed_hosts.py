@@ -11,11 +11,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from simulator.base.secret_masking import error_words
 from simulator.runtime.adk.private_network import private_network
 from simulator.runtime.adk.turn_context import WATCH
 
 LISTING: ContextVar[bool] = ContextVar("simulation_listing_tools", default=False)
 """A tool set is asked which tools it has; that runs none of them, and may need its server."""
+
+UNLISTED: ContextVar[dict[str, None] | None] = ContextVar("simulation_unlisted_tools", default=None)
+"""Takes down which tool sets could not say which tools they have, in sentences, each once."""
 
 
 class OutgoingConnectionError(ConnectionError):
@@ -142,6 +146,16 @@ def listed(get_tools: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
     @functools.wraps(get_tools)
     async def tools(self: Any, *args: Any, **given: Any) -> Any:
         with asked_what_there_is():
-            return await get_tools(self, *args, **given)
+            try:
+                return await get_tools(self, *args, **given)
+            except Exception as error:  # ADK only logs it, and goes on without these tools
+                if (unlisted := UNLISTED.get()) is not None:
+                    unlisted[unlisted_words(self, error)] = None
+                raise
 
     return tools
+
+
+def unlisted_words(tool_set: Any, error: Exception) -> str:
+    """Say that a tool set could not say which tools it has, and why."""
+    return f"the tools of {type(tool_set).__name__} could not be listed: {error_words(error)}"

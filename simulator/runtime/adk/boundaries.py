@@ -58,6 +58,7 @@ from simulator.runtime.adk.adk_private import (
     runs_agents,
     with_plugins,
 )
+from simulator.runtime.adk.allowed_hosts import unlisted_words
 from simulator.runtime.adk.event_loop import StudioLoop
 from simulator.runtime.adk.stub_functions import AnswersItself, is_only_declared
 from simulator.runtime.adk.tool_guards import let_run
@@ -463,9 +464,7 @@ def _seat_toolset(toolset: BaseToolset) -> None:
             tools = await real(readonly_context)
         except Exception as error:
             if turn := CURRENT_TURN.get():
-                turn.note_problem(
-                    f"the tools of {type(toolset).__name__} could not be listed: {error_words(error)}"
-                )
+                turn.note_problem(unlisted_words(toolset, error))
             raise
         for tool in tools:
             seat_tool(tool)

@@ -150,3 +150,45 @@ def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(
     written.parent.mkdir(parents=True)
     assert main(["import", str(traces), "--out", str(written)]) == 0
     assert main(["verify", str(written), "--models", "recorded", "--quiet"]) == 0
+
+
+SERVED = '''
+from pathlib import Path
+
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+
+
+def note(text: str) -> dict:
+    """Note a text."""
+    raise SystemExit("a real tool ran")
+
+
+class Served(BaseToolset):
+    async def get_tools(self, readonly_context=None):
+        if not Path(__file__).with_name("server").exists():
+            raise ConnectionError("no server")
+        return [FunctionTool(note)]
+
+
+root_agent = LlmAgent(name="keeper", model="gemini-2.5-flash", instruction="Note all.", tools=[Served()])
+'''
+
+
+def test_a_tool_set_that_cannot_be_listed_is_named_and_the_agent_is_not_blamed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without its server the case could not run; with it the case passes."""
+    folder = agent(tmp_path / "agents", SERVED)
+    server = folder / "server"
+    server.touch()
+    moves = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
+    written = played(folder, {"say": "Note tea.", "moves": moves})
+    assert verified(written, tmp_path / "agents") == 0
+    server.unlink()
+    capsys.readouterr()
+    assert verified(written, tmp_path / "agents") == 2
+    told = capsys.readouterr().out
+    assert "the tools of Served could not be listed: " in told
+    assert "no server" in told
+    assert "agent changed" not in told
