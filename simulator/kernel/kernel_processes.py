@@ -7,13 +7,14 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import psutil
 
 from simulator.kernel.agent_kernels import AgentKernels, in_use
 from simulator.kernel.kernel import Kernel
-from simulator.kernel.process_priority import NICE
+from simulator.kernel.process_priority import LAST, NICE, set_group_niceness
 
 IDLE_SECONDS = 15 * 60.0
 """After so long without a step a kernel ends; its sessions go on in a fresh one."""
@@ -23,10 +24,8 @@ LEAST_AVAILABLE = 0.1
 """The share of it that has to be available."""
 _LATELY_SECONDS = 10.0
 _ONLY_COMPUTES = 0.2
-"""The share of a processor that a process takes which only computes; others that compute as well may leave it no more."""
+"""The share of the time that a process which only computes takes a processor, or waits for one."""
 _LOOKS = 2
-_LAST = 19
-"""The least of a process's nice values, where there is nothing less."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +107,8 @@ def end_idle(
 def let_endless_come_last() -> list[str]:
     """Return the processors to all others first where an agent computes without end; to be called again and again, every second or so.
 
-    A process counts as such that has only computed since some calls, and has said nothing. As only a superuser may take that
-    back, it ends where it cannot be once it is at rest: its sessions go on in a fresh one.
+    A process counts as such that has only computed since some calls, with what it has started, and has said nothing. As only a superuser
+    may take that back, it ends where it cannot be once it is at rest: its sessions go on in a fresh one.
 
     Returns:
         The names of the agents whose process was put behind the others.
@@ -118,9 +117,9 @@ def let_endless_come_last() -> list[str]:
     for kernels, kernel in in_use():
         known = _endless.setdefault(kernel, _Endless())
         if known.is_last:
-            if not kernel.busy and not _come(kernel.process_id, last=False):
-                kernel.rest(with_sessions=True)
             known.is_last = kernel.busy
+            if not _come(kernel.process_id, last=known.is_last) and not known.is_last:
+                kernel.rest(with_sessions=True)
         elif known.computes(kernel):
             known.is_last = _come(kernel.process_id, last=True)
             put_back.append(kernels.name)
@@ -129,50 +128,71 @@ def let_endless_come_last() -> list[str]:
 
 @dataclass
 class _Endless:
-    """What was seen of a process: how often in a row it only computed, and its time on processors then, in seconds."""
+    """What was seen of a process: how often in a row it only computed, and how long it had wanted processors then, in seconds."""
 
     looks: int = 0
-    cpu: float = 0.0
+    wanted: float = 0.0
     when: float = 0.0
     is_last: bool = False
 
     def computes(self, kernel: Kernel) -> bool:
-        now, cpu = time.monotonic(), _cpu_seconds(kernel.process_id)
-        share = (cpu - self.cpu) / (now - self.when) if self.when else 0.0
-        only_computes = share > _ONLY_COMPUTES and kernel.busy and kernel.last_heard < self.when
-        self.looks, self.cpu, self.when = self.looks + 1 if only_computes else 0, cpu, now
+        if not kernel.busy:
+            self.looks, self.when = 0, 0.0
+            return False
+        is_quiet = kernel.last_heard < self.when
+        now, wanted = time.monotonic(), sum(map(_wanted_seconds, _family(kernel.process_id)))
+        only_computes = is_quiet and wanted - self.wanted > _ONLY_COMPUTES * (now - self.when)
+        self.looks, self.wanted, self.when = self.looks + 1 if only_computes else 0, wanted, now
         return self.looks >= _LOOKS
 
 
 _endless: WeakKeyDictionary[Kernel, _Endless] = WeakKeyDictionary()
 
 
-def _cpu_seconds(process_id: int) -> float:
+def _family(process_id: int) -> list[psutil.Process]:
+    """Return a process and its descendants; none where it has ended."""
     try:
-        times = psutil.Process(process_id).cpu_times()
+        process = psutil.Process(process_id)
+        return [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _wanted_seconds(process: psutil.Process) -> float:
+    """Return how long a process was on a processor, and on Linux how long its threads waited for one: one that computes beside many is on it seldom."""
+    try:
+        times = process.cpu_times()
     except psutil.Error:
         return 0.0
-    return float(times.user + times.system)
+    waited = 0
+    for thread in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # it has ended
+            waited += int(thread.read_text().split()[1])
+    return float(times.user + times.system) + waited / 1e9
 
 
 def _come(process_id: int, *, last: bool) -> bool:
-    """Let a process have the processors only while nobody else wants them, or as before; False where that is not allowed."""
+    """Let a process and its descendants have the processors only while nobody else wants them, or as before; False where that is not allowed."""
     try:
-        process = psutil.Process(process_id)
-        if not hasattr(os, "SCHED_IDLE"):
-            process.nice(_LAST if last else NICE)
-            return True
-        done = set[int]()
-        while begun := {thread.id for thread in process.threads()} - done:  # they may start others meanwhile
-            for thread in begun:
-                with contextlib.suppress(ProcessLookupError):
-                    os.sched_setscheduler(
-                        thread, os.SCHED_IDLE if last else os.SCHED_OTHER, os.sched_param(0)
-                    )
-            done |= begun
+        for process in _family(process_id):
+            with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+                set_group_niceness(process.pid, LAST if last else NICE)
+                _come_alone(process, last=last)
     except (psutil.Error, OSError):
         return False
     return True
+
+
+def _come_alone(process: psutil.Process, *, last: bool) -> None:
+    if not hasattr(os, "SCHED_IDLE"):
+        process.nice(LAST if last else NICE)
+        return
+    done = set[int]()
+    while begun := {thread.id for thread in process.threads()} - done:  # they may start others meanwhile
+        for thread in begun:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(thread, os.SCHED_IDLE if last else os.SCHED_OTHER, os.sched_param(0))
+        done |= begun
 
 
 def _is_short(most: float, available: Callable[[], float] | None) -> bool:
@@ -204,12 +224,7 @@ def _key(kernels: AgentKernels) -> str:
 
 def _memory(process_id: int) -> int:
     """Return what a process takes with its descendants, in bytes; 0 where it has ended."""
-    try:
-        process = psutil.Process(process_id)
-        family = [process, *process.children(recursive=True)]
-    except psutil.Error:
-        return 0
-    return sum(map(_own_memory, family))
+    return sum(map(_own_memory, _family(process_id)))
 
 
 def _own_memory(process: psutil.Process) -> int:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 
 NICE = 10
 """An agent that computes gets a tenth of what the studio gets where both want a processor, and all of it where nobody else does."""
+
+LAST = 19
+"""The least of all niceness values: what is endless gets a seventieth of what the studio gets."""
+_TRIES = 5
+_BETWEEN_SECONDS = 0.11
 
 
 def come_behind_the_page() -> None:
@@ -36,5 +42,12 @@ def set_group_niceness(process: int | str, niceness: int) -> None:
         process: A process of the session, by its id or as `self`.
         niceness: From 0 to 19.
     """
-    with contextlib.suppress(OSError):  # no such process, or no such groups
-        Path(f"/proc/{process}/autogroup").write_text(str(niceness))
+    for _ in range(_TRIES):
+        try:
+            Path(f"/proc/{process}/autogroup").write_text(str(niceness))
+        except BlockingIOError:  # only a superuser may change two of them within a tenth of a second
+            time.sleep(_BETWEEN_SECONDS)
+        except OSError:  # no such process, or no such groups
+            return
+        else:
+            return

@@ -12,9 +12,10 @@ import pytest
 from simulator.kernel import kernel_processes, remote_simulation
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
+from simulator.kernel.process_priority import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
-from tests.simulator.kernel.projects import PATIENCE, begun, until, until_gone
+from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until, until_gone
 
 pytestmark = pytest.mark.process
 
@@ -130,6 +131,14 @@ def policies(process: psutil.Process) -> set[int]:
     return found
 
 
+def group_niceness(process: psutil.Process) -> int | None:
+    """Return the niceness of a process's session; None where processes are not grouped by session."""
+    try:
+        return int(Path(f"/proc/{process.pid}/autogroup").read_text().split()[-1])
+    except OSError:
+        return None
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has a class for what comes last")
 def test_one_that_computes_without_end_comes_behind_all_others(
@@ -137,7 +146,6 @@ def test_one_that_computes_without_end_comes_behind_all_others(
 ) -> None:
     """As long as it does; the one that waits for a person beside it does not."""
     monkeypatch.setattr(remote_simulation, "_LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(kernel_processes, "_ONLY_COMPUTES", 0.001)  # on a busy machine it gets little
     waiting, spinning = begun(config), begun(config)
     waiting.query("Hello", wait=PATIENCE)
     process = psutil.Process(config.kernels.kernel().process_id)
@@ -145,9 +153,36 @@ def test_one_that_computes_without_end_comes_behind_all_others(
     spinning.query("spin", wait=0.2)
     until(spinning, lambda: "desk" in let_endless_come_last())
     assert policies(process) == {os.SCHED_IDLE} != {policy}
+    assert group_niceness(process) in {None, LAST}
     waiting.answer(waiting.pending[0], said("Hello!"), wait=None)
     beside = config.kernels.kernel().process_id
     assert beside != process.pid
     assert "desk" not in let_endless_come_last()
     assert os.sched_getscheduler(beside) == policy
     spinning.stop()
+
+
+_STARTS = """
+    if words[0] == "start":
+        subprocess.run([sys.executable, "-c", "while True: pass"], start_new_session=True)
+    while words[0] == "spin":
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has a class for what comes last")
+def test_what_an_agent_starts_comes_behind_all_others_too(tmp_path: Path) -> None:
+    """A program that computes without end for an agent that waits for it, also in a session of its own."""
+    source = "import subprocess\nimport sys\n" + DESK.replace('\n    while words[0] == "spin":\n', _STARTS)
+    config = config_of(project(tmp_path, source))
+    kernel = psutil.Process(config.kernels.kernel().process_id)
+    starting = begun(config)
+    starting.query("start", wait=0.2)
+    until(starting, lambda: bool(kernel.children()))
+    until(starting, lambda: "desk" in let_endless_come_last())
+    (started,) = kernel.children()
+    for process in (kernel, started):
+        assert policies(process) == {os.SCHED_IDLE}
+        assert group_niceness(process) in {None, LAST}
+    starting.stop()
+    config.kernels.end()
