@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from app.evalsets.exchange_jobs import Upload
-from app.evalsets.set_discovery import ENDING, check_import, take_upload
+from app.evalsets.set_discovery import ENDING, check_import, room_for, take_upload
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.reviews_beside import ReviewFileError, add_reviews, brought_reviews
 from evalset.files.file_kinds import importable_kind
@@ -25,7 +25,8 @@ def taken(owner: str, upload: Upload) -> Job[Path]:
 
     def work(report: Report, stop: Event) -> Path:
         report(JobProgress(words="Reading the upload"))
-        text, recorded = apart(upload.content)
+        with room_for(owner, len(upload.content)):
+            text, recorded = apart(upload.content)
         if stop.is_set():
             raise ValueError("The upload was stopped.")
         return take_upload(owner, upload.name, text, recorded)

@@ -7,10 +7,12 @@ import hashlib
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
+from threading import Lock
 
 from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import own_place
@@ -33,6 +35,10 @@ UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
 _UPLOAD_MB = 256
 _OLD_SECONDS = 24 * 60 * 60.0
 _MB = 1 << 20
+_COUNTING = Lock()
+"""Held while uploads are counted and one is kept."""
+_read: Counter[Path] = Counter()
+"""How many bytes are read of uploads that are not kept yet, by their owner's folder."""
 
 
 class SetLine(Value):
@@ -180,15 +186,39 @@ def take_upload(owner: str, name: str, content: bytes, recorded: bytes = b"") ->
     stem = plain.removesuffix(suffix or ".json").removesuffix(".evalset") or "uploaded"
     number, ending = 1, suffix or ENDING
     path = folder / f"{stem}{ending}"
-    while path.exists() and path.read_bytes() != content:
-        number += 1
-        path = folder / f"{stem}_{number}{ending}"
-    if not path.exists():
-        _check_room(folder, len(content) + len(recorded))
-        path.write_bytes(content)
-    if recorded:
-        sidecar_of(path).write_bytes(recorded)
+    with _COUNTING:
+        while path.exists() and path.read_bytes() != content:
+            number += 1
+            path = folder / f"{stem}_{number}{ending}"
+        is_kept = path.exists()
+        if not is_kept or recorded:
+            _check_room(folder, (0 if is_kept else len(content)) + len(recorded))
+        if not is_kept:
+            path.write_bytes(content)
+        if recorded:
+            sidecar_of(path).write_bytes(recorded)
     return path
+
+
+@contextlib.contextmanager
+def room_for(owner: str, size: int) -> Iterator[None]:
+    """Count a file among somebody's uploads while it is read, before it is kept.
+
+    One alone is counted once it is kept: it may be kept already.
+
+    Raises:
+        ValueError: With what else is read at the same time, the owner's uploads would take more than `UPLOAD_MB` allows.
+    """
+    folder = uploads_of(owner)
+    with _COUNTING:
+        if _read[folder]:
+            _check_room(folder, size + _read[folder])
+        _read[folder] += size
+    try:
+        yield
+    finally:
+        with _COUNTING:
+            _read[folder] -= size
 
 
 def check_import(owner: str, made: Path) -> None:
@@ -200,16 +230,17 @@ def check_import(owner: str, made: Path) -> None:
     folder = uploads_of(owner)
     if made.parent.resolve() != folder.resolve():
         return
-    try:
-        _check_room(folder, 0)
-    except ValueError:
-        remove_upload(owner, made)
-        raise
+    with _COUNTING:
+        try:
+            _check_room(folder, 0)
+        except ValueError:
+            remove_upload(owner, made)
+            raise
 
 
 def _check_room(folder: Path, size: int) -> None:
     most = _most_uploaded()
-    taken = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
+    taken = sum(each.stat().st_size for each in folder.glob("*") if each.is_file())
     if taken + size > most:
         raise ValueError(
             f"Your uploads would take {(taken + size) / _MB:,.1f} MB; the limit is {most // _MB:,} MB. Remove an upload from the "

@@ -7,10 +7,12 @@ import os
 import re
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from app.evalsets import imported_sets
 from app.evalsets.exchange_jobs import Upload
 from app.evalsets.imported_sets import taken
 from app.evalsets.open_sets import edited_sets
@@ -175,6 +177,52 @@ def test_uploads_have_a_limit_and_are_removed(path: Path, monkeypatch: pytest.Mo
         remove_upload("browser-q", mine)
     assert list(taken.parent.iterdir()) == []
     take_upload("browser-q", "second.zip", b"PK" + bytes(700_000))
+
+
+def test_an_upload_counts_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one that does not fit beside it is refused meanwhile; then there is room again for what fits."""
+    monkeypatch.setenv(UPLOAD_MB, "1")
+    first, second = (Upload(name=f"{each}.zip", content=b"PK" + bytes(600_000)) for each in ("a", "b"))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def held_up(content: bytes) -> tuple[bytes, bytes]:
+        begun.set()
+        assert go_on.wait(60)
+        return content, b""
+
+    monkeypatch.setattr(imported_sets, "apart", held_up)
+    read = taken("browser-h", first)
+    assert begun.wait(60)
+    refused = taken("browser-h", second)
+    assert taken("browser-g", second).state == "running"
+    assert refused.wait(60)
+    assert "1.1 MB; the limit is 1 MB" in refused.problem
+    go_on.set()
+    assert read.wait(60)
+    assert read.result is not None
+    assert [*uploads_of("browser-h").iterdir()] == [read.result]
+    remove_upload("browser-h", read.result)
+    again = taken("browser-h", second)
+    assert again.wait(60)
+    assert not again.problem
+
+
+def test_uploads_that_are_kept_at_once_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight that fit alone, as many are kept as fit together; none takes the name of another."""
+    monkeypatch.setenv(UPLOAD_MB, "1")
+    at_once = threading.Barrier(8)
+
+    def keep(number: int) -> Path | None:
+        at_once.wait(60)
+        try:
+            return take_upload("browser-e", "one.zip", b"PK%d" % number + bytes(250_000))
+        except ValueError:
+            return None
+
+    with ThreadPoolExecutor(8) as people:
+        kept = [path for path in people.map(keep, range(8)) if path]
+    assert len({*kept}) == len(kept) == 4
+    assert {*uploads_of("browser-e").iterdir()} == {*kept}
 
 
 def test_uploads_of_others_go_after_a_day() -> None:
