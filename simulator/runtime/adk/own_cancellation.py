@@ -4,9 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
+from contextvars import Context
 from typing import Any
 
 _PRIMITIVES = ("/asyncio/locks.py", "/asyncio/queues.py")
+
+
+class _Awaited:
+    """A future as a task waits for it, which does not tell the task that it has failed with `GeneratorExit`.
+
+    The task would throw that into its coroutine, as whoever closes one does, and all that is awaited there would be closed. Resumed without it, the code
+    that awaits the future finds it there. This is what asyncio asks of whatever can be awaited in a task: `asyncio.isfuture` is true of it.
+    """
+
+    _asyncio_future_blocking = False
+
+    def __init__(self, future: Any) -> None:
+        self._future = future
+        # The one that is yielded says that a task may wait for it now.
+        self._asyncio_future_blocking, future._asyncio_future_blocking = True, False  # noqa: SLF001 - as `asyncio.Task` does
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._future, name)
+
+    def add_done_callback(self, callback: Callable[[Any], object], *, context: Context | None = None) -> None:
+        self._future.add_done_callback(lambda _: callback(self), context=context)
+
+    def result(self) -> Any:
+        if not self._future.cancelled() and isinstance(self._future.exception(), GeneratorExit):
+            return None
+        return self._future.result()
+
+
+def _awaited(waits_for: Any, task: asyncio.Task[Any]) -> Any:
+    """Return what a task shall wait for; a future that is not there to be awaited, and the task itself, are asyncio's to refuse."""
+    is_awaited = waits_for is not task and getattr(waits_for, "_asyncio_future_blocking", False)
+    return _Awaited(waits_for) if is_awaited else waits_for
 
 
 class OwnSteps:
@@ -43,7 +76,7 @@ class OwnSteps:
                 if (now := task.cancelling()) > before:
                     self.own += now - before
             try:
-                yield waits_for
+                yield _awaited(waits_for, task)
                 step, given = steps.__next__, ()
             except BaseException as error:
                 throw: Any = getattr(steps, "throw", None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from simulator.runtime.adk.own_cancellation import OwnSteps
+
 PATIENCE_WITH_CANCELLATION = 1.0
 """Seconds that code is given to end after a cancellation."""
 
@@ -18,7 +20,7 @@ async def end_of(task: asyncio.Task[None]) -> BaseException | None:
     """
     raised: BaseException | None = None
     try:
-        await task
+        await OwnSteps(task)  # a task that ends with `GeneratorExit` would close the one that waits for it
     except BaseException as error:  # noqa: BLE001 - whatever an agent's code raises is how its turn ends
         raised = error
     waits = asyncio.current_task()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +13,18 @@ import pytest
 from simulator.environment.drafts import candidates, draft_generator
 from simulator.environment.evidence import tool_returns
 from simulator.environment.evidence.sketch import FunctionSource, Module
-from simulator.facts import Raised
+from simulator.facts import Raised, Returned
 from simulator.runtime import Simulation
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    call,
+    entries,
+    opened,
+    say,
+    tool_facts,
+    tool_requests,
+)
 
 HUGE = 10**5000
 HALF = "half \ud800"
@@ -149,14 +159,56 @@ def test_code_is_read_while_garbage_is_collected() -> None:
         assert outcome.value == {"x": [number, {"y": number}], "z": "ab"}
 
 
-async def exits_generator(n: int = 0) -> str:
+def exits() -> str:
     """Raise what closes a generator, which nobody has closed."""
+    raise GeneratorExit
+
+
+async def exits_generator(n: int = 0) -> str:
+    """Raise it in the tool itself."""
     raise GeneratorExit(n)
 
 
-def test_an_asynchronous_tool_may_raise_generator_exit() -> None:
-    """It is an answer like any other error, and nothing of the agent that ran is left over."""
-    with opened(agent_of([call("exits_generator")], tools=[exits_generator]), tools="real") as sim:
+async def exits_in_thread(n: int = 0) -> str:
+    """Raise it in a thread."""
+    return f"{n}{await asyncio.to_thread(exits)}"
+
+
+async def exits_in_future(n: int = 0) -> str:
+    """Wait for a future that ends so."""
+    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_exception, GeneratorExit(n))
+    return await future
+
+
+async def exits_in_task(n: int = 0) -> str:
+    """Raise it in one of several tasks, which waits for a thread."""
+    return "".join(await asyncio.gather(exits_in_thread(n), asyncio.sleep(0, "slept")))
+
+
+async def exits_and_awaits(n: int = 0) -> str:
+    """Wait for something else while it is raised."""
+    try:
+        return await exits_in_thread(n)
+    finally:
+        await asyncio.sleep(0)
+
+
+async def catches_exit() -> str:
+    """Take it as any other error."""
+    try:
+        return await asyncio.to_thread(exits)
+    except GeneratorExit:
+        await asyncio.sleep(0)
+        return "caught"
+
+
+@pytest.mark.parametrize(
+    "tool", [exits_generator, exits_in_thread, exits_in_future, exits_in_task, exits_and_awaits]
+)
+def test_an_asynchronous_tool_may_raise_generator_exit(tool: Callable[..., Any]) -> None:
+    """It is an answer like any other error, wherever it comes from, and nothing of the agent that ran is left over."""
+    with opened(agent_of([call(tool.__name__)], tools=[tool]), tools="real") as sim:
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert isinstance(fact.outcome, Raised)
@@ -169,3 +221,27 @@ def test_an_asynchronous_tool_may_raise_generator_exit() -> None:
         gc.collect()
         (request,) = tool_requests(sim)
         assert request.draft == {"found": "x", "more": "x"}
+
+
+def test_an_asynchronous_tool_may_catch_generator_exit() -> None:
+    """What a thread of its own raises is caught as any other error, and the tool goes on."""
+    with opened(agent_of([call("catches_exit")], [say("Done.")], tools=[catches_exit]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert isinstance(fact.outcome, Returned)
+        assert fact.outcome.value == "caught"
+        assert not entries(sim, "turn_failed")
+
+
+@pytest.mark.parametrize("place", ["before_agent_callback", "before_model_callback"])
+def test_a_turn_ends_where_a_callback_raises_generator_exit(place: str) -> None:
+    """The turn has failed, and the next one can begin."""
+
+    async def callback(*_: object, **__: object) -> None:
+        await exits_generator()
+
+    with opened(agent_of([call("look", what="x")], tools=[look], **{place: callback}), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert len(entries(sim, "turn_failed")) == 1
+        assert sim.query("again", wait=PATIENCE)
+        assert len(entries(sim, "turn_failed")) == 2
