@@ -20,10 +20,10 @@ from evalset.doctor.case_checks import (
 from evalset.doctor.dataset_checks import note_dataset
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
-from evalset.doctor.findings import Notes
+from evalset.doctor.findings import MOST, Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Examination, ExaminedFile, Kind
-from evalset.doctor.refusals import note_refusals
+from evalset.doctor.refusals import note_refusals, note_shapeless
 from evalset.doctor.set_checks import note_old_form
 from evalset.files.file_kinds import importable_kind, is_dataset
 from evalset.files.set_opening import ChangedMeanwhileError
@@ -311,8 +311,15 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
     set_checks.note_ids(root, notes.file, notes)
     cases = list(root.items("eval_cases"))
     recorded = environment_checks.cases_of(environment) if environment else {}
+    shown, left = 0, sum(not isinstance(node.value, dict) for node in cases)
     for number, node in enumerate(cases):
         settings.course.at(notes.file, number, len(cases))
+        if not isinstance(node.value, dict):
+            shown += 1
+            if shown <= MOST:  # the last one that is shown stands for the others
+                note_shapeless(node, notes, count=left if shown == MOST else 1)
+            left -= 1
+            continue
         eval_id = node.text("eval_id")
         known = RecordedEvidence(recorded.get(eval_id))
         app_name = (node.field("session_input") or JsonNode(None)).text("app_name")

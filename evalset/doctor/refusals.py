@@ -94,10 +94,20 @@ def note_refusals(case: JsonNode, text: bytes, eval_id: str, notes: Notes) -> No
                 fix=f"changes it to {short(fits)}", edits=[Replace(place, fits)], eval_id=eval_id,
             )  # fmt: skip
         else:
-            notes.add(
-                "refused-value", refusal.node.path, f"ADK refuses the whole file: {refusal.reason}.",
-                "Change it to what ADK expects.", eval_id=eval_id,
-            )  # fmt: skip
+            _note_value(refusal, eval_id, notes)
+
+
+def note_shapeless(case: JsonNode, notes: Notes, count: int = 1) -> None:
+    """Note a case that is no object; `count` says for how many such cases the note stands, of each of which ADK says the same."""
+    for refusal in _refusals(case, b"0"):
+        _note_value(refusal, "", notes, count)
+
+
+def _note_value(refusal: Refusal, eval_id: str, notes: Notes, count: int = 1) -> None:
+    notes.add(
+        "refused-value", refusal.node.path, f"ADK refuses the whole file: {refusal.reason}.",
+        "Change it to what ADK expects.", eval_id=eval_id, count=count,
+    )  # fmt: skip
 
 
 def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:

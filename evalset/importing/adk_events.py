@@ -162,7 +162,9 @@ def _with_ids(events: Iterable[Event]) -> Iterator[Event]:
     for given in events:
         if given.partial:
             continue
-        event = copy.deepcopy(given)
+        with_calls = given.get_function_calls() or given.get_function_responses()
+        # Nothing of an event without calls is changed here.
+        event = copy.deepcopy(given) if with_calls or given.long_running_tool_ids else given
         for call in event.get_function_calls():
             call.id = ids.of_call(call)
         for response in event.get_function_responses():

@@ -323,3 +323,15 @@ def test_a_response_that_is_no_object_is_wrapped_as_adk_does(tmp_path: Path) -> 
         {"id": "c", "response": {"result": "four"}},
         given[3],
     ]
+
+
+def test_many_cases_that_are_no_objects_are_counted(tmp_path: Path) -> None:
+    """A hundred are shown among what else is wrong, the last stands for the rest, and each of them is counted."""
+    cases = [{"eval_id": "one", "conversation": [], "wrong": 1}, *range(250), "text", None]
+    path = tmp_path / "orders.evalset.json"
+    path.write_text(json.dumps({"eval_set_id": "orders", "eval_cases": cases}))
+    (file,) = examine([path]).files
+    found = [each for each in file.findings if each.code == "refused-value"]
+    assert [each.count for each in found] == [1] * 99 + [153]
+    assert [found[0].place, found[-1].place] == ["eval_cases[1]", "eval_cases[100]"]
+    assert {each.code for each in file.findings} > {"refused-value"}
