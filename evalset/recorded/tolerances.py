@@ -6,6 +6,7 @@ Tolerances are kept with a case. Replay and verification heed them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -23,6 +24,9 @@ from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches,
 EVERY_TOOL = "*"
 _SEARCH_SECONDS = 0.2
 _MOST_GIVEN_UP = 3
+LONGEST_FORM = 500
+"""How long a regular expression may be that is proposed."""
+_WORD = re.compile(r"\s+|\S+")
 _MISSING: Any = object()
 _ANYWHERE = -(10**12)
 """The number of an item in a list without order, which no path names."""
@@ -154,6 +158,18 @@ def as_recorded(
     if of == "final_response" and isinstance(recorded, str) and isinstance(given, str):
         return recorded if _may_be_said(comparison, recorded, given) else given
     return comparison.masked((), recorded, given)
+
+
+def word_form(texts: Sequence[str]) -> str | None:
+    """Return a regular expression for texts that are the same but for words with digits in them."""
+    cut = [_WORD.findall(text) for text in texts]
+    if len({*map(len, cut)}) != 1:
+        return None
+    columns = [{*column} for column in zip(*cut, strict=True)]
+    if any(len(column) > 1 and not all(any(map(str.isdigit, word)) for word in column) for column in columns):
+        return None
+    written = "".join(r"\S+" if len(column) > 1 else re.escape(*column) for column in columns)
+    return written if len(written) < LONGEST_FORM else None
 
 
 def _for(of: Of, tool: str, tolerances: Iterable[Tolerance]) -> list[Tolerance]:

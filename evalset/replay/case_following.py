@@ -16,7 +16,7 @@ from evalset.recorded.recording import (
     RecordedTurn,
     RejectedCall,
 )
-from evalset.recorded.tolerances import Tolerance, tolerated
+from evalset.recorded.tolerances import Tolerance, tolerated, word_form
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.state_scopes import lasting
 from simulator.environment.recordings.nearest_calls import nearest
@@ -241,14 +241,21 @@ class CaseFollowed:
     def finds_input(self, question: InputQuestion) -> InputReply | None:
         """Return what was answered to a question, without using it up; None where nothing is left for it.
 
-        Of several that fit, the one of the same id counts first, then one of the same node, then one with the same words.
+        Of several that fit, the one of the same id counts first, then one of the same node, then one with the same words. Where none
+        fits, one of the same node counts that is the same but for words with digits: a time, or the id of a thing. The two are compared later.
         """
-        left = [
-            InputReply(place, recorded)
-            for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
-            if (self.turn, place) not in self._inputs_used and self._fits_input(recorded, question)
+        left = self._inputs_left()
+        fit = [reply for reply in left if self._fits_input(reply.recorded, question)]
+        fit = fit or [reply for reply in left if _is_like(reply.recorded, question)]
+        return min(fit, key=lambda reply: _distance(reply.recorded, question), default=None)
+
+    def _inputs_left(self) -> list[InputReply]:
+        recorded = inputs_of(self.now) if self.now else ()
+        return [
+            InputReply(place, each)
+            for place, each in enumerate(recorded)
+            if (self.turn, place) not in self._inputs_used
         ]
-        return min(left, key=lambda reply: _distance(reply.recorded, question), default=None)
 
     def uses_input(self, question: InputQuestion) -> None:
         """Use up the answer that `finds_input` gives."""
@@ -262,11 +269,7 @@ class CaseFollowed:
 
     def nearest_input(self, question: InputQuestion) -> RecordedInput | None:
         """Return the recorded question of this turn that comes nearest to one that was not recorded."""
-        left = [
-            recorded
-            for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
-            if (self.turn, place) not in self._inputs_used
-        ]
+        left = (reply.recorded for reply in self._inputs_left())
         return min(left, key=lambda recorded: _distance(recorded, question), default=None)
 
     def why_no_input(self, question: InputQuestion) -> str:
@@ -320,6 +323,13 @@ def _distance(recorded: RecordedInput, question: InputQuestion) -> tuple[bool, b
     """Return how far a recorded question is from one that is asked."""
     has_words = recorded.arguments is not None and same(recorded.arguments, question.arguments)
     return recorded.id != question.id, recorded.path != question.path, not has_words
+
+
+def _is_like(recorded: RecordedInput, question: InputQuestion) -> bool:
+    """Return whether a node asks what it asked when it was recorded, but for words with digits in them."""
+    if recorded.arguments is None or recorded.path != question.path:
+        return False
+    return word_form([canonical(recorded.arguments), canonical(question.arguments)]) is not None
 
 
 def _nearest_words(calls: Sequence[RecordedCall], asked: IncomingCall) -> str:

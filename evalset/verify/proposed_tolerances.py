@@ -21,6 +21,7 @@ from evalset.recorded.recording_files import (
 )
 from evalset.recorded.tolerances import (
     EVERY_TOOL,
+    LONGEST_FORM,
     CaseInsensitive,
     Ignore,
     OneOfTolerance,
@@ -28,6 +29,7 @@ from evalset.recorded.tolerances import (
     Range,
     Tolerance,
     Unordered,
+    word_form,
 )
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import RunResult
@@ -36,11 +38,9 @@ from simulator.base.place_names import field_place
 
 _MISSING: Any = object()
 _MOST_VALUES = 5
-_LONGEST_FORM = 500
 _UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _HEX = "[0-9a-f]{8,}"
 _RUN = re.compile(r"[0-9]+|[^0-9]+")
-_WORD = re.compile(r"\s+|\S+")
 
 
 class _Seen(NamedTuple):
@@ -98,23 +98,11 @@ def _of_finals(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
         [Invocation.model_validate(turn.invocation) for turn in run.turns] for run in runs if not run.error
     ]
     texts = [[spoken(turn.final_response) for turn in same_turn] for same_turn in zip(*turns, strict=False)]
-    forms = [_word_form(each) for each in texts if len({*each}) > 1]
+    forms = [word_form(each) for each in texts if len({*each}) > 1]
     known = [form for form in forms if form is not None]
     if known and len(known) == len(forms):
         pattern = known[0] if len(known) == 1 else "|".join(f"(?:{form})" for form in dict.fromkeys(known))
         yield PatternTolerance(of="final_response", tool=EVERY_TOOL, pattern=pattern)
-
-
-def _word_form(texts: Sequence[str]) -> str | None:
-    """Return a regular expression for texts that are the same but for words with digits in them."""
-    cut = [_WORD.findall(text) for text in texts]
-    if len({*map(len, cut)}) != 1:
-        return None
-    columns = [{*column} for column in zip(*cut, strict=True)]
-    if any(len(column) > 1 and not all(any(map(str.isdigit, word)) for word in column) for column in columns):
-        return None
-    written = "".join(r"\S+" if len(column) > 1 else re.escape(*column) for column in columns)
-    return written if len(written) < _LONGEST_FORM else None
 
 
 def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:
@@ -213,7 +201,7 @@ def _form(values: Sequence[str]) -> str | None:
     pieces = forms.pop()
     if not forms and "0" in pieces:
         written = "".join("[0-9]+" if piece == "0" else re.escape(piece) for piece in pieces)
-        return written if len(written) < _LONGEST_FORM else None
+        return written if len(written) < LONGEST_FORM else None
     return _HEX if all(re.fullmatch(_HEX, value) for value in values) else None
 
 

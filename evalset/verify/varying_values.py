@@ -26,6 +26,7 @@ from evalset.verify.scoring import expected_state, scored
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.place_names import field_place
 from simulator.environment.injection.conditions import LONGEST_PATTERN
+from simulator.session.model import REQUEST_INPUT
 
 FEWEST, ENOUGH, MOST = 2, 3, 6
 """How many replays are compared: the fewest; how many where each is quick, as two random values may be the same by luck; and
@@ -221,7 +222,7 @@ def _beside(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
 _MISSING: Any = object()
 _UUID = re.compile("[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _ID = re.compile(r"(?=.*[0-9])[A-Za-z0-9]+([-_:.][A-Za-z0-9]+)*")
-_TOKEN = re.compile(r"""[^\s,;()\[\]{}"'<>]+|\s+|.""", re.DOTALL)
+_TOKEN = re.compile(r"""[^\s,;?!()\[\]{}"'<>]+|\s+|.""", re.DOTALL)
 _SHORTEST_ID = 6
 _WORDS_OF_A_TIME = 8
 
@@ -274,6 +275,8 @@ def sample_of(
         for step in steps_of(turn):
             if step.kind == "response":
                 put("response", step.tool, number, step.value)
+            elif step.kind == "call" and step.tool == REQUEST_INPUT:  # no call that the environment is asked
+                put("arguments", step.tool, number, step.value)
         put("final_response", EVERY_TOOL, number, spoken(turn.final_response))
     for number, tool, arguments in asked:
         put("arguments", tool, number, arguments)
@@ -402,7 +405,8 @@ def _varying(
     place: tuple[Of, str, str], seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str
 ) -> Varying:
     of, tool, path = place
-    is_text = of == "final_response" and not path
+    is_text = (of == "final_response" and not path) or (tool == REQUEST_INPUT and path == "message")
+    is_text = is_text and all(isinstance(value, str) for values in seen for value in values)
     holds = _text_holds(seen, samples, inputs) if is_text else _holds(seen, samples)
     pattern = _pattern(seen, samples, inputs) if is_text else None
     tolerance: Tolerance = (

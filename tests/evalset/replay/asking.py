@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,12 @@ class Trip(BaseModel):
     nights: int
 
 
-def asks(name: str, message: str, interrupt_id: str = "", **more: Any) -> Any:
+def asks(name: str, message: str | Callable[[], str], interrupt_id: str = "", **more: Any) -> Any:
     """Make a node that asks the user; ADK draws the id where none is given."""
 
     def ask() -> RequestInput:
         fixed = {"interrupt_id": interrupt_id} if interrupt_id else {}
-        return RequestInput(message=message, **fixed, **more)
+        return RequestInput(message=message if isinstance(message, str) else message(), **fixed, **more)
 
     return node(ask, name=name)
 
@@ -48,7 +48,7 @@ def place_of(node_input: Any) -> dict[str, str]:
     return {"place": str(node_input)}
 
 
-def one(message: str = "Which one?", interrupt_id: str = "") -> Workflow:
+def one(message: str | Callable[[], str] = "Which one?", interrupt_id: str = "") -> Workflow:
     """Ask once, then call a tool of the graph."""
     return Workflow(
         name="graph",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from evalset.verify import RunResult, keep_tolerances, verify
 from simulator import Simulation
 from simulator.scripts import Script, ScriptedSession, read_script, write_script
 from simulator.session.history import FinalResponse
+from simulator.session.model import REQUEST_INPUT
 from tests.evalset.replay import asking
 from tests.evalset.replay.asking import kept, played
 from tests.evalset.verify.desks import divergence_of
@@ -119,6 +121,30 @@ def play(agent: Any, script: Script) -> Any:
     assert read_script(write_script(script)).script == script
     with ScriptedSession(asking.config(agent), script) as session:
         return session.play()
+
+
+@pytest.mark.parametrize("interrupt_id", ["", "which"])
+def test_a_question_that_holds_an_id_of_its_own_is_answered_and_said_to_vary(
+    interrupt_id: str, tmp_path: Path
+) -> None:
+    """The node asks the same but for words with digits. With the proposed tolerance the case passes; other words are another question."""
+
+    def make() -> Any:
+        return asking.one(lambda: f"Which color for order {uuid.uuid4()}?", interrupt_id)
+
+    eval_set = kept(played(make(), ["blue"]), tmp_path)
+    run = the_run(eval_set, make(), "recorded")
+    assert (run.passed, run.unrecorded, divergence_of(run).verdict) == (False, (), "varies")
+    (varying,) = run.varying
+    assert (varying.holds, varying.tolerance.tool, varying.tolerance.path) == (
+        "an id",
+        REQUEST_INPUT,
+        "message",
+    )
+    keep_tolerances(eval_set, "case", [varying.tolerance])
+    assert the_run(eval_set, make(), "recorded").passed
+    other = the_run(eval_set, asking.one("Which size for order 7?", interrupt_id), "recorded")
+    assert (other.passed, divergence_of(other).verdict) == (False, "agent_changed")
 
 
 @pytest.mark.long
