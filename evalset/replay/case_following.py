@@ -201,23 +201,43 @@ class CaseFollowed:
         rejected = (call for call in self.now.rejected if self._fits(call, asked))
         return next((call.confirmed for call in rejected), None)
 
-    def next_model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
-        """Use up the next turn that was recorded for the model of an agent.
+    def next_model_turn(self, agent: str, within: tuple[str, ...], path: str = "") -> RecordedModelTurn:
+        """Use up the next turn that was recorded for the model of an agent, of the same node where branches run the same agent at once.
 
         Raises:
             UnrecordedError: None is left.
         """
+        place = self._model_place(agent, within, path)
         turns = self.now.models if self.now else ()
-        for place, turn in enumerate(turns):
-            is_left = (self.turn, place) not in self._models_used and not turn.put_off
-            if is_left and turn.agent in {agent, ""} and turn.within == within:
-                self._models_used.add((self.turn, place))
-                return turn
-        spoken = [turn for turn in turns if turn.agent in {agent, ""} and turn.within == within]
-        made = sum(not turn.put_off for turn in spoken)
-        raise UnrecordedError(
-            f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
+        if place is None:
+            made = sum(_is_turn_of(turn, agent, within) for turn in turns)
+            raise UnrecordedError(
+                f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
+            )
+        self._models_used.add((self.turn, place))
+        return turns[place]
+
+    def comes_later(self, agent: str, within: tuple[str, ...], path: str) -> bool:
+        """Return whether models of other branches had answered before the next turn of an agent's model, and have not yet."""
+        place = self._model_place(agent, within, path)
+        turns = self.now.models[:place] if self.now and place is not None else ()
+        return any(
+            (self.turn, at) not in self._models_used for at, turn in enumerate(turns) if not turn.put_off
         )
+
+    def _model_place(self, agent: str, within: tuple[str, ...], path: str) -> int | None:
+        turns = self.now.models if self.now else ()
+        left = (
+            at
+            for at, turn in enumerate(turns)
+            if (self.turn, at) not in self._models_used and _is_turn_of(turn, agent, within)
+        )
+        return min(left, key=lambda at: (turns[at].path != path, turns[at].path != ""), default=None)
+
+    @property
+    def given(self) -> int:
+        """How much of the recording has been used up."""
+        return len(self._used) + len(self._models_used) + len(self._agents_used) + len(self._inputs_used)
 
     def next_code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
         """Use up the next run that was recorded of an agent's code.
@@ -317,6 +337,10 @@ class CaseFollowed:
         if elsewhere:
             return f"it was called in turn {elsewhere[0]}"
         return _nearest_words(calls, asked)
+
+
+def _is_turn_of(turn: RecordedModelTurn, agent: str, within: tuple[str, ...]) -> bool:
+    return not turn.put_off and turn.agent in {agent, ""} and turn.within == within
 
 
 def _distance(recorded: RecordedInput, question: InputQuestion) -> tuple[bool, bool, bool]:
@@ -510,14 +534,14 @@ class SessionFollowed:
             case.uses_input(question)
         return first
 
-    def model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
+    def model_turn(self, agent: str, within: tuple[str, ...], path: str = "") -> RecordedModelTurn:
         """Return the next recorded turn of an agent's model, and use it up.
 
         Raises:
             UnrecordedError: None is left, or no case fits.
         """
         self._check_fits()
-        return self._alike([(case, case.next_model_turn(agent, within)) for case in self._fitting])
+        return self._alike([(case, case.next_model_turn(agent, within, path)) for case in self._fitting])
 
     def code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
         """Return the next recorded run of an agent's code, and use it up.

@@ -83,6 +83,8 @@ _TAKE_TIME = frozenset({"real", "injected", "recorded", "model"})
 
 Players: TypeAlias = Literal["real", "recorded"]
 _LOG = logging.getLogger(__name__)
+_STILL = 200
+"""After so many turns of the event loop in which nothing was answered, a branch that would come later goes on all the same."""
 
 
 class UnrecordedCallError(RuntimeError):
@@ -433,7 +435,8 @@ class HermeticEnvironment(BasePlugin):
         if isinstance(agent, LlmAgent):
             seat_agent(agent)
         elif runs_elsewhere(agent):
-            MODEL_STAND_IN.set(_RecordedAgent(self, self._answers.session(callback_context), agent.name))
+            replayed = self._answers.session(callback_context)
+            MODEL_STAND_IN.set(_RecordedAgent(self, replayed, agent.name, callback_context.node_path))
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -447,7 +450,7 @@ class HermeticEnvironment(BasePlugin):
         return None
 
     def model_turn(
-        self, replayed: SessionReplay, agent: str, *, is_elsewhere: bool = False
+        self, replayed: SessionReplay, agent: str, path: str, *, is_elsewhere: bool = False
     ) -> list[LlmResponse] | None:
         """Return what was recorded for the model of an agent, or raise its error; None where the model itself answers.
 
@@ -460,12 +463,21 @@ class HermeticEnvironment(BasePlugin):
             return None
         try:
             with replayed.lock:
-                turn = replayed.case.model_turn(agent, within())
+                turn = replayed.case.model_turn(agent, within(), path)
         except UnrecordedError as error:
             raise self._missed(error) from None
         if turn.error is not None:
             raise made_error(turn.error)
         return [LlmResponse.model_validate(copied(response)) for response in turn.responses]
+
+    async def in_recorded_order(self, replayed: SessionReplay, agent: str, path: str) -> None:
+        """Wait until the models of other branches have said what they had said before; no longer than anything moves."""
+        if self._models == "real":
+            return
+        still, before = 0, -1
+        while still < _STILL and (case := replayed.case.nearest) and case.comes_later(agent, within(), path):
+            still, before = (0, case.given) if case.given != before else (still + 1, before)
+            await asyncio.sleep(0)
 
     def printed(self, replayed: SessionReplay, agent: str, code: str) -> JsonObject:
         """Return what was recorded for a block of an agent's code, as the fields of ADK's `CodeExecutionResult`, or raise its error.
@@ -516,11 +528,13 @@ class _RecordedModel:
     ) -> None:
         self._plugin, self._replayed, self._request = plugin, replayed, request
         self._agent, self._invocation_id = context.agent_name, context.invocation_id
+        self._path = context.node_path
 
     async def model(self, request: Any) -> list[Any] | None:
         if request is not self._request:  # of a run without this plugin, later in the same task
             return None
-        return self._plugin.model_turn(self._replayed, self._agent)
+        await self._plugin.in_recorded_order(self._replayed, self._agent, self._path)
+        return self._plugin.model_turn(self._replayed, self._agent, self._path)
 
     def code(self, invocation: Any, code: str) -> JsonObject | None:
         if invocation.invocation_id != self._invocation_id:  # as above
@@ -534,9 +548,11 @@ class _RecordedAgent(NamedTuple):
     plugin: HermeticEnvironment
     replayed: SessionReplay
     agent: str
+    path: str
 
     async def model(self, _: Any) -> list[Any] | None:
-        return self.plugin.model_turn(self.replayed, self.agent, is_elsewhere=True)
+        await self.plugin.in_recorded_order(self.replayed, self.agent, self.path)
+        return self.plugin.model_turn(self.replayed, self.agent, self.path, is_elsewhere=True)
 
     def code(self, *_: Any) -> None:
         """Run none: what runs elsewhere has no code here."""
