@@ -314,7 +314,7 @@ class HermeticEnvironment(BasePlugin):
         """
         goes_on = run if within() else functools.partial(self._conversed, runner, run)
         watching = functools.partial(watched, self._answers, self, runner, goes_on, given)
-        async with aclosing(with_set({UNLISTED: self.unlisted}, watching)) as events:
+        async with aclosing(with_set({UNLISTED: self._stand_ins}, watching)) as events:
             async for event in events:
                 yield event
 
@@ -375,12 +375,31 @@ class HermeticEnvironment(BasePlugin):
             replayed.improvised.hear(question, call)
         return call
 
+    def _stand_ins(self, unlisted: str, context: Any) -> list[BaseTool] | None:
+        """Return the tools that a case was recorded with and that nobody declares now; None where a real model had to know their declarations."""
+        self.unlisted[unlisted] = None
+        if self._models == "real" or context is None:
+            return None
+        invocation = invocation_of(context)
+        replayed = self._answers.session(_Context(invocation))
+        with replayed.lock:
+            nearest = replayed.followed.nearest if replayed.followed else None
+        calls = [call for turn in (nearest.case.turns if nearest else ()) for call in turn.calls]
+        own = {call.tool: call for call in calls if call.agent == invocation.agent.name}
+        return [
+            _StandIn(name, call.long_running)
+            for name, call in own.items()
+            if nearest is not None and name not in nearest.case.tools
+        ]
+
     def _check_declared(self, replayed: SessionReplay, tool: BaseTool, arguments: JsonObject) -> None:
         """Check that a call fits the tool as it is declared now. What is declared as it was when the case was recorded is not looked at: it was so then.
 
         Raises:
             ToolsChangedError: It does not fit, or there is no such tool any more.
         """
+        if isinstance(tool, _StandIn):
+            return
         with replayed.lock:
             nearest = replayed.followed.nearest if replayed.followed else None
         recorded = nearest.case.tools if nearest else {}
@@ -556,6 +575,16 @@ class _RecordedAgent(NamedTuple):
 
     def code(self, *_: Any) -> None:
         """Run none: what runs elsewhere has no code here."""
+
+
+class _StandIn(BaseTool):
+    """A tool of a tool set that cannot be asked for it. It answers as it was recorded, and nobody knows its declaration."""
+
+    def __init__(self, name: str, is_long_running: bool) -> None:
+        super().__init__(name=name, description="A recorded tool.", is_long_running=is_long_running)
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(name=self.name, description=self.description)
 
 
 class _Context:

@@ -243,7 +243,7 @@ def _not_run(each: ReadyCase | Unready) -> CaseResult:
 
 def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
     status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
-    unasked = next((run.unasked for run in runs if run.unasked), "")
+    unasked = next((run.unasked for run in runs if run.unasked and not run.passed), "")
     if unasked:
         status = "error"
     return CaseResult(
@@ -253,7 +253,9 @@ def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseRe
         error=unasked,
         golden=golden_steps(each),
         runs=runs,
-        unknown=unknown_in(each),
+        unknown=tuple(
+            dict.fromkeys((*unknown_in(each), *(run.unasked for run in runs if run.passed and run.unasked)))
+        ),
     )
 
 

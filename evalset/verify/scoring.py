@@ -107,7 +107,7 @@ async def scored(
         final_state=replay.final_state,
         seconds=round(replay.seconds, 4),
         edited=edited,
-        unasked="" if passed else replay.unasked,
+        unasked=replay.unasked,
     )
 
 

@@ -18,8 +18,10 @@ from simulator.runtime.adk.turn_context import WATCH
 LISTING: ContextVar[bool] = ContextVar("simulation_listing_tools", default=False)
 """A tool set is asked which tools it has; that runs none of them, and may need its server."""
 
-UNLISTED: ContextVar[dict[str, None] | None] = ContextVar("simulation_unlisted_tools", default=None)
-"""Takes down which tool sets could not say which tools they have, in sentences, each once."""
+UNLISTED: ContextVar[Callable[[str, Any], list[Any] | None] | None] = ContextVar(
+    "simulation_unlisted_tools", default=None
+)
+"""Is told, in a sentence, which tool set could not say which tools it has, and for whom; gives the tools that stand in for them, or None."""
 
 
 class OutgoingConnectionError(ConnectionError):
@@ -149,9 +151,11 @@ def listed(get_tools: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
             try:
                 return await get_tools(self, *args, **given)
             except Exception as error:  # ADK only logs it, and goes on without these tools
-                if (unlisted := UNLISTED.get()) is not None:
-                    unlisted[unlisted_words(self, error)] = None
-                raise
+                context = next(iter((*args, *given.values())), None)
+                stand_ins = UNLISTED.get()
+                if stand_ins is None or (found := stand_ins(unlisted_words(self, error), context)) is None:
+                    raise
+                return found
 
     return tools
 

@@ -155,13 +155,22 @@ def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(
 SERVED = '''
 from pathlib import Path
 
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.base_toolset import BaseToolset
+from google.genai import types
 from google.adk.tools.function_tool import FunctionTool
 
 
 def note(text: str) -> dict:
     """Note a text."""
     raise SystemExit("a real tool ran")
+
+
+class Speaks(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        said = "Noted." if "note" in llm_request.tools_dict else "I cannot note anything."
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=said)]))
 
 
 class Served(BaseToolset):
@@ -175,10 +184,10 @@ root_agent = LlmAgent(name="keeper", model="gemini-2.5-flash", instruction="Note
 '''
 
 
-def test_a_tool_set_that_cannot_be_listed_is_named_and_the_agent_is_not_blamed(
+def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without its server the case could not run; with it the case passes."""
+    """What cannot be listed is said. A model that is really asked has to know what is declared: then the case could not run."""
     folder = agent(tmp_path / "agents", SERVED)
     server = folder / "server"
     server.touch()
@@ -187,8 +196,13 @@ def test_a_tool_set_that_cannot_be_listed_is_named_and_the_agent_is_not_blamed(
     assert verified(written, tmp_path / "agents") == 0
     server.unlink()
     capsys.readouterr()
-    assert verified(written, tmp_path / "agents") == 2
+    assert verified(written, tmp_path / "agents") == 0
+    assert (
+        "not compared: the tools of Served could not be listed: ConnectionError: no server"
+        in capsys.readouterr().out
+    )
+    agent(tmp_path / "speaking", SERVED.replace('"gemini-2.5-flash"', 'Speaks(model="own")'))
+    assert verified(written, tmp_path / "speaking", "--models", "real") == 2
     told = capsys.readouterr().out
     assert "the tools of Served could not be listed: " in told
-    assert "no server" in told
     assert "agent changed" not in told
