@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import words_of
 
@@ -45,13 +46,28 @@ def done_state(tool_name: str) -> str | None:
 
 
 def is_error(response: JsonValue) -> bool:
-    """Return whether a response reports an error, as tools commonly do."""
+    """Return whether a response reports an error, as tools commonly do; an object or the JSON text of one.
+
+    ADK puts a text into an object as its `result`.
+    """
+    if isinstance(response, dict) and response.keys() == {"result"} and isinstance(response["result"], str):
+        response = response["result"]
+    if isinstance(response, str):
+        response = _object_in(response)
     if not isinstance(response, dict):
         return False
     status = response.get("status")
     if isinstance(status, str) and status.lower() in _BAD:
         return True
     return any(response.get(key) for key in _ERRORS) or any(response.get(key) is False for key in _WELL)
+
+
+def _object_in(text: str) -> JsonValue:
+    """Return what a text that begins as a JSON object holds; None where it is no JSON."""
+    try:
+        return read_json(text) if text.lstrip().startswith("{") else None
+    except JsonTextError:
+        return None
 
 
 def is_envelope(name: str, value: JsonValue) -> bool:

@@ -68,6 +68,50 @@ def read(*outcomes: Outcome, **more: Any) -> Draft:
     return drafted(call, Sources(read=lambda *_, **__: CodeReading(outcomes, complete=True)))
 
 
+LIBRARY = '''
+import json
+import os
+import library_store
+
+def find_book(isbn: str) -> str:
+    """Find a book."""
+    if not isbn.isdigit():
+        return json.dumps({"error": f"{isbn} is no ISBN."})
+    book = library_store.book(isbn)
+    if not book:
+        return json.dumps({"error": "No such book."})
+    return json.dumps({"isbn": isbn, "title": book.title})
+
+def lend_book(isbn: str) -> str:
+    """Lend a book."""
+    if not os.environ.get("LIBRARY_CARD"):
+        return json.dumps({"status": "error", "message": "The card is missing."}, indent=2)
+    return json.dumps({"status": "success", "isbn": isbn})
+'''
+
+
+def test_an_error_that_is_json_text_is_drafted_only_where_it_is_certain() -> None:
+    """A success comes first though only the error is fully known, the error is a candidate next to it, and no earlier error is repeated."""
+    codes = {name: function_of(LIBRARY, name) for name in ("find_book", "lend_book")}
+
+    def asked_for(tool: str, isbn: str) -> DraftCall:
+        return DraftCall(tool_name=tool, arguments={"isbn": isbn}, code=codes[tool], codes=codes)
+
+    found, lent = asked_for("find_book", "123"), asked_for("lend_book", "123")
+    assert "No such book." not in str(drafted(found).value)
+    assert drafted(found).is_guess
+    assert json.dumps({"error": "No such book."}) in [one.value for one in candidates(found)]
+    assert drafted(lent).value == json.dumps({"status": "success", "isbn": "123"})
+    assert drafted(asked_for("find_book", "A-1")).value == json.dumps({"error": "A-1 is no ISBN."})
+    missing = {"result": json.dumps({"error": "No such book."})}
+    again = found.model_copy(
+        update={
+            "earlier": (EarlierAnswer(tool_name="find_book", arguments={"isbn": "123"}, response=missing),)
+        }
+    )
+    assert drafted(again).why != "The earlier response to the same call"
+
+
 def test_the_code_gives_the_answer_and_its_place() -> None:
     """What the arguments decide stands in it; nothing of it is a guess, and another draw changes nothing."""
     made = asked("find_order", order_id="A-1")
