@@ -18,6 +18,7 @@ from evalset.verify.criteria import Criteria
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject, canonical
 from simulator.runtime.adk.private_network import NetworkUse
+from simulator.session.model import REQUEST_INPUT
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]
@@ -123,13 +124,13 @@ class Varying(Value):
 
     @property
     def what(self) -> str:
-        """What holds it: the state, a final response, the response or the arguments of a tool."""
+        """What holds it: the state, a final response, the response or the arguments of a tool, a question to the user."""
         tool = "a tool" if self.tolerance.tool == EVERY_TOOL else self.tolerance.tool
         names = {
             "state": "the state",
             "final_response": "the final response",
             "response": f"the response of {tool}",
-            "arguments": f"a call of {tool}",
+            "arguments": "a question to the user" if tool == REQUEST_INPUT else f"a call of {tool}",
         }
         return names[self.tolerance.of]
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import spoken, steps_of
+from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import EVERY_TOOL, Ignore, Of, PatternTolerance, Tolerance
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
@@ -260,7 +261,8 @@ def sample_of(
     Args:
         turns: What happened.
         state: The final state; None where it is not known.
-        asked: The calls that were asked of the environment, each with the number of its turn, its tool and its arguments.
+        asked: The calls that were asked of the environment, each with the number of its turn, its tool and its arguments; questions to
+            the user stand in the turns.
         began: When it began.
         ended: When it ended.
     """
@@ -275,8 +277,8 @@ def sample_of(
         for step in steps_of(turn):
             if step.kind == "response":
                 put("response", step.tool, number, step.value)
-            elif step.kind == "call" and step.tool == REQUEST_INPUT:  # no call that the environment is asked
-                put("arguments", step.tool, number, step.value)
+            elif step.tool == REQUEST_INPUT and isinstance(step.value, dict):
+                put("arguments", step.tool, number, question_of(step.value))
         put("final_response", EVERY_TOOL, number, spoken(turn.final_response))
     for number, tool, arguments in asked:
         put("arguments", tool, number, arguments)
@@ -299,6 +301,9 @@ def varying(golden: Sample, replays: Sequence[Sample], inputs: str = "") -> tupl
         _varying((of, tool, path), seen, samples, inputs)
         for (of, tool, path), seen in found.items()
         if any(_varies(values, samples) or _is_lucky(values, samples, inputs) for values in seen)
+        and not (
+            _is_text((of, tool, path), seen) and any(_is_reworded(texts, samples, inputs) for texts in seen)
+        )
     ]
     return tuple(_outermost(made))
 
@@ -405,8 +410,7 @@ def _varying(
     place: tuple[Of, str, str], seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str
 ) -> Varying:
     of, tool, path = place
-    is_text = (of == "final_response" and not path) or (tool == REQUEST_INPUT and path == "message")
-    is_text = is_text and all(isinstance(value, str) for values in seen for value in values)
+    is_text = _is_text(place, seen)
     holds = _text_holds(seen, samples, inputs) if is_text else _holds(seen, samples)
     pattern = _pattern(seen, samples, inputs) if is_text else None
     tolerance: Tolerance = (
@@ -455,22 +459,47 @@ def _tokens(texts: Sequence[str]) -> list[list[str]]:
     return [_TOKEN.findall(text) for text in texts]
 
 
+def _is_text(place: tuple[Of, str, str], seen: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether the words around what varies count: a final response that is text, and what the user is asked."""
+    of, tool, path = place
+    if of == "arguments" and tool == REQUEST_INPUT:
+        return all(isinstance(value, str) for values in seen for value in values)
+    return of == "final_response" and not path
+
+
+def _is_open(cut: Sequence[Sequence[str]], samples: Sequence[Sample], inputs: str) -> list[bool]:
+    """Return of each word whether it differs between replays, or belongs to a time; `cut` holds as many words of each sample."""
+    times = _clock_words(cut[-1], samples[-1], inputs)
+    columns = zip(*cut[1:], strict=True)
+    return [len({*column}) > 1 or place in times for place, column in enumerate(columns)]
+
+
+def _is_reworded(texts: Sequence[str], samples: Sequence[Sample], inputs: str) -> bool:
+    """Return whether all replays have the same other words than the recording: that is the agent's doing, whatever varies beside them."""
+    cut = _tokens(texts)
+    if len({*map(len, cut[1:])}) != 1:
+        return False
+    if len(cut[0]) != len(cut[1]):
+        return True
+    pairs = zip(cut[0], cut[1], _is_open(cut, samples, inputs), strict=True)
+    return any(recorded != given and not is_open for recorded, given, is_open in pairs)
+
+
 def _pattern(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str) -> str | None:
     """Write a regular expression for texts that differ in some words alone; None where there is more to it."""
-    cut = [tokens for texts in seen for tokens in _tokens(texts)]
-    if len(seen) > 1 or len({*map(len, cut)}) != 1:
-        return None
-    columns = [*zip(*cut, strict=True)]
-    differs = [len({*column}) > 1 for column in columns]
-    for place in _clock_words(cut[-1], samples[-1], inputs):
-        differs[place] = True
-    if all(differs):
-        return None
-    written = "".join(
-        r"\S+" if is_open else re.escape(column[0]).replace("\\ ", " ")
-        for column, is_open in zip(columns, differs, strict=True)
+    patterns = [_pattern_of(_tokens(texts), samples, inputs) for texts in seen]
+    written = "|".join(dict.fromkeys(pattern or "" for pattern in patterns))
+    return written if all(patterns) and len(written) <= LONGEST_PATTERN else None
+
+
+def _pattern_of(cut: Sequence[Sequence[str]], samples: Sequence[Sample], inputs: str) -> str:
+    """Write it for one text; empty where the texts are not alike."""
+    if len({*map(len, cut)}) != 1 or all(differs := _is_open(cut, samples, inputs)):
+        return ""
+    return "".join(
+        r"\S+" if is_open else re.escape(word).replace("\\ ", " ")
+        for word, is_open in zip(cut[0], differs, strict=True)
     )
-    return written if len(written) <= LONGEST_PATTERN else None
 
 
 def _clock_words(tokens: Sequence[str], sample: Sample, inputs: str) -> set[int]:

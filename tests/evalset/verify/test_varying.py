@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events.request_input import RequestInput
 from google.adk.tools.function_tool import FunctionTool
-from google.adk.workflow import START, Workflow
+from google.adk.workflow import START, Workflow, node
 from hypothesis import given
 
 from evalset.recorded.recording_files import read_environment, sidecar_of
@@ -147,6 +148,25 @@ def test_a_text_still_has_to_be_the_same_around_what_varies(tmp_path: Path) -> N
     assert as_recorded("final_response", "x", said, [tolerance]) == "x"
 
 
+@pytest.mark.parametrize("words", ["Lost by {}, all is well", "Booked by {}, and much more is well"])
+def test_other_words_beside_an_id_are_the_agents_doing(words: str, tmp_path: Path) -> None:
+    """An id in a final response does not excuse that the words around it changed."""
+
+    def speaking(text: str) -> LlmAgent:
+        def after_model(callback_context: Any, llm_response: Any) -> Any:
+            del callback_context
+            for part in llm_response.content.parts:
+                part.text = part.text and text.format(uuid.uuid4())
+            return llm_response
+
+        model = Scripted(turns=[[say("booked")]])
+        return LlmAgent(name="agent", model=model, after_model_callback=after_model)
+
+    eval_set = kept(played(speaking("Booked by {}, all is well"), []), tmp_path)
+    found = divergence_of(the_run(eval_set, speaking(words), criteria=Criteria(response=1.0)))
+    assert (found.verdict, found.what) == ("agent_changed", "text")
+
+
 def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
     """No call of the recording has its arguments: they are tolerated, and the data that the graph ends with, by place."""
 
@@ -168,6 +188,48 @@ def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
     }
     assert replay_written(eval_set, "case", agent=asking.config(graph()), keep=True).passed
     assert the_run(eval_set, graph(), criteria=Criteria(response=1.0)).passed
+
+
+def numbered(end: str = "book or drop?", again: bool = False) -> Workflow:
+    """Ask the user about a request whose number is drawn in each run; once more about another, where that is wanted."""
+
+    def number() -> str:
+        return f"REQ-{uuid.uuid4().int % 10**8:08}"
+
+    def ask() -> RequestInput:
+        return RequestInput(interrupt_id="first", message=f"Request {number()} to Rome: {end}")
+
+    def ask_again() -> RequestInput:
+        return RequestInput(interrupt_id="second", message=f"Still {number()} then: {end}")
+
+    more = [node(ask_again, name="again")] if again else []
+    return Workflow(
+        name="graph", edges=[(START, node(ask, name="ask"), *more, asking.place_of, FunctionTool(book))]
+    )
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["one question", "two questions"])
+def test_an_id_in_the_words_of_a_question_to_the_user_varies(again: bool, tmp_path: Path) -> None:
+    """The agent is not blamed; with what is proposed the case passes, and a question in other words still fails."""
+    eval_set = kept(played(numbered(again=again), ["Rome"] * (1 + again)), tmp_path)
+    run = the_run(eval_set, numbered(again=again))
+    found = divergence_of(run)
+    assert (found.verdict, found.action) == ("varies", "tolerate"), run
+    assert found.sentence.startswith("A question to the user contains an id. ")
+    (varying,) = run.varying
+    assert (varying.tolerance.tool, varying.tolerance.path) == ("adk_request_input", "message")
+    assert isinstance(varying.tolerance, PatternTolerance)
+    add_tolerances(eval_set, "case", propose_tolerances([run]))
+    assert the_run(eval_set, numbered(again=again)).passed
+    other = divergence_of(the_run(eval_set, numbered("fly or drop?", again)))
+    assert (other.verdict, other.what) == ("agent_changed", "arguments")
+
+
+def test_a_question_in_other_words_is_blamed_beside_the_id_in_it(tmp_path: Path) -> None:
+    """The id varies, but the words around it changed: that is the agent's doing."""
+    eval_set = kept(played(numbered(), ["Rome"]), tmp_path)
+    found = divergence_of(the_run(eval_set, numbered("fly or drop?")))
+    assert (found.verdict, found.what) == ("agent_changed", "arguments")
 
 
 def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
