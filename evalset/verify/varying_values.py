@@ -479,10 +479,10 @@ def _is_reworded(texts: Sequence[str], samples: Sequence[Sample], inputs: str) -
     cut = _tokens(texts)
     if len({*map(len, cut[1:])}) != 1:
         return False
-    if len(cut[0]) != len(cut[1]):
-        return True
-    pairs = zip(cut[0], cut[1], _is_open(cut, samples, inputs), strict=True)
-    return any(recorded != given and not is_open for recorded, given, is_open in pairs)
+    return len(cut[0]) != len(cut[1]) or any(
+        recorded != given and not is_open
+        for recorded, given, is_open in zip(cut[0], cut[1], _is_open(cut, samples, inputs), strict=True)
+    )
 
 
 def _pattern(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str) -> str | None:
