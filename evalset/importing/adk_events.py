@@ -193,12 +193,15 @@ class CallIds:
         return free
 
     def of_response(self, response: types.FunctionResponse) -> str | None:
-        """Return the id of the call that the next response answers: the named one, or the first of the tool that waits."""
+        """Return the id of the call that the next response answers: the named one, or the first of the tool that waits.
+
+        A response without an id that is named by the id of a question to the user gets the question's name.
+        """
+        of_tool = (call_id for call_id, called in self._waiting.items() if called == response.name)
         if response.id:
             found = self._now.get(response.id)
-        else:
-            name = response.name or ""
-            found = next((call_id for call_id, called in self._waiting.items() if called == name), None)
+        elif (found := next(of_tool, None) or self._now.get(response.name or "")) is not None:
+            response.name = self._waiting.get(found, response.name)
         if found is not None:
             self._waiting.pop(found, None)
         return found

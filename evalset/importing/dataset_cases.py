@@ -43,7 +43,7 @@ from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
 from simulator.base.validation_words import is_long, validated
 from simulator.session.adk_event_fields import USER_AUTHOR
-from simulator.session.model import CONFIRMATION, REQUEST_INPUT
+from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
 
 _USER = "user"
 _AGENT = ""
@@ -518,6 +518,9 @@ def _event(event: JsonObject, number: int, entry: _Entry) -> Event:
     author = str(event.get("author") or _AGENT)
     content = _content(event.get("content") or {}, f"{entry.place}: an event")
     calls = [part.function_call for part in content.parts or () if part.function_call]
+    for call in calls:
+        if not call.id and call.name == REQUEST_INPUT:
+            call.id = str((call.args or {}).get(INTERRUPT_ID) or "") or None  # ADK gives a question both
     asked = {call.id for call in calls if call.id and call.name in _ASK_USER}
     return Event(
         author=_root(entry) if author == "model" else author,

@@ -251,6 +251,38 @@ def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path) -> None:
     assert [reply.id for reply in recorded.inputs] == ["ok"]
 
 
+def test_a_reply_that_is_named_by_the_interrupt_id_answers_its_question(path: Path) -> None:
+    """A trace without ids of calls names the question by its interrupt ID alone: the reply is recorded, and the turn goes on with it."""
+
+    def part(kind: str, role: str, name: str, **more: Any) -> Json:
+        return {"role": role, "parts": [{kind: {"name": name, **more}}]}
+
+    questions = [
+        part("function_call", "model", "adk_request_input", args={"interruptId": each, "message": each})
+        for each in ("left_1", "right_1")
+    ]
+    replies = [
+        part("function_response", "user", each, response={"result": f"to {each}"})
+        for each in ("right_1", "left_1")
+    ]
+    events = [
+        event("user", said("Hi.")),
+        *(event("desk", question) for question in questions),
+        *(event("user", reply) for reply in replies),
+        event("desk", said("Done.", "model")),
+    ]
+    found = import_cases(
+        written(path, {"eval_case_id": "graph", "agent_data": {"turns": [{"events": events}]}})
+    )
+    (case,) = found.cases
+    (turn,) = turns_of(case)
+    assert text(turn.final_response) == "Done."
+    (recorded,) = found.environments["graph"].turns
+    assert {reply.id: reply.response for reply in recorded.inputs} == {
+        each: {"result": f"to {each}"} for each in ("left_1", "right_1")
+    }
+
+
 def test_a_synthesized_conversation_and_a_scenario_are_taken(path: Path) -> None:
     """`eval dataset synthesize` writes both into a case, of which a golden can hold one; alone it stays a scenario."""
     scenario = {"starting_prompt": "Hi.", "conversation_plan": "Ask."}
