@@ -216,7 +216,8 @@ def criteria_from(
     changes |= {name: None for name in ("trajectory", "response") if name in given.skip}
     changes |= {name: False for name in ("state", "responses") if name in given.skip}
     if getattr(given, "propose_tolerances", False) or getattr(given, "keep_tolerances", False):
-        changes["ignore_args"] = True
+        # One run is compared in full: what its own replays find to vary is proposed where it fails.
+        changes["ignore_args"] = given.ignore_args or given.runs > 1
     if given.exactly:
         changes["tolerances"] = False
     return criteria.model_copy(update=changes)

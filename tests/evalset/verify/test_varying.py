@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.workflow import START, Workflow, node
 from hypothesis import given
 
+from evalset.cli.main import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore, PatternTolerance, Tolerance, as_recorded
 from evalset.verify import (
@@ -223,6 +225,36 @@ def test_an_id_in_the_words_of_a_question_to_the_user_varies(again: bool, tmp_pa
     assert the_run(eval_set, numbered(again=again)).passed
     other = divergence_of(the_run(eval_set, numbered("fly or drop?", again)))
     assert (other.verdict, other.what) == ("agent_changed", "arguments")
+
+
+_ASKING = """
+import uuid
+from google.adk.events.request_input import RequestInput
+from google.adk.workflow import START, Workflow, node
+
+def ask():
+    return RequestInput(interrupt_id="first", message=f"Request REQ-{uuid.uuid4().int % 10**8:08} to Rome: yes or no?")
+
+def told(node_input: str) -> str:
+    return f"You said {node_input}."
+
+root_agent = Workflow(name="graph", edges=[(START, node(ask, name="ask"), told)])
+"""
+
+
+@pytest.mark.long
+def test_one_run_keeps_what_lets_a_question_vary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command does what the verdict says: keep the proposed tolerances, and the case passes."""
+    home = tmp_path / "asking" / "agent.py"
+    home.parent.mkdir()
+    home.write_text(_ASKING)
+    eval_set = kept(played(run_path(str(home))["root_agent"], ["yes"]), tmp_path)
+    command = ["verify", str(eval_set), "--agent", str(home.parent), "--quiet"]
+    assert main([*command, "--keep-tolerances"]) == 1
+    assert "question to the user `message` contains an id" in capsys.readouterr().out
+    (tolerance,) = tolerances_of(eval_set, "case")
+    assert (tolerance.tool, tolerance.path, tolerance.kind) == ("adk_request_input", "message", "regex")
+    assert main(command) == 0
 
 
 def test_a_question_in_other_words_is_blamed_beside_the_id_in_it(tmp_path: Path) -> None:
