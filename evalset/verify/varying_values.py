@@ -477,7 +477,7 @@ def _is_open(cut: Sequence[Sequence[str]], samples: Sequence[Sample], inputs: st
 def _is_reworded(texts: Sequence[str], samples: Sequence[Sample], inputs: str) -> bool:
     """Return whether all replays have the same other words than the recording: that is the agent's doing, whatever varies beside them."""
     cut = _tokens(texts)
-    if len({*map(len, cut[1:])}) != 1:
+    if not cut[0] or len({*map(len, cut[1:])}) != 1:  # an empty text may be one that nobody knows
         return False
     return len(cut[0]) != len(cut[1]) or any(
         recorded != given and not is_open

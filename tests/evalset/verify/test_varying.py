@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
 import time
 import uuid
@@ -167,6 +168,27 @@ def test_other_words_beside_an_id_are_the_agents_doing(words: str, tmp_path: Pat
     eval_set = kept(played(speaking("Booked by {}, all is well"), []), tmp_path)
     found = divergence_of(the_run(eval_set, speaking(words), criteria=Criteria(response=1.0)))
     assert (found.verdict, found.what) == ("agent_changed", "text")
+
+
+def test_a_final_response_that_is_unknown_leaves_the_ids_of_others_to_vary(tmp_path: Path) -> None:
+    """A turn whose final response the golden does not hold says nothing about the agent."""
+
+    def ids() -> LlmAgent:
+        def after_model(callback_context: Any, llm_response: Any) -> Any:
+            del callback_context
+            llm_response.content.parts[0].text = f"Booked as {uuid.uuid4()} for you"
+            return llm_response
+
+        model = Scripted(turns=[[say("booked")], [say("booked")]])
+        return LlmAgent(name="agent", model=model, after_model_callback=after_model)
+
+    eval_set = kept(played(ids(), [], ["go", "again"]), tmp_path)
+    document = json.loads(eval_set.read_text())
+    document["eval_cases"][0]["conversation"][0].pop("final_response")
+    eval_set.write_text(json.dumps(document))
+    run = the_run(eval_set, ids(), criteria=Criteria(response=1.0))
+    assert [one.tolerance.of for one in run.varying] == ["final_response"]
+    assert divergence_of(run).verdict == "varies"
 
 
 def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
