@@ -135,7 +135,7 @@ class _Replay:
         )
         self._sessions = WatchedSessions()
         self._runner = Runner(
-            **_agent_of(config, [self.environment]),
+            **_agent_of(config, [self.environment], ways.models),
             session_service=self._sessions,
             artifact_service=InMemoryArtifactService(),
             memory_service=InMemoryMemoryService(),
@@ -183,12 +183,17 @@ class _Replay:
         return written
 
 
-def _agent_of(config: SimulatedAgentConfig, plugins: list[BasePlugin]) -> dict[str, Any]:
-    """Return what a runner is made of: the agent with these plugins first, and its app's own, but for one that replays already."""
+def _agent_of(config: SimulatedAgentConfig, plugins: list[BasePlugin], models: Players) -> dict[str, Any]:
+    """Return what a runner is made of: the agent with these plugins first, and its app's own, but for one that replays already.
+
+    Recorded models read no events, so that nothing sums them up.
+    """
     if not isinstance(config.agent, App):
         return {"app_name": config.app_name, "agent": config.root_agent, "plugins": plugins}
     own = [plugin for plugin in config.agent.plugins if not isinstance(plugin, HermeticEnvironment)]
     app = config.agent.model_copy(update={"plugins": [*plugins, *own]})
+    if models == "recorded":
+        app = app.model_copy(update={"events_compaction_config": None})
     return {"app": app, "app_name": config.app_name}
 
 

@@ -472,3 +472,13 @@ def simulator_config_type(simulator: type) -> type[Any] | None:
 
     known = user_simulator._SIMULATOR_BY_CONFIG_TYPE  # noqa: SLF001 - as above
     return next((kind for kind, made in known.items() if made is simulator), None)
+
+
+def with_summarizing_model(summarizer: Any, seated: Callable[[Any], Any]) -> Any:
+    """Return a copy of a summarizer of events whose model is seated; None where it has none that is known here, or it is seated."""
+    model = getattr(summarizer, "_llm", None)
+    if model is None or (own := seated(model)) is None:
+        return None
+    found = copy.copy(summarizer)
+    found._llm = own  # noqa: SLF001 - ADK takes it at the making alone, with a prompt that it does not tell
+    return found

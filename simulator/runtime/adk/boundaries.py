@@ -32,6 +32,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps import App
 from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
 from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
 from google.adk.events.event import Event
@@ -57,6 +58,7 @@ from simulator.runtime.adk.adk_private import (
     node_of,
     runs_agents,
     with_plugins,
+    with_summarizing_model,
 )
 from simulator.runtime.adk.allowed_hosts import unlisted_words
 from simulator.runtime.adk.event_loop import StudioLoop
@@ -177,6 +179,19 @@ def seat_agent(agent: LlmAgent) -> None:
         seated_executor = _seated(executor, "execute_code", _code_run)
         if seated_executor is not None:
             agent.code_executor = seated_executor
+
+
+def seated_app(app: App) -> App:
+    """Return an app in which the model is seated that sums its events up: ADK asks it beside all agents. One of the agent's own kind is not known."""
+    config = app.events_compaction_config
+    summarizer = with_summarizing_model(
+        config.summarizer if config else None,
+        lambda model: _seated(model, "generate_content_async", _model_run),
+    )
+    if config is None or summarizer is None:
+        return app
+    kept = config.model_copy(update={"summarizer": summarizer})
+    return app.model_copy(update={"events_compaction_config": kept})
 
 
 _seated_classes: dict[type, type] = {}

@@ -22,6 +22,7 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
+from simulator.runtime.adk.boundaries import seated_app
 from simulator.runtime.adk.guard_plugin import GuardPlugin
 from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
@@ -39,7 +40,7 @@ def guarded_app(config: SimulatedAgentConfig) -> App:
     """Return the agent as an app whose first plugin is the guard."""
     agent, guard = config.agent, GuardPlugin()
     if isinstance(agent, App):
-        return agent.model_copy(update={"plugins": [guard, *agent.plugins]})
+        return seated_app(agent).model_copy(update={"plugins": [guard, *agent.plugins]})
     return App(name=config.app_name, root_agent=agent, plugins=[guard])
 
 
