@@ -720,6 +720,10 @@ def set_attribute(run: ProgramRun, held: Any, name: str, value: Any, node: ast.A
         run.changes(held)
         held.fields[name] = value
         return
+    module = run.modules(held.path) if isinstance(held, External) else None
+    if module is not None:
+        module.bind(name, value)
+        return
     if isinstance(held, (ClassInstance, Class)):
         run.lose_all([held])
         if isinstance(held, Class):
@@ -885,11 +889,6 @@ def _attribute(run: ProgramRun, node: ast.Attribute, scope: NameScope) -> Any:
 
 def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
     """Return an attribute of a value."""
-    if isinstance(value, External):
-        path = f"{value.path}.{name}"
-        if path in native_functions.CONSTANTS:
-            return native_functions.CONSTANTS[path]
-        return value.path.rpartition(".")[2] if name == "__name__" else External(path)
     special = _ATTRIBUTES.get(type(value))
     if special is not None:
         return special(run, value, name, node)
@@ -920,6 +919,17 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
         if not isinstance(value, Unknown)
         else Unknown(name=named(node), like=Bound(value, name))
     )
+
+
+def _external_attribute(run: ProgramRun, value: External, name: str, _: ast.AST) -> Any:
+    path, module = f"{value.path}.{name}", run.modules(value.path)
+    if module is not None and run.modules(path) is None:
+        if name in module.names:
+            return module.names[name]
+        raise TouchedError
+    if path in native_functions.CONSTANTS:
+        return native_functions.CONSTANTS[path]
+    return value.path.rpartition(".")[2] if name == "__name__" else External(path)
 
 
 def _record_attribute(run: ProgramRun, value: ClassInstance, name: str, node: ast.AST) -> Any:
@@ -1041,7 +1051,7 @@ def _kept_attribute(_: ProgramRun, value: CompiledPattern | Match, name: str, __
 
 
 _ATTRIBUTES: Mapping[type, Callable[..., Any]] = {
-    ClassInstance: _record_attribute, Class: _class_attribute, Super: _super_attribute, CompiledPattern: _kept_attribute, Match: _kept_attribute,
+    External: _external_attribute, ClassInstance: _record_attribute, Class: _class_attribute, Super: _super_attribute, CompiledPattern: _kept_attribute, Match: _kept_attribute,
 }  # fmt: skip
 
 

@@ -28,8 +28,8 @@ _LONGEST = 2_000
 _FLAGS = {
     re.IGNORECASE: "IGNORECASE", re.MULTILINE: "MULTILINE", re.DOTALL: "DOTALL", re.VERBOSE: "VERBOSE", re.ASCII: "ASCII",
 }  # fmt: skip
-_OTHERWISE_READ = re.compile(r"\[\[|\[\^?\[|\[:|\{(?!\d+(,\d*)?\}|,\d+\})")
-"""What the two engines read in different ways: classes in classes, and what looks like a repetition and is none."""
+_OTHERWISE_READ = re.compile(r"\[\[|\[\^?\[|\[:[^\]]*:\]|\{(?!\d+(,\d*)?\}|,\d+\})")
+"""What the two engines read in different ways: classes in classes, named classes, and what looks like a repetition and is none."""
 
 _OF_LETTERS = re.compile(r"\\[wWdDsSbB]|\(\?[a-z]*i")
 _REPEATED_MOST = re.compile(r"\{(\d{4,}|\d*,\d{4,})")

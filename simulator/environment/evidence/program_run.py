@@ -18,6 +18,7 @@ from simulator.environment.evidence.unknown_values import (
     Class,
     ClassInstance,
     Context,
+    External,
     Func,
     Lazy,
     NameScope,
@@ -274,11 +275,14 @@ class ProgramRun:
         found = scan(nodes)
         touched = found.reached(lambda name: _is_scalar(look_up(scope, name)))
         closures = [value for value in map(partial(look_up, scope), found.read) if _is_closure(value)]
-        self.lose_all([*(look_up(scope, name) for name in touched), *closures])
+        reached = [look_up(scope, name) for name in touched]
+        named_modules = (self.modules(value.path) for value in reached if isinstance(value, External))
+        modules = [one for one in named_modules if one is not None]
+        self.lose_all([*reached, *closures])
         for name in found.bound | found.outer:
             forget_name(scope, name)
-        if found.calls:
-            self.forget_globals(scope)
+        if found.calls or modules:
+            self.forget_globals(scope, *modules)
 
     def _reached(self, function: Func) -> Iterator[Any]:
         """Return the values that a function can change, having forgotten the names that it binds around itself."""
@@ -290,9 +294,9 @@ class ProgramRun:
         yield from (look_up(scope, name) for name in found.reached(lambda _: False) - names_of(node).local)
         yield from (value for value in map(partial(look_up, scope), found.read) if _is_closure(value))
 
-    def forget_globals(self, scope: NameScope) -> None:
+    def forget_globals(self, *scopes: NameScope) -> None:
         """Note that functions of the program may have run: what they put into the module's names is not known."""
-        for top in {id(one.top): one.top for one in (scope, *self.scopes)}.values():
+        for top in {id(one.top): one.top for one in (*scopes, *self.scopes)}.values():
             self.lose_all(top.names[name] for name in top.names.get(CHANGED, ()) if name in top.names)
             for name in top.names.get(REBOUND, ()):
                 forget_name(top, name)

@@ -28,6 +28,7 @@ from simulator.environment.evidence.unknown_values import (
     Context,
     Decorated,
     DefaultFactory,
+    External,
     Func,
     Lazy,
     NameScope,
@@ -199,6 +200,13 @@ def _fill(heap: Heap, name: str, tree: ast.Module, budget: StepBudget, loaded: A
             if not known.startswith(" ") and not isinstance(scope.names[known], (Func, Class)):
                 scope.names[known] = Unknown(name=known)
     heap.lost.update(run.unknown_now)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=known), attr=attr, ctx=ast.Store()):
+                held = scope.names.get(known)
+                module = loaded(held.path) if isinstance(held, External) else None
+                if module is not None:
+                    module.names[REBOUND].add(attr)
 
 
 @lru_cache(maxsize=256)

@@ -622,6 +622,7 @@ def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
 
 def _import(run: ProgramRun, node: ast.Import, scope: NameScope) -> None:
     for one in node.names:
+        run.modules(one.name)
         if one.asname is None:
             store(scope, one.name.partition(".")[0], External(one.name.partition(".")[0]))
         else:
@@ -639,7 +640,7 @@ def _import_from(run: ProgramRun, node: ast.ImportFrom, scope: NameScope) -> Non
         inner = None if module is not None and one.name in module.names else run.modules(f"{name}.{one.name}")
         if module is not None and one.name in module.names:
             found = module.names[one.name]
-        elif inner is not None or module is not None:
+        elif inner is None and module is not None:
             found = Unknown(name=one.name)
         else:
             path = f"{name}.{one.name}"

@@ -146,6 +146,59 @@ def test_helpers_of_other_modules_of_the_project_are_read() -> None:
     assert isinstance(value["price"], Hole)
 
 
+RULES = """
+    ROLES = {"clerk": {"read"}, "chief": {"read", "write"}}
+    LIMIT = 3
+
+    def allows(role, action):
+        return action in ROLES.get(role, set())
+
+    def limit():
+        return LIMIT
+"""
+
+
+@for_each(
+    "load",
+    [
+        "from shop import rules",
+        "from . import rules",
+        "from shop import rules as checks\nrules = checks",
+        "import shop.rules as rules",
+        "import shop.rules\nrules = shop.rules",
+    ],
+)
+def test_what_a_module_of_the_project_holds_is_read_however_it_is_imported(load: str) -> None:
+    """By the module's name as by the function's own: functions, constants, and what is set from outside."""
+    text = (
+        f"{load}\n\ndef check(role: str):\n    rules.LIMIT = rules.LIMIT + 1\n"
+        "    return [rules.allows(role, 'write'), rules.limit(), rules.LIMIT]\n"
+    )
+    rules = Module("shop/rules.py", textwrap.dedent(RULES), "shop.rules")
+    code = function_of(text, "check", project={"shop.rules": rules, "shop": Module("shop/__init__.py", "")})
+    for role, may in (("clerk", False), ("chief", True)):
+        assert read_returns(code, {"role": role}).outcomes[0] == Outcome(
+            [may, 4, 4], certain=True, line=5 + load.count("\n")
+        )
+
+
+@for_each(
+    "body",
+    [
+        "for row in rows():\n        rules.LIMIT += 1\n    return rules.limit()",
+        "try:\n        rows()\n        rules.LIMIT = 9\n    except ValueError:\n        pass\n    return rules.limit()",
+        "return rules.MISSING",
+        "return rules.LIMIT if rows() else 0",
+    ],
+)
+def test_what_is_not_known_of_a_module_of_the_project_is_never_called_certain(body: str) -> None:
+    """It was changed an unknown number of times, or is not in the module's text."""
+    text = f"from elsewhere import rows\nfrom shop import rules\n\n\ndef tool():\n    {body}\n"
+    rules = Module("shop/rules.py", textwrap.dedent(RULES), "shop.rules")
+    found = read_returns(function_of(text, project={"shop.rules": rules}), {}).outcomes
+    assert not any(one.certain for one in found)
+
+
 def test_no_function_of_python_sees_what_is_not_known() -> None:
     """It would raise an error that the program does not."""
     source = """

@@ -51,7 +51,7 @@ def shop(tmp_path: Path) -> Path:
     home = tmp_path / "agents" / "shop"
     home.mkdir(parents=True)
     (home / "agent.py").write_text(AGENT)
-    (home / "catalogue.py").write_text("def get(sku):\n    raise SystemExit('the real tool ran')\n")
+    (home / "catalogue.py").write_text("def get(sku):\n    return __import__('the_real_tool_ran').row(sku)\n")
     (home / "__init__.py").write_text("from . import agent\n")
     (tmp_path / "script.yaml").write_text(SCRIPT)
     return home
