@@ -186,9 +186,9 @@ def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
 
 
 def drawn_places(blanks: Sequence[Blank]) -> None:
-    """Draw the places of a draft whose values were drawn: no source says what they are."""
+    """Draw the places of a draft whose values may be others: they are random, or the tool's code may return others."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="draft_drawn"):
-        st.caption("Random values:", width="content")
+        st.caption("Uncertain values:", width="content")
         _places(blanks, ":material/casino:", "gray")
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import JsonValue
 
 from simulator.base.json_values import copied, same
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.expressions import json_paths
@@ -33,13 +35,54 @@ class Blank(FiniteValue):
         path: Where it is, from the value's root: `$.rows[0].total`.
         kind: The JSON type of what belongs there; empty where nothing says so.
         name: What the field is called.
-        drawn: Whether a value that the tool's schema allows, or that goes with the field's name, was drawn for it.
+        drawn: Whether there is a value for it that may be the right one: the tool's schema allows it, it goes with the field's name, or the tool's code
+            may return it and may return another.
     """
 
     path: str
     kind: str = ""
     name: str = ""
     drawn: bool = False
+
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Finds what is not decided in one of several answers that are as possible as each other.
+
+    Args:
+        unknown: The places of the others of which nothing is known.
+        told: What the call and the session say, by the names of fields: it stays where an answer says nothing else.
+        marked: The places that are marked already.
+    """
+
+    unknown: Collection[str]
+    told: Mapping[str, JsonValue]
+    marked: Collection[str]
+
+    def of(
+        self, value: JsonValue, others: Sequence[object], path: str = WHOLE, name: str = ""
+    ) -> Iterator[Blank]:
+        """Yield the places of a value at which not all others say the same."""
+        known = [*others, _ABSENT] if path in self.unknown else others
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                theirs = [one.get(key, _ABSENT) if isinstance(one, dict) else _ABSENT for one in known]
+                yield from self.of(inner, theirs, field_place(path, key), key)
+        elif isinstance(value, list) and value:
+            size = len(value)
+            for place, inner in enumerate(value):
+                theirs = [
+                    one[place] if isinstance(one, list) and len(one) == size else _ABSENT for one in known
+                ]
+                yield from self.of(inner, theirs, item_place(path, place), name)
+        elif path not in self.marked and not all(self._says(one, value, name) for one in known):
+            yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
+
+    def _says(self, other: object, value: JsonValue, name: str) -> bool:
+        return same(other, value) or (other is _ABSENT and name in self.told and same(self.told[name], value))
 
 
 def is_guess(blanks: Iterable[Blank]) -> bool:

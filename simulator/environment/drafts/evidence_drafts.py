@@ -22,7 +22,7 @@ from simulator.environment.conventions.entity_kinds import (
 )
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
-from simulator.environment.drafts.blanks import Blank, kind_of
+from simulator.environment.drafts.blanks import WHOLE, Blank, Doubts, kind_of
 from simulator.environment.drafts.docstring_examples import example, shown_answer
 from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_request import DraftCall, Sources
@@ -366,6 +366,8 @@ class Parts:
     def by_code(self) -> Try | None:
         """Return the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
 
+        What another outcome that is as possible does not say, too, is marked in it.
+
         None where it may return what the code does not say, and of code that does nothing or only raises: it stands for a tool.
         So does nothing at all of a long-running tool, whose answer comes later.
         """
@@ -374,9 +376,17 @@ class Parts:
         if is_later or all(one.raises for one in self.reading.outcomes) or self._is_stub:
             return None
         ends = [(one, made) for one, made in self._ends if one.possible]
-        well = [made for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
-        is_open = not self.reading.complete or any(_is_bare(one.value) for one in possible if not one.raises)
-        return next(iter(well), None) or (None if is_open else next((made for _, made in ends), None))
+        well = [(one, made) for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
+        is_open = any(_is_bare(one.value) for one in possible if not one.raises)
+        left = well or ([] if is_open or not self.reading.complete else ends)
+        if not left or left[0][0].certain:
+            return left[0][1] if left else None
+        first, *others = (made for _, made in left)
+        unknown = {one.path for other in others for one in other.blanks}
+        if is_open or not self.reading.followed:
+            unknown.add(WHOLE)
+        doubts = Doubts(unknown, self.known, {one.path for one in first.blanks})
+        return replace(first, blanks=(*first.blanks, *doubts.of(first.value, [one.value for one in others])))
 
     @cached_property
     def _is_stub(self) -> bool:

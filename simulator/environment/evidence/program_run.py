@@ -170,7 +170,7 @@ class ProgramRun:
         """Note that what a node does may raise, as something is not known in it."""
         self.certain = False
         if self.unforked:
-            self.missed = self.missed or bool(self.attempts)
+            self.missed = self.missed or not all(one.forked for one in self.attempts)
             return
         attempt = next((one for one in reversed(self.attempts) if not one.forked), None)
         if attempt is None:

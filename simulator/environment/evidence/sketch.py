@@ -81,12 +81,14 @@ class CodeReading:
     Attributes:
         outcomes: The ways in which it may end: those that return first, errors after successes.
         complete: Whether there is no other way, exceptions of code that is not read left aside.
+        followed: Whether each way that the values allow was followed to its end.
         problem: Why nothing could be read; empty where something was.
     """
 
     outcomes: tuple[Outcome, ...] = ()
     complete: bool = False
     problem: str = ""
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

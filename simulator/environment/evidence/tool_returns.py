@@ -495,7 +495,9 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
                 actions=alike(known.actions, outcome.actions),
             )
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
-    return CodeReading(outcomes, whole and len(outcomes) == len(found))
+    possible = [one for one in ends if one.possible]
+    followed = all(one.whole for one in possible) and len(possible) < MOST_RUNS
+    return CodeReading(outcomes, whole and len(outcomes) == len(found), followed=followed)
 
 
 def _told(outcome: Outcome) -> str:

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.draft_generator import (
     Draft,
     DraftCall,
@@ -111,6 +112,40 @@ def clock(q: str) -> dict:
     now = datetime.now(timezone.utc)
     return {"at": now.isoformat(), "until": f"{now + timedelta(days=7):%Y-%m-%d}", "day": date.today().isoformat(), "ts": time.time()}
 
+def one_way(q: str) -> dict:
+    found = {"q": q, "unit": "kg", "items": [], "notes": ["fixed", "open"], "empty": [], "is_live": False}
+    if requests.get(q).ok:
+        found["items"].append("first")
+        found["notes"][1] = "closed"
+        found.update({"mode": "live", "empty": {}, "is_live": True, "from": q, "mine": "only"})
+    else:
+        found.update({"mode": "mock", "is_live": 0, "from": requests.get(q).text})
+    return found
+
+def not_read(q: str) -> dict:
+    if requests.get(q).ok:
+        return {"status": "done", "q": q, "unit": "kg"}
+    return requests.get(q).json()
+
+def many(q: str) -> dict:
+    count = 0
+    for name in ("a", "b", "c", "d", "e"):
+        if requests.get(name).ok:
+            count = 1
+    return {"status": "done", "q": q, "unit": "kg"} if q else {}
+
+def tried(q: str) -> dict:
+    try:
+        rows = requests.get(q).json()
+        return {"status": "success", "unit": "kg", "names": [one["name"] for one in rows]}
+    except requests.RequestException:
+        return {"status": "error", "message": "No connection"}
+
+def decided(q: str) -> dict:
+    if q == "x":
+        return {"mode": "given"}
+    return {"mode": "other"}
+
 def ids(q: str) -> dict:
     one = str(uuid.uuid4())
     return {"id": one, "short": one[:8], "hex": uuid.uuid4().hex, "token": secrets.token_hex(4), "text": f"Made {one}"}
@@ -141,6 +176,39 @@ def test_a_record_of_a_table_is_no_computed_answer() -> None:
 def test_an_error_does_not_win_because_the_success_is_not_known() -> None:
     """A way that is too long to follow may give anything."""
     assert "error" not in str(made("looped").value)
+
+
+def test_where_nothing_decides_between_two_ways_what_differs_is_marked() -> None:
+    """The values of one way stay as a suggestion; what both say is certain. What the call says differs only from another known value."""
+    draft: Any = made("one_way")
+    assert draft.value["mode"] == "live"
+    assert draft.value["items"] == ["first"]
+    differing = {"mode", "items[0]", "notes[1]", "empty", "is_live", "from", "mine"}
+    assert marked(draft) == {f"$.{one}" for one in differing}
+    assert (draft.is_guess, draft.varies) == (False, False)
+    assert made("decided").blanks == ()
+
+
+@for_each("name", ["not_read", "many"])
+def test_where_some_ways_are_not_known_all_but_what_the_call_says_is_marked(name: str) -> None:
+    """They are not read, or too many to follow."""
+    draft = made(name)
+    assert draft.value == {"status": "done", "q": "x", "unit": "kg"}
+    assert marked(draft) == {"$.status", "$.unit"}
+
+
+def test_that_a_call_may_fail_does_not_make_its_success_uncertain() -> None:
+    """The error is another candidate, for a person to take."""
+    assert marked(made("tried")) == {"$.names[0]"}
+
+
+def test_a_way_that_a_person_takes_is_certain() -> None:
+    """The candidate says when the code takes it; only the draft, which nobody chose, is marked."""
+    call = DraftCall(tool_name="one_way", arguments={"q": "x"}, code=function_of(DESK, "one_way"))
+    expected, other, *_ = candidates(call)
+    assert {one.path for one in expected.blanks} >= {"$.mode", "$.is_live"}
+    assert other.title == "When not requests.get(q).ok"
+    assert {one.path for one in other.blanks} == {"$.from"}
 
 
 def test_an_example_of_another_call_is_marked_where_code_computes() -> None:
