@@ -34,7 +34,7 @@ for _name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
 # A busy machine is no fault of a test.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-settings.register_profile("suite", _PATIENT, max_examples=20, derandomize=True)
+settings.register_profile("suite", _PATIENT, max_examples=15, derandomize=True)
 settings.register_profile("thorough", _PATIENT, max_examples=600)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 

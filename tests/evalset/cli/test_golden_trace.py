@@ -202,6 +202,7 @@ def test_an_installation_offers_its_packages_behind_those_of_a_project(
     assert "golden-trace-studio" in run(_MAIN, "--version")
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_wheel_starts_the_studio_in_another_folder(installed: Path, tmp_path: Path) -> None:
     """With its configuration in force, whatever lies in that folder; all that it needs is in the wheel."""

@@ -135,6 +135,7 @@ def test_tags_choose_a_case(project: Path) -> None:
     assert "1 passed, 3 deselected" in chosen.stdout, chosen.stdout
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_without_the_option_nothing_is_imported(project: Path) -> None:
     """Neither ADK nor anything of ours; the eval sets are no tests, and a mistake in the options is told with the option alone."""

@@ -96,6 +96,7 @@ def test_a_script_comes_from_an_exported_file_too(
     assert json.loads(as_json)["name"] == "The lost order"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "code", "wanted"),
     [

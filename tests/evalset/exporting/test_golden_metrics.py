@@ -216,6 +216,7 @@ def test_what_adk_itself_asks_is_no_call() -> None:
     assert TRAJECTORY(instance)["score"] == 1.0
 
 
+@pytest.mark.long
 @given(objects, objects, drawn)
 def test_tolerances_mean_the_same_here_as_in_a_verification(
     recorded: dict[str, Any], made: dict[str, Any], tolerances: list[Tolerance]

@@ -107,6 +107,7 @@ def test_each_way_to_differ_has_its_tolerance(values: list[Any], wanted: list[To
     assert list(propose_tolerances([run_of({"x": value}) for value in values])) == wanted
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.lists(

@@ -44,6 +44,7 @@ def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentCon
     until(simulation, lambda: bool(simulation.pending))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["spin", "hold"])
 def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     config: KernelAgentConfig, words: str
@@ -113,6 +114,7 @@ def test_a_real_tool_runs_once_where_its_session_has_left_a_process_that_was_hel
     config.kernels.end()
 
 
+@pytest.mark.long
 def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelAgentConfig) -> None:
     """Nothing is lost and no port is open; a turn that ends it each time would do so for ever: a person stops it, and goes on."""
     simulation = begun(config)

@@ -56,6 +56,7 @@ def test_a_report_in_words_and_one_in_json_lead_to_the_same_calls() -> None:
     assert decision(spoken)["verdict"] == "approved"
 
 
+@pytest.mark.long
 @for_each(
     ("changed", "verdict", "amount"),
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from simulator import failed
 from simulator.session.history import AgentMessage, FinalResponse, ToolCall
 from tests.simulator.agents.playing import calls, last_words, play, play_real, scripted, tools
@@ -45,6 +47,7 @@ def test_a_whole_trip_goes_through_all_agents() -> None:
     assert final.agent == "hotel_agent"
 
 
+@pytest.mark.long
 @for_each(
     ("changed", "words"),
     [

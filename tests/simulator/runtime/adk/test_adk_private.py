@@ -17,12 +17,14 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.evaluation.simulation.llm_backed_user_simulator import (
     LlmBackedUserSimulator,
     LlmBackedUserSimulatorConfig,
 )
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
+from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.platform import _random as platform_random
 from google.adk.plugins.base_plugin import BasePlugin
@@ -478,6 +480,16 @@ def test_the_keys_of_an_instruction_are_those_that_adk_asks_for(
 ) -> None:
     """Those without which it fails: no optional ones, no artifacts, and nothing that is no name."""
     assert adk_private.instruction_keys(instruction) == keys
+
+
+def test_the_model_that_sums_events_up_is_found() -> None:
+    """ADK keeps it in a private attribute; what has none is left as it is."""
+    summarizer = LlmEventSummarizer(llm=Gemini(model="its own"))
+    copied = adk_private.with_summarizing_model(
+        summarizer, lambda model: Gemini(model=f"in place of {model.model}")
+    )
+    assert (summarizer._llm.model, copied._llm.model) == ("its own", "in place of its own")
+    assert adk_private.with_summarizing_model(None, lambda model: model) is None
 
 
 def test_every_function_of_the_module_is_proved_here() -> None:

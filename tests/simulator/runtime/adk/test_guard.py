@@ -116,7 +116,6 @@ WAYS: dict[str, Way] = {
     },
 }
 _BASIC = {"plain", "parallel_calls", "agent_tool_without_plugins", "tool_in_graph", "added_by_callback"}
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 few_ways = pytest.mark.parametrize(
     "way",
     [
@@ -154,7 +153,7 @@ def test_a_tool_whose_player_is_real_runs_on_every_way_and_never_again_by_itself
     assert not later.ran
 
 
-@every_way
+@few_ways
 def test_with_a_person_no_tool_runs_on_any_way_nor_on_the_way_back(way: Way) -> None:
     """While a person answers, after each undo, and on resuming in the middle and at the end, nothing has run."""
     traces = Traces()
