@@ -217,7 +217,8 @@ def _as_raised(error: RaisedError) -> str:
 def state_inputs(inputs: ToolInputs, *, tried: bool) -> None:
     """Draw what the call does besides its response: what the tool's code does, each to be left out, and other changes of the state.
 
-    It is folded until there is something. What is wrong is said inside, above the editor, and by a badge on the fold.
+    It is folded where the code does nothing: one fold that opens by itself for the next call would be drawn closed, and take two clicks. What is
+    wrong is said inside, above the editor, and by a badge on the fold.
     """
     kept, proposed = inputs.kept, inputs.proposed()
     title = "State changes and actions" if proposed.actions else "State changes"
@@ -227,9 +228,11 @@ def state_inputs(inputs: ToolInputs, *, tried: bool) -> None:
         words = title + (f" :blue-badge[{count}]" if count else "")
     except NotReadyError:
         words = f"{title} :red-badge[invalid JSON]"
-    with st.expander(words, type="compact", key=kept.key("state_fold"), expanded=bool(proposed.written)):
+    key = kept.key("state_fold")
+    body = st.container(key=key) if proposed.written else st.expander(words, type="compact", key=key)
+    with body:
         with place():
-            _proposed(inputs, proposed)
+            _proposed(inputs, proposed, words)
         with place():
             say_unready(inputs.effects, always=True, tried=tried, say=problem_line)
         editor(
@@ -241,9 +244,10 @@ def state_inputs(inputs: ToolInputs, *, tried: bool) -> None:
         )
 
 
-def _proposed(inputs: ToolInputs, proposed: ToolEffects) -> None:
+def _proposed(inputs: ToolInputs, proposed: ToolEffects, title: str) -> None:
     """Draw each effect with a switch that leaves it out; a value of the state is edited as JSON."""
     if proposed.written:
+        st.markdown(f"**{title}**")
         st.caption("From the tool's code. Switch off what this call does not do.")
     for name, value in proposed.state_delta.items():
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):

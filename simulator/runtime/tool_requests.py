@@ -62,6 +62,7 @@ def up_to_date(
 def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]) -> Makers:
     """Return what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
     on_loop = LoopThread.shared().reached
+    asked = waiting.as_asked()
     held = (waiting.held, waiting.held_by, waiting.held_from)
     fold = moment.engine.journal.fold
     proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
@@ -75,11 +76,11 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         elif proposed is not None and not proposed.reason:
             made, by, made_of = proposed.value, proposed.by, proposed.notes
         else:
-            drafts = on_loop(lambda: moment.drafting().offline(waiting, draw))
+            drafts = on_loop(lambda: moment.drafting().offline(asked, draw))
             made, by, made_of = drafts.draft, "offline", drafts.sources
             blanks, varies, effects = drafts.blanks, drafts.varies, drafts.effects
         if effects is None:
-            effects = on_loop(lambda: moment.drafting().effects_of(waiting, made))
+            effects = on_loop(lambda: moment.drafting().effects_of(asked, made))
         return {
             "draft": copied(made),
             "draft_by": by,
@@ -93,7 +94,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         **dict.fromkeys(
             ("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies", "draft_effects"), draft
         ),
-        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(waiting, draw))},
+        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(asked, draw))},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -116,6 +117,7 @@ class WaitingRequest(Generic[CallT]):
     spoken: LlmResponse | None = None
     declared: ToolDeclaration | None = field(default=None, repr=False)
     shown: Request | None = field(default=None, repr=False)
+    then: JsonObject | None = field(default=None, repr=False)
 
     @property
     def is_taken(self) -> bool:
@@ -135,7 +137,11 @@ class WaitingRequest(Generic[CallT]):
 
     def state(self: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
         """Return ADK's session state as the tool call sees it."""
-        return written_state(self.call.context)
+        return self.then if self.then is not None else written_state(self.call.context)
+
+    def as_asked(self: WaitingRequest[ToolBoundaryCall]) -> WaitingRequest[ToolBoundaryCall]:
+        """Return the request with the state that it sees now: once it is answered, what it wrote stands in there too."""
+        return dataclasses.replace(self, then=self.state())
 
     def fails(self, why: str) -> None:
         """Note why who was to answer could not."""

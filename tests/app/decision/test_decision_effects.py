@@ -28,6 +28,14 @@ def asked_for(*customers: str) -> Any:
     return asked([call("load_cart", customer_id=one) for one in customers], tools=[load_cart])
 
 
+def test_what_the_code_does_is_in_sight_without_a_click() -> None:
+    """A fold that opens by itself for the next call is drawn closed by the browser, and takes two clicks to open."""
+    with asked_for("C-7") as simulation:
+        page = Deciding(simulation)
+        assert [fold.label for fold in page.tab.expander if fold.label.startswith("State changes")] == []
+        assert [box.label for box in page.tab.toggle if box.label.startswith("Set ")]
+
+
 def test_an_accepted_draft_does_what_the_code_does() -> None:
     """It is a generated response, with typed values, and the session has them."""
     with asked_for("C-7") as simulation:
