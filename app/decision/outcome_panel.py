@@ -250,7 +250,7 @@ def _proposed(inputs: ToolInputs, proposed: ToolEffects, title: str) -> None:
         st.markdown(f"**{title}**")
         st.caption("From the tool's code. Switch off what this call does not do.")
     for name, value in proposed.state_delta.items():
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="top"):
             key = inputs.kept.widget(kept_name(name), initial=True)
             st.toggle(f"Set {safe_label(name, _NAME)}", key=key)
             if inputs.keeps(name):

@@ -161,15 +161,23 @@ def as_recorded(
 
 
 def word_form(texts: Sequence[str]) -> str | None:
-    """Return a regular expression for texts that are the same but for words with digits in them."""
+    """Return a regular expression for texts that are the same but for words with digits in them; None where it would be too long."""
+    columns = word_columns(texts)
+    if columns is None:
+        return None
+    written = "".join(r"\S+" if len(column) > 1 else re.escape(*column) for column in columns)
+    return written if len(written) < LONGEST_FORM else None
+
+
+def word_columns(texts: Sequence[str]) -> list[set[str]] | None:
+    """Return the words and gaps at each place of some texts; None where they differ in more than words with digits in them."""
     cut = [_WORD.findall(text) for text in texts]
     if len({*map(len, cut)}) != 1:
         return None
     columns = [{*column} for column in zip(*cut, strict=True)]
     if any(len(column) > 1 and not all(any(map(str.isdigit, word)) for word in column) for column in columns):
         return None
-    written = "".join(r"\S+" if len(column) > 1 else re.escape(*column) for column in columns)
-    return written if len(written) < LONGEST_FORM else None
+    return columns
 
 
 def _for(of: Of, tool: str, tolerances: Iterable[Tolerance]) -> list[Tolerance]:

@@ -16,7 +16,7 @@ from evalset.recorded.recording import (
     RecordedTurn,
     RejectedCall,
 )
-from evalset.recorded.tolerances import Tolerance, tolerated, word_form
+from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.state_scopes import lasting
 from simulator.environment.recordings.nearest_calls import nearest
@@ -350,10 +350,20 @@ def _distance(recorded: RecordedInput, question: InputQuestion) -> tuple[bool, b
 
 
 def _is_like(recorded: RecordedInput, question: InputQuestion) -> bool:
-    """Return whether a node asks what it asked when it was recorded, but for words with digits in them."""
-    if recorded.arguments is None or recorded.path != question.path:
-        return False
-    return word_form([canonical(recorded.arguments), canonical(question.arguments)]) is not None
+    """Return whether a node asks what it asked when it was recorded, but for words with digits in its texts."""
+    return recorded.path == question.path and _is_alike(recorded.arguments, question.arguments)
+
+
+def _is_alike(then: Any, now: Any) -> bool:
+    match then, now:
+        case dict(), dict():
+            return then.keys() == now.keys() and all(_is_alike(then[name], now[name]) for name in then)
+        case list(), list():
+            return len(then) == len(now) and all(map(_is_alike, then, now))
+        case str(), str():
+            return word_columns([then, now]) is not None
+        case _:
+            return same(then, now)
 
 
 def _nearest_words(calls: Sequence[RecordedCall], asked: IncomingCall) -> str:

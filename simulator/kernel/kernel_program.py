@@ -165,14 +165,7 @@ def serve_forks(number: int) -> None:
     A kernel is a fork of this process while it has one thread and has loaded no agent: it differs from one that was started only in what
     it has imported already.
     """
-    from simulator.kernel.kernel_server import FOR_REPLAYS, MOST_IMPORTED  # noqa: PLC0415 - as in `begin`
-
-    for name in MOST_IMPORTED:
-        importlib.import_module(name)
-    with contextlib.suppress(
-        ImportError
-    ):  # what ADK needs to evaluate is not installed: who asks for a replay is told
-        importlib.import_module(FOR_REPLAYS)
+    _import_most()
     if len([*Path("/proc/self/task").iterdir()]) > 1:
         raise SystemExit("an imported module started a thread, so this process cannot be forked")
     gc.collect()
@@ -200,9 +193,8 @@ def _import_most() -> None:
 
     for name in MOST_IMPORTED:
         importlib.import_module(name)
-    with contextlib.suppress(
-        ImportError
-    ):  # what ADK needs to evaluate is not installed: who asks for a replay is told
+    # Where what ADK needs to evaluate is not installed, who asks for a replay is told.
+    with contextlib.suppress(ImportError):
         importlib.import_module(FOR_REPLAYS)
 
 

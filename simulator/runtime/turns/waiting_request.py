@@ -70,7 +70,7 @@ class WaitingRequest(Generic[CallT]):
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
     of a tool: the environment's model, or the rules that delay it; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
     is the tool as it was declared when it was first asked for here. `own` is what the agent of a tool has answered, with the
-    rules that may still change that.
+    rules that may still change that. `then` is the session's state that it saw, where it is kept (`as_asked`).
     """
 
     key: str

@@ -134,19 +134,22 @@ root_agent = LlmAgent(name="sleeper", model=Sleeper())
 '''
 
 
-@pytest.mark.long
-def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
-    """The agent has started a process of its own; neither is left, and the run says that it was stopped."""
-    agent = tmp_path / "agents" / "sleeper"
+def sleeping(folder: Path) -> tuple[Path, EvalRunSpec]:
+    """Write an agent that starts a process of its own and then sleeps; return where it notes that process, and what runs it."""
+    agent = folder / "agents" / "sleeper"
     agent.mkdir(parents=True)
     (agent / "__init__.py").write_text("from . import agent\n")
     (agent / "agent.py").write_text(_SLEEPER)
-    folder, child = tmp_path / "run", agent / "child.txt"
-    folder.mkdir()
-    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
-    run = AdkEvalRun(
-        EvalRunSpec(eval_set=eval_set, agent=place(agent)), folder, environment=quiet_environment()
-    )
+    (folder / "run").mkdir()
+    eval_set = write_tiny_eval_set(folder / "sums.evalset.json")
+    return agent / "child.txt", EvalRunSpec(eval_set=eval_set, agent=place(agent))
+
+
+@pytest.mark.long
+def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
+    """The agent has started a process of its own; neither is left, and the run says that it was stopped."""
+    (child, spec), folder = sleeping(tmp_path), tmp_path / "run"
+    run = AdkEvalRun(spec, folder, environment=quiet_environment())
     run.start()
     wait_until(lambda: child.exists() and bool(child.read_text()), what="the agent runs", seconds=PATIENCE)
     assert run.view().state == "running"
@@ -161,16 +164,10 @@ def test_a_run_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_run_whose_model_does_not_answer_ends_and_names_it(tmp_path: Path) -> None:
     """No turn is done within the limit: the process is ended with all that it started, and the run says what it waited for."""
-    agent = tmp_path / "agents" / "sleeper"
-    agent.mkdir(parents=True)
-    (agent / "__init__.py").write_text("from . import agent\n")
-    (agent / "agent.py").write_text(_SLEEPER)
-    folder, child = tmp_path / "run", agent / "child.txt"
-    folder.mkdir()
-    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    child, spec = sleeping(tmp_path)
     run = AdkEvalRun(
-        EvalRunSpec(eval_set=eval_set, agent=place(agent), patience=600.0),
-        folder,
+        spec.model_copy(update={"patience": 600.0}),
+        tmp_path / "run",
         environment=quiet_environment(),
         clock=lambda: 601.0 if child.exists() and child.read_text() else 0.0,
     )
