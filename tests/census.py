@@ -67,6 +67,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file's syntax tree, walked once in a process: that takes longer than reading it."""
+    return tuple(ast.walk(parsed(path)))
+
+
 class House:
     """All modules of some packages, and who imports whom."""
 
@@ -169,7 +175,7 @@ class House:
         """The functions over 40 lines: where each is, how long, and whether it says why."""
         for module in self.modules.values():
             text = module.file.read_text().splitlines()
-            for node in ast.walk(module.tree):
+            for node in nodes(module.file):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     length = (node.end_lineno or node.lineno) - node.lineno + 1
                     if length > MOST_LINES:
@@ -179,9 +185,7 @@ class House:
     @cached_property
     def statements(self) -> int:
         """How many statements there are."""
-        return sum(
-            isinstance(node, ast.stmt) for each in self.modules.values() for node in ast.walk(each.tree)
-        )
+        return sum(isinstance(node, ast.stmt) for each in self.modules.values() for node in nodes(each.file))
 
 
 def _name_of(file: Path) -> str:
@@ -198,7 +202,7 @@ def _base(module: Module, node: ast.ImportFrom) -> str:
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk what is run: without what only a type checker reads."""
+    """Walk the statements that are run: without what only a type checker reads."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -206,7 +210,7 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             waiting.extend(node.orelse)
         else:
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr))
 
 
 def _is_above(order: list[str], other: str, name: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.census import parsed
+from tests.census import nodes, parsed
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP_FOLDERS = {".ci", ".github", "app", "evalset", "simulator", "tests"}
@@ -149,7 +149,7 @@ def test_the_base_installation_stays_light() -> None:
 
 def imported(path: Path) -> Iterator[str]:
     """Yield the modules that a file imports, here and in its functions."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -254,7 +254,7 @@ def test_functions_stay_small() -> None:
     for path in sources():
         text = path.read_text()
         lines = text.splitlines()
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 length = (node.end_lineno or 0) - node.lineno + 1
                 if length > MOST_FUNCTION_LINES and "# long:" not in lines[node.lineno - 1]:
@@ -285,9 +285,7 @@ def test_every_test_states_its_claim_and_checks_it() -> None:
         if not path.name.startswith(("test_", "bench_")):
             continue
         functions = [
-            node
-            for node in ast.walk(parsed(path))
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            node for node in nodes(path) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         ]
         checking = [node.name for node in functions if CHECK.search(ast.unparse(node))]
         for node in functions:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.census import parsed
+from tests.census import nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("app", "evalset", "simulator")
@@ -38,16 +38,16 @@ NO_TEXTS = ("demos",)
 
 def texts(file: Path) -> Iterator[tuple[int, str]]:
     """Yield each literal text of several words with its line; docstrings are for who reads the code."""
-    tree = parsed(file)
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    whole = nodes(file)
+    inside = {id(part) for node in whole if isinstance(node, ast.JoinedStr) for part in node.values}
     documentation = {
         id(node.value)
-        for body in (getattr(parent, "body", None) for parent in ast.walk(tree))
+        for body in (getattr(parent, "body", None) for parent in whole)
         if isinstance(body, list)
         for node in body
         if isinstance(node, ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in whole:
         if id(node) in inside or id(node) in documentation:
             continue
         words = _words(node)

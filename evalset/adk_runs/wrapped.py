@@ -28,7 +28,9 @@ from evalset.adk_runs.run_spec import ASKED_FILE, PROGRESS_FILE, SPEC_FILE, Agen
 from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
+from simulator.agents.agent_folder import is_importable, load_by_path, on_its_ground
 from simulator.agents.module_table import IMPORTS, forget, prepare
+from simulator.runtime.adk.boundaries import without_senders
 from simulator.runtime.adk.tool_guards import guard_process
 
 _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
@@ -102,8 +104,11 @@ def wrapped(module_file: str) -> App:
         )
     found = _found(spec.agent)
     if isinstance(found, App):
+        if spec.environment is not None:
+            found = without_senders(found)
         return found.model_copy(update={"plugins": [*plugins, *found.plugins]})
-    return App(name=spec.agent.app_name, root_agent=found, plugins=plugins)
+    name = spec.agent.app_name if is_importable(spec.agent.app_name) else found.name
+    return App(name=name, root_agent=found, plugins=plugins)
 
 
 def _found(place: AgentPlace) -> Any:
@@ -126,20 +131,26 @@ def loaded_agent(folder: Path) -> Any:
     Raises:
         Exception: Whatever the agent's own code raises.
     """
-    name, home = folder.name, folder.parent
     with IMPORTS:
-        if _is_stand_in(name):
-            forget(name)  # `adk eval` gave its name to the module that stands for the agent
-        prepare(home, package=name)
-        load_dotenv_for_agent(name, str(home))
-        if (folder / "__init__.py").is_file():
-            inner = _inner(importlib.import_module(name))
-            if isinstance(app := getattr(inner, "app", None), App):
-                return app
-            if not hasattr(inner, "root_agent") and hasattr(inner, "get_agent_async"):
-                return _awaited(inner.get_agent_async)
-        is_agent = any((folder / file).is_file() for file in ("agent.py", "root_agent.yaml"))
-        return AgentLoader(str(folder if is_agent else home)).load_agent(name)
+        if _is_stand_in(folder.name):
+            forget(folder.name)  # `adk eval` gave its name to the module that stands for the agent
+        prepare(folder.parent, package=folder.name)
+        load_dotenv_for_agent(folder.name, str(folder.parent))
+        return on_its_ground(folder, lambda: _imported(folder))
+
+
+def _imported(folder: Path) -> Any:
+    name, home = folder.name, folder.parent
+    if (folder / "__init__.py").is_file():
+        inner = _inner(importlib.import_module(name))
+        if isinstance(app := getattr(inner, "app", None), App):
+            return app
+        if not hasattr(inner, "root_agent") and hasattr(inner, "get_agent_async"):
+            return _awaited(inner.get_agent_async)
+    if not is_importable(name):
+        return load_by_path(home, name)
+    is_agent = any((folder / file).is_file() for file in ("agent.py", "root_agent.yaml"))
+    return AgentLoader(str(folder if is_agent else home)).load_agent(name)
 
 
 def _is_stand_in(name: str) -> bool:

@@ -16,8 +16,8 @@ from simulator.facts import EVERY, ToolPlayer
 from simulator.session.history import ToolCall
 from simulator.session.model import SimulationSession
 
-_ELSEWHERE = frozenset({"RemoteA2aAgent", "LangGraphAgent"})
-"""ADK's classes of agents that somebody else's program runs: another machine, or a graph with models and tools of its own."""
+_ELSEWHERE = frozenset({"RemoteA2aAgent", "LangGraphAgent", "ManagedAgent", "AntigravityAgent"})
+"""ADK's classes of agents that somebody else's program runs: another machine, or a library with models and tools of its own."""
 _OF_THE_FRAMEWORK = frozenset({"transfer_to_agent", "exit_loop", "set_model_response", "finish_task"})
 
 
@@ -89,11 +89,12 @@ def _tools_of(node: Any) -> list[Any]:
 
 def _card(node: Any) -> AgentCard:
     is_elsewhere = runs_elsewhere(node)
-    is_played = is_elsewhere or "model" in getattr(type(node), "model_fields", {})
+    asks = getattr(node, "classifier", node)
+    is_played = is_elsewhere or "model" in getattr(type(asks), "model_fields", {})
     return AgentCard(
         name=node.name,
         description=_first_paragraph(getattr(node, "description", "")),
-        model=ELSEWHERE if is_elsewhere else _model_name(node) if is_played else "",
+        model=ELSEWHERE if is_elsewhere else _model_name(asks) if is_played else "",
         tools=tuple(card for tool in _tools_of(node) if (card := _tool_card(tool))),
         is_played=is_played,
     )

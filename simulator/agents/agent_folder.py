@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
-import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from simulator.agent_config import SimulatedAgentConfig
+from simulator.agent_config import SimulatedAgentConfig, is_agent
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, forget, prepare
+from simulator.agents.placeholder_credentials import placeholder_credentials
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
 
@@ -46,10 +48,15 @@ def _loads_as_agent(folder: Path) -> bool:
     return _gives_an_agent(module, _IN_MODULE)
 
 
+_MOST_FOLDERS = 2_000
+"""So many folders are looked into for agents further down."""
+
+
 class AgentFolder:
     """A folder of agents: `<name>/agent.py`, `<name>/root_agent.yaml`, `<name>/__init__.py`, `<name>.py`.
 
     A package counts where its `__init__.py` may give an agent: folders of tests and evals are packages too. A folder that is itself one agent (`agent.py` or `root_agent.yaml` in it) is taken as that agent.
+    Where a folder has no agents right in it, those further down are listed, by the folder: `python/agents/shop`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,7 +77,7 @@ class AgentFolder:
         """List the agents by name, sorted, without importing any.
 
         These are the names that ADK's `AgentLoader.list_agents` gives, without packages that give no agent, and those of single
-        files, which that loader can load but does not list.
+        files, which that loader can load but does not list; of agents further down, the paths.
 
         Raises:
             AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
@@ -82,16 +89,18 @@ class AgentFolder:
                 what = "is a file, not a folder" if self.path.exists() else "does not exist"
                 raise AgentLoadError(f"the agents folder {self.path} {what}")
             paths = sorted(self.path.iterdir())
-            folders = {path.name for path in paths if _lists_as_agent(path)}
-            files = {path.stem for path in paths if path.suffix == ".py" and _holds_an_agent(path)}
         except OSError as error:
             raise AgentLoadError(f"the agents folder {self.path} cannot be read: {error.strerror}") from error
-        if not (folders or files):
-            why = _deeper(paths) or (
-                "expected <name>/agent.py, <name>/root_agent.yaml, <name>/__init__.py or <name>.py with a root_agent"
+        folders = {path.name for path in paths if _lists_as_agent(path)}
+        files = {path.stem for path in paths if path.suffix == ".py" and _holds_an_agent(path)}
+        found = folders | files or {
+            path.relative_to(self.path).as_posix() for path in _below(self.path, [_MOST_FOLDERS])
+        }
+        if not found:
+            raise AgentLoadError(
+                f"no agents in the folder {self.path}: expected <name>/agent.py, <name>/root_agent.yaml, <name>/__init__.py or <name>.py with a root_agent"
             )
-            raise AgentLoadError(f"no agents in the folder {self.path}: {why}")
-        return tuple(sorted(folders | files))
+        return tuple(sorted(found))
 
     def where(self, name: str) -> Path:
         """Return the folder or file of an agent."""
@@ -109,26 +118,66 @@ class AgentFolder:
         Raises:
             Exception: Whatever ADK's loader or the agent's own code raises.
         """
+        folder = self.home / name
+        home, app_name = folder.parent, folder.name
         with IMPORTS:
-            prepare(self.home, package=name)
-            loader = _loader(self.path.resolve())
+            prepare(home, package=app_name)
+            loader = _loader(self.path.resolve() if home == self.home else home)
             if anew:
-                loader.remove_agent_from_cache(name)
+                loader.remove_agent_from_cache(app_name)
             try:
-                agent = loader.load_agent(name)
+                agent = on_its_ground(
+                    folder,
+                    lambda: (
+                        loader.load_agent(app_name)
+                        if is_importable(app_name)
+                        else load_by_path(home, app_name)
+                    ),
+                )
             except BaseException:
                 # What the agent imported before it failed would else be kept, and not read again once it is fixed.
-                forget(name)
+                forget(app_name)
                 raise
         return SimulatedAgentConfig(
             name=name,
             agent=agent,
             # LocalEvalSetsManager, which `adk web` uses, reads <agents folder>/<app name>/<set>.evalset.json.
-            eval_set_path=self.home / name / f"{name}_evals.evalset.json",
-            app_name=name,
+            eval_set_path=folder / f"{app_name}_evals.evalset.json",
+            app_name=app_name,
             origin=str(self.where(name)),
-            environment_data=self.home / name,
+            environment_data=folder,
         )
+
+
+def is_importable(name: str) -> bool:
+    """Return whether ADK's loader takes a folder of this name."""
+    return re.fullmatch(r"[a-zA-Z0-9_]+", name) is not None
+
+
+def load_by_path(home: Path, name: str) -> Any:
+    """Load an agent of a folder whose name ADK's loader refuses, such as one with a hyphen, from where that would look.
+
+    Raises:
+        AgentLoadError: There is no agent in it.
+        Exception: Whatever the agent's own code raises.
+    """
+    from google.adk.agents import config_agent_utils  # noqa: PLC0415 - as below
+    from google.adk.cli.utils.envs import load_dotenv_for_agent  # noqa: PLC0415 - as below
+
+    load_dotenv_for_agent(name, str(home))
+    for module in (name, f"{name}.agent"):
+        try:
+            held = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name not in {name, module}:
+                raise
+            continue
+        for given in (getattr(held, "app", None), getattr(held, "root_agent", None)):
+            if is_agent(getattr(given, "root_agent", given)):
+                return given
+    if (config := home / name / "root_agent.yaml").is_file():
+        return config_agent_utils.from_config(str(config))
+    raise AgentLoadError(f"no root_agent in {home / name}: expected it in agent.py or __init__.py")
 
 
 def _lists_as_agent(path: Path) -> bool:
@@ -166,28 +215,66 @@ def _named_in(module: ast.Module) -> set[str]:
     return names
 
 
-def _deeper(paths: Sequence[Path]) -> str:
-    """Return where agents are one level deeper; empty where there are none."""
-    found = {path: count for path in paths if _is_looked_into(path) and (count := _count(path))}
-    if not found:
-        return ""
-    total, first = sum(found.values()), max(found, key=lambda path: found[path])
-    agents = "an agent" if total == 1 else f"{total} agents"
-    where = (
-        f"in {first}" if len(found) == 1 else f"in {len(found)} folders, {found[first]} of them in {first}"
-    )
-    return f"found {agents} one level deeper, {where}: use --agents-dir {shlex.quote(str(first))}"
-
-
-def _count(folder: Path) -> int:
-    """Count the agents in a folder; none where it cannot be read."""
+def _below(folder: Path, left: list[int]) -> Iterator[Path]:
+    """Yield what is an agent below a folder, each without what lies in it, after a look at so many folders in all; a file without its ending."""
+    left[0] -= 1
     try:
-        inside = list(folder.iterdir())
-        return sum(
-            _lists_as_agent(path) or (path.suffix == ".py" and _holds_an_agent(path)) for path in inside
-        )
+        paths = sorted(folder.iterdir()) if left[0] >= 0 else []
     except OSError:
-        return 0
+        return
+    for path in paths:
+        if path.suffix == ".py" and path.name != "agent.py" and _holds_an_agent(path):
+            yield path.with_suffix("")
+        elif _is_looked_into(path) and not path.is_symlink() and not _is_made(path):
+            if _loads_as_agent(path):
+                yield path
+            else:
+                yield from _below(path, left)
+
+
+def _is_made(folder: Path) -> bool:
+    """Recognise a folder that a program made: an environment, or packages that were installed."""
+    return folder.name in {"node_modules", "site-packages"} or (folder / "pyvenv.cfg").is_file()
+
+
+def on_its_ground(folder: Path, load: Callable[[], Any]) -> Any:
+    """Load an agent; where it lacks a module that lies in its project, look for modules there as well and try again.
+
+    A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
+    read, as it is seen where the module is.
+
+    Raises:
+        Exception: Whatever `load` raises, with the module's place where that is no package.
+    """
+    tried = set[str]()
+    while True:
+        try:
+            with placeholder_credentials():
+                return load()
+        except ModuleNotFoundError as error:
+            ground = ground_of((error.name or "").partition(".")[0], folder)
+            if ground is None or str(ground) in tried or str(ground) in sys.path:
+                raise
+            tried.add(str(ground))
+            sys.path.append(str(ground))
+            importlib.invalidate_caches()
+            forget(folder.name)
+
+
+def ground_of(module: str, folder: Path) -> Path | None:
+    """Return the nearest folder of an agent's project that holds a module of this name; None where there is none.
+
+    Args:
+        module: Its top-level name.
+        folder: The agent's folder.
+    """
+    for above in folder.parents if module else ():
+        for ground in (above, above / "src"):
+            if (ground / f"{module}.py").is_file() or any((ground / module).glob("**/*.py")):
+                return ground
+        if (above / ".git").exists() or above == Path.home():
+            return None
+    return None
 
 
 def _is_agent_folder(path: Path) -> bool:

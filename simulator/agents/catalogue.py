@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,7 @@ from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.agent_source import source_digest
 from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
+from simulator.agents.load_advice import advice
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.agents.module_table import IMPORTS
 
@@ -449,7 +451,11 @@ def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
         config = found.load(anew=anew)
         loaded_fingerprint(config.root_agent)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything; it is listed
-        return replace(found.entry, error=failure_words(error, found.home))
+        words = failure_words(error, found.home)
+        place = Path(found.entry.location)
+        known = isinstance(error, AgentLoadError) or not place.is_absolute()
+        line = "" if known else advice(words, place, Path(sys.executable))
+        return replace(found.entry, error=f"{words}. {line}" if line else words)
     if config.name != found.entry.name:
         config = replace(config, name=found.entry.name)
     return _described(found.entry, config)

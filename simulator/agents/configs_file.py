@@ -18,6 +18,7 @@ from types import ModuleType
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, prepare
+from simulator.agents.placeholder_credentials import placeholder_credentials
 
 LIST_NAME = "AGENTS"
 
@@ -66,7 +67,8 @@ class ConfigsFile:
                 raise self._failure
             if self._configs is None:
                 try:
-                    self._configs = tuple(_configs_in(self._import(), self.name))
+                    with placeholder_credentials():
+                        self._configs = tuple(_configs_in(self._import(), self.name))
                 except (Exception, SystemExit) as error:
                     self._failure = error
                     raise

@@ -71,7 +71,7 @@ _QUOTED = (
 _PLAIN = r"[^\s&,;(){}\[\]\"'<>\\]+"
 _ASSIGNED = re.compile(
     rf"({_NAME}(?:\\*[\"'])?\]?\s*(?:=>|:=|[=:]|(?<=[\"'])\s*,(?=\s*[brBR]{{0,2}}[\"']))\s*)"
-    rf"(?!(?:None|null|true|false|True|False|\.\.\.)\b)((?:(?:Bearer|Basic|Digest|Token)\s+)?(?:{_QUOTED}|{_PLAIN}))",
+    rf"(?!(?:None|null|true|false|True|False|placeholder|\.\.\.)\b)((?:(?:Bearer|Basic|Digest|Token)\s+)?(?:{_QUOTED}|{_PLAIN}))",
     re.IGNORECASE | re.DOTALL,
 )
 _COUNTED = re.compile(r"[\w-]*tokens?(?:[_-]\w+)?(?:\\*[\"'])?\s*[=:]\s*", re.IGNORECASE)

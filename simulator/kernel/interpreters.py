@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from simulator.agents.load_advice import OLDEST_ADK
 from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.user_data import data_folder, made_folder
 
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
 _ROOT_MARKS = ("pyproject.toml", ".git", "uv.lock", "requirements.txt")
-_ADK_NEEDED = "'google-adk>=2.11'"
 _ADK = re.compile(r"google_adk-(\d+)\.(\d+)")
-_OLDEST_ADK = (2, 11)
 _PATIENCE_SECONDS = 10.0
+_WORKSPACE = "[tool.uv.workspace]"
 _HIGHEST = 3
-"""How many folders above an agent's its project may begin."""
+"""How many folders above an agent's its project may begin, where nothing marks its root."""
 
 
 def chosen_python(agent: Path) -> Path | None:
@@ -78,46 +78,28 @@ def project_python(agent: Path) -> Path | None:
     """
     if (chosen := chosen_python(agent)) is not None:
         return chosen
-    for folder in (agent, *agent.parents[:_HIGHEST]):
+    for folder in _project(agent):
         if (python := _in(folder)) is not None:
             is_own = python.parents[1] == Path(sys.prefix)
             return None if is_own or not _has_adk(python.parents[1]) else python
-        if any((folder / mark).exists() for mark in _ROOT_MARKS):
-            return None
     return None
 
 
-def line_for_adk(python: Path) -> str:
-    """Return the line to paste that installs google-adk for an interpreter."""
-    return f"{shlex.quote(str(python))} -m pip install {_ADK_NEEDED}"
-
-
-def line_for_project(agent: Path, python: Path) -> str:
-    """Return the line to paste that installs what an agent's project says it needs, with words on what it does.
-
-    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on. Empty where
-    no `requirements.txt` or `pyproject.toml` of the project says what it needs: the name of a module does not tell that of its package.
-
-    Args:
-        agent: The agent's folder or file.
-        python: The interpreter that lacks something.
-    """
-    for folder in (agent, *agent.parents[:_HIGHEST]):
-        listed, project = folder / "requirements.txt", folder / "pyproject.toml"
-        if listed.is_file() or project.is_file():
-            needed = f"-r {shlex.quote(str(listed))}" if listed.is_file() else shlex.quote(str(folder))
-            named = f"If {(listed if listed.is_file() else project).name} lists the missing package, "
-            if str(python) != sys.executable:
-                return f"{named}install it: {shlex.quote(str(python))} -m pip install {needed}"
-            environment = folder / _ENVIRONMENTS[0]
-            own = shlex.quote(str(environment / _PYTHONS[0]))
-            return (
-                f"{named}create an environment for the project: "
-                f"{shlex.quote(str(python))} -m venv {shlex.quote(str(environment))} && {own} -m pip install {_ADK_NEEDED} {needed}"
-            )
-        if any((folder / mark).exists() for mark in _ROOT_MARKS):
-            return ""
-    return ""
+def _project(agent: Path) -> Iterator[Path]:
+    """Yield the folders of an agent's project, from its own up to the root, and the root of the workspace that the project is in."""
+    above = (agent, *agent.parents)
+    places = (
+        place for place, folder in enumerate(above) if any((folder / mark).exists() for mark in _ROOT_MARKS)
+    )
+    root = next(places, None)
+    is_near = root is None or Path.home() in above[: root + 1]
+    yield from above[: _HIGHEST + 1 if is_near else (root or 0) + 1]
+    for folder in above[(root or 0) + 1 :] if not is_near else ():
+        if (folder / "pyproject.toml").is_file() and _WORKSPACE in (folder / "pyproject.toml").read_text(
+            errors="replace"
+        ):
+            yield folder
+            return
 
 
 def _in(folder: Path) -> Path | None:
@@ -135,4 +117,4 @@ def _has_adk(environment: Path) -> bool:
     versions = (
         _ADK.match(installed.name) for place in places for installed in place.glob("google_adk-*.dist-info")
     )
-    return any((int(found[1]), int(found[2])) >= _OLDEST_ADK for found in versions if found)
+    return any((int(found[1]), int(found[2])) >= OLDEST_ADK for found in versions if found)

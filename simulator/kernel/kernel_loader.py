@@ -14,11 +14,12 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_folder import AgentFolder
 from simulator.agents.catalogue import Listed, Load
 from simulator.agents.configs_file import ConfigsFile
+from simulator.agents.load_advice import advice, line_for_adk
 from simulator.agents.load_failure import AgentLoadError
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.agent_requests import of_demo, of_file, of_folder
-from simulator.kernel.interpreters import chosen_python, line_for_adk, line_for_project, project_python
+from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 
@@ -28,7 +29,6 @@ MOST_RESTING = 4
 _resting: deque[AgentKernels] = deque()
 _resting_lock = Lock()
 _NO_ADK = "No module named 'google"
-_MISSING = "ModuleNotFoundError: "
 
 
 @dataclass(frozen=True)
@@ -182,5 +182,5 @@ def _not_loaded(error: KernelError, python: Path, agent: Path | None) -> AgentLo
             if _NO_ADK in words
             else words
         )
-    line = line_for_project(agent, python) if agent is not None and words.startswith(_MISSING) else ""
+    line = advice(words, agent, python) if agent is not None else ""
     return AgentLoadError(f"{words}. {line}" if line else words)

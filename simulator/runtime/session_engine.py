@@ -74,6 +74,7 @@ from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.turn_setup import (
     guarded_app,
     is_as_answered,
+    left_out,
     random_of,
     restored,
     rules_at_rest,
@@ -126,6 +127,7 @@ class Engine:
         # One for all turns, as making it takes time; each turn sets its own services.
         self._runner = Runner(
             app=guarded_app(config),
+            app_name=config.app_name,
             session_service=WatchedSessions(),
             artifact_service=WatchedArtifacts(),
             memory_service=WatchedMemory(),
@@ -226,7 +228,7 @@ class Engine:
         if self.divergence is not None:
             raise SimulationError(f"{self.divergence.sentence()}; go back to a step before it first")
         self.journal.append(fact)
-        self.problems.clear()  # those of the turn before have been seen
+        self.problems[:] = left_out(self.config.agent)  # those of the turn before have been seen
         await self.open()
 
     async def open(self) -> None:

@@ -21,9 +21,9 @@ from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.draft_generator import DraftCall, drafted
 from tests.benchmarks.bench_turns import Caller, find_order
 
-FIELDS, ROUNDS, CALLS = 50, 60, 1_000
+FIELDS, ROUNDS, CALLS, EACH = 50, 60, 1_000, 50
 MOST_KB_PER_CALL = 40.0
-SMALLEST = {"ROUNDS": 1, "CALLS": 50}
+SMALLEST = {"ROUNDS": 1, "CALLS": 5, "EACH": 5}
 
 _NAMES = (
     "order_id", "customer_name", "email", "street", "city", "country", "phone", "quantity", "unit_price", "total",
@@ -115,7 +115,7 @@ def test_a_session_of_1000_calls_stays_small(measured: bool) -> None:
     """What a session of 1,000 calls keeps: its journal, ADK's session, the world and all that the environment knows."""
     config = SimulatedAgentConfig(
         "desk",
-        LlmAgent(name="desk", model=Caller(calls=50), instruction="Help.", tools=[find_order]),
+        LlmAgent(name="desk", model=Caller(calls=EACH), instruction="Help.", tools=[find_order]),
         "bench.evalset.json",
     )
     with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as warm:
@@ -125,7 +125,7 @@ def test_a_session_of_1000_calls_stays_small(measured: bool) -> None:
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as sim:
-        for _ in range(CALLS // 50):
+        for _ in range(CALLS // EACH):
             assert sim.query("go")
         assert len(sim.environment.world().tables[0].ids) >= 1
         gc.collect()

@@ -13,9 +13,9 @@ WHERE = "Where is order A-1001?"
 
 
 def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
-    """A fault is found by words, narrowed to one order, tried, switched while the session runs, and met by the agent.
+    """A fault is found by words, narrowed to one order, tried, met by the agent, and switched off while the session runs.
 
-    Calls that it is not for say why it did not fire, in the editor before it is saved and in the session after.
+    A call that it is not for says why it did not fire, in the editor before it is saved.
     """
     studio.pick_agent("order_desk").start("Where is order A-1001?")
     studio.wait_for_pause("find_order")
@@ -33,20 +33,15 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
     studio.wait_for_pause("find_order").accept_draft()
     studio.wait_for_status("Completed")
 
-    studio.ask("Where is order A-1003?")
-    studio.wait_for_pause("find_order")
-    expect(studio.keyed("pane_context")).to_contain_text("A-1003")
-    studio.accept_draft()
+    studio.ask("Where is order A-1002?")
+    studio.wait_for_pause("find_order").accept_draft()
     studio.wait_for_status("Completed")
-
-    _ask_and_accept(studio, "Where is order A-1002?")
     expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
     expect(_last_answer(studio)).to_contain_text("hostile text added")
 
     studio.like("rule_on_").locator("label").first.click()
     expect(studio.like("rule_on_").locator("input").first).not_to_be_checked()
     studio.rest()
-    _ask_and_accept(studio, "And order A-1002 once more?")
     expect(studio.keyed("pane_timeline")).to_contain_text("switched hostile_")
     expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
 
@@ -65,12 +60,6 @@ def _add_fault(studio: Studio, words: str) -> None:
     studio.press(card.get_by_role("button", name="Add"))
     expect(studio.keyed("head_rule_editor")).to_contain_text("Edit hostile_")
     studio.rest()
-
-
-def _ask_and_accept(studio: Studio, question: str) -> None:
-    studio.ask(question)
-    studio.wait_for_pause("find_order").accept_draft()
-    studio.wait_for_status("Completed")
 
 
 def _last_answer(studio: Studio) -> Locator:

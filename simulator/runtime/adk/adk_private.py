@@ -385,6 +385,28 @@ def let_missing_a2a_be_known() -> None:
         sys.meta_path.insert(0, _MissingA2A())
 
 
+def let_codes_stay_here() -> None:
+    """Let ADK exchange no authorization code for a token beside the seats of a turn: a tool that somebody chose to be real does it itself.
+
+    Harmless when done again; where no turn is in progress all is as before.
+    """
+    handler: Any = _found("auth.auth_handler:AuthHandler", otherwise=_Absent)
+    exchange = getattr(handler, "exchange_auth_token", None)
+    if exchange is None or hasattr(exchange, _HEARD):
+        return
+
+    @functools.wraps(exchange)
+    async def kept(self: Any) -> Any:
+        turn = CURRENT_TURN.get()
+        if turn is None or INSIDE_REAL_CALL.get():
+            return await exchange(self)
+        turn.note_problem("The authorization code was not exchanged for a token. Nothing was sent.")
+        return self.auth_config.exchanged_auth_credential
+
+    setattr(kept, _HEARD, True)
+    handler.exchange_auth_token = kept
+
+
 def set_random_provider(source: Callable[[], random.Random]) -> None:
     """Let ADK draw from what this gives in the current context."""
     if _set_random_provider is not None:

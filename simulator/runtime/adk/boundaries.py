@@ -39,10 +39,13 @@ from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.models.registry import LLMRegistry
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 from pydantic import Field
 
 from simulator.agents.agent_directory import ELSEWHERE, is_elsewhere
@@ -52,6 +55,7 @@ from simulator.runtime.adk.adk_private import (
     children_of,
     has_own_code,
     is_steering,
+    let_codes_stay_here,
     let_known_answers_be_quick,
     let_missing_a2a_be_known,
     let_plugins_go_on,
@@ -80,6 +84,7 @@ _SEATED_SELF = "_seated_self"
 _RUN = "_run_async_impl"
 _AGENT_LABEL = "adk_agent_name"
 _UNNAMED = "model"
+_SENDERS = frozenset({"BigQueryAgentAnalyticsPlugin", "ModelArmorPlugin"})
 
 _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -144,6 +149,7 @@ def install(agent: Any) -> None:
     let_known_answers_be_quick()
     let_missing_a2a_be_known()
     let_plugins_go_on()
+    let_codes_stay_here()
     seat_agents_elsewhere()
     _install(agent, set())
 
@@ -156,6 +162,8 @@ def _install(node: Any, seen: set[int]) -> None:
         node.timeout = None  # a person who thinks must not time out
     if isinstance(node, LlmAgent):
         seat_agent(node)
+    if isinstance(getattr(getattr(node, "classifier", None), "model", None), str | BaseLlm):
+        _seat_classifier(node.classifier, node.name)
     for tool in (*(getattr(node, "tools", None) or ()), getattr(node, "tool", None)):
         if isinstance(tool, BaseTool):
             seat_tool(tool, seen)
@@ -167,18 +175,32 @@ def _install(node: Any, seen: set[int]) -> None:
 
 def seat_agent(agent: LlmAgent) -> None:
     """Seat an agent's model and its code executor."""
-    try:
-        model = agent.canonical_model
-    except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
-        model = UnreachableModel(model=str(agent.model), reason=error_words(error))
-    if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
-        keep_declared_model(seated, agent.model)
-        agent.model = seated
+    _seat_model(agent, lambda: agent.canonical_model)
     executor = agent.code_executor
     if isinstance(executor, BaseCodeExecutor) and not isinstance(executor, BuiltInCodeExecutor):
         seated_executor = _seated(executor, "execute_code", _code_run)
         if seated_executor is not None:
             agent.code_executor = seated_executor
+
+
+def _seat_model(owner: Any, made: Callable[[], BaseLlm]) -> None:
+    """Seat the model that an agent or a classifier names or holds."""
+    try:
+        model = made()
+    except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
+        model = UnreachableModel(model=str(owner.model), reason=error_words(error))
+    if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
+        keep_declared_model(seated, owner.model)
+        owner.model = seated
+
+
+def _seat_classifier(classifier: Any, name: str) -> None:
+    """Seat the model by which a node of a graph chooses its way; its requests have the node's name, as ADK gives those of agents theirs."""
+    named = classifier.model
+    _seat_model(classifier, lambda: named if isinstance(named, BaseLlm) else LLMRegistry.new_llm(named))
+    config = classifier.generate_content_config or types.GenerateContentConfig()
+    labels = {_AGENT_LABEL: name, **(config.labels or {})}
+    classifier.generate_content_config = config.model_copy(update={"labels": labels})
 
 
 def seated_app(app: App) -> App:
@@ -192,6 +214,24 @@ def seated_app(app: App) -> App:
         return app
     kept = config.model_copy(update={"summarizer": summarizer})
     return app.model_copy(update={"events_compaction_config": kept})
+
+
+def senders(app: Any) -> tuple[BasePlugin, ...]:
+    """Return the plugins of an app that send what happens to another machine: ADK's own ones, and what is made of them."""
+    return tuple(
+        plugin
+        for plugin in getattr(app, "plugins", ())
+        if any(
+            kind.__name__ in _SENDERS and kind.__module__.startswith("google.adk.")
+            for kind in type(plugin).__mro__
+        )
+    )
+
+
+def without_senders(app: App) -> App:
+    """Return an app without the plugins that send what happens to another machine: nobody chose that it is real."""
+    sent = senders(app)
+    return app.model_copy(update={"plugins": [plugin for plugin in app.plugins if plugin not in sent]})
 
 
 _seated_classes: dict[type, type] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from google.adk.apps import App
 from google.adk.events.event import Event
@@ -22,7 +22,7 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
-from simulator.runtime.adk.boundaries import seated_app
+from simulator.runtime.adk.boundaries import seated_app, senders, without_senders
 from simulator.runtime.adk.guard_plugin import GuardPlugin
 from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
@@ -40,8 +40,17 @@ def guarded_app(config: SimulatedAgentConfig) -> App:
     """Return the agent as an app whose first plugin is the guard."""
     agent, guard = config.agent, GuardPlugin()
     if isinstance(agent, App):
-        return seated_app(agent).model_copy(update={"plugins": [guard, *agent.plugins]})
-    return App(name=config.app_name, root_agent=agent, plugins=[guard])
+        here = without_senders(seated_app(agent))
+        return here.model_copy(update={"plugins": [guard, *here.plugins]})
+    return App(name=agent.name, root_agent=agent, plugins=[guard])
+
+
+def left_out(agent: Any) -> tuple[str, ...]:
+    """Say which plugins of an agent's app take no part in its turns."""
+    return tuple(
+        f"The plugin {plugin.name} did not run. It sends what happens to another machine."
+        for plugin in senders(agent)
+    )
 
 
 def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.kernel.interpreters import line_for_project, project_python
+from simulator.kernel.interpreters import project_python
 
 
 def environment(folder: Path, name: str = ".venv", adk: str = "2.12.0") -> Path:
@@ -55,17 +55,16 @@ def test_an_environment_that_cannot_play_is_left_alone(tmp_path: Path, adk: str)
     assert project_python(tmp_path) is None
 
 
-def test_a_package_that_is_missing_in_another_interpreter_is_installed_there(tmp_path: Path) -> None:
-    """Of a project with a `pyproject.toml` the project itself is installed; where nothing says what it needs, nothing is told."""
-    agent, python = tmp_path / "app" / "desk", tmp_path / "python"
+def test_the_environment_of_a_workspace_is_that_of_its_projects(tmp_path: Path) -> None:
+    """Uv makes one at the workspace's root, however deep a project lies in it; what else lies above a project stays away."""
+    agent = tmp_path / "packages" / "desk" / "src" / "app"
     agent.mkdir(parents=True)
-    (tmp_path / "app" / "pyproject.toml").touch()
-    line = line_for_project(agent, python)
-    assert "pyproject.toml" in line
-    assert line.endswith(f"{python} -m pip install {agent.parent}")
-    (tmp_path / "app" / "pyproject.toml").unlink()
-    (tmp_path / "app" / ".git").mkdir()
-    assert line_for_project(agent, python) == ""
+    (tmp_path / "packages" / "desk" / "pyproject.toml").touch()
+    outer = environment(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.other]")
+    assert project_python(agent) is None
+    (tmp_path / "pyproject.toml").write_text("[tool.uv.workspace]\nmembers = ['packages/*']\n")
+    assert project_python(agent) == outer
 
 
 def test_the_studios_own_environment_needs_no_kernel(tmp_path: Path) -> None:

@@ -11,13 +11,18 @@ import random
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from fastapi.openapi.models import OAuth2, OAuthFlows
 from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
+from google.adk.auth.auth_credential import AuthCredential, OAuth2Auth
+from google.adk.auth.auth_handler import AuthHandler
+from google.adk.auth.auth_tool import AuthConfig
+from google.adk.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
 from google.adk.evaluation.simulation.llm_backed_user_simulator import (
     LlmBackedUserSimulator,
     LlmBackedUserSimulatorConfig,
@@ -490,6 +495,32 @@ def test_the_model_that_sums_events_up_is_found() -> None:
     )
     assert (summarizer._llm.model, copied._llm.model) == ("its own", "in place of its own")
     assert adk_private.with_summarizing_model(None, lambda model: model) is None
+
+
+def test_a_code_is_exchanged_for_a_token_by_nobody_while_a_turn_is_in_progress() -> None:
+    """The code stays what the user gave, and that is said; without a turn ADK exchanges it."""
+    adk_private.let_codes_stay_here()
+    credential = AuthCredential(auth_type="oauth2", oauth2=OAuth2Auth(client_id="c", auth_code="code"))
+    flows = OAuthFlows(authorizationCode={"authorizationUrl": "https://a", "tokenUrl": "https://t"})
+    scheme = OAuth2(flows=flows)
+    asked = AuthConfig(auth_scheme=scheme, exchanged_auth_credential=credential, credential_key="own")
+    handler = AuthHandler(asked)
+    exchanged, said = list[AuthCredential](), list[str]()
+
+    async def exchange(_: Any, given: AuthCredential, __: Any) -> Any:
+        exchanged.append(given)
+        return SimpleNamespace(credential=given)
+
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(OAuth2CredentialExchanger, "exchange", exchange)
+        token = CURRENT_TURN.set(cast("Any", SimpleNamespace(note_problem=said.append)))
+        try:
+            assert asyncio.run(handler.exchange_auth_token()) is credential
+        finally:
+            CURRENT_TURN.reset(token)
+        assert (exchanged, len(said)) == ([], 1)
+        asyncio.run(handler.exchange_auth_token())
+    assert (exchanged, len(said)) == ([credential], 1)
 
 
 def test_every_function_of_the_module_is_proved_here() -> None:

@@ -204,7 +204,15 @@ async def catches_exit() -> str:
 
 
 @pytest.mark.parametrize(
-    "tool", [exits_generator, exits_in_thread, exits_in_future, exits_in_task, exits_and_awaits]
+    "tool",
+    [
+        exits_generator,
+        exits_in_thread,
+        *(
+            pytest.param(way, marks=pytest.mark.long)
+            for way in (exits_in_future, exits_in_task, exits_and_awaits)
+        ),
+    ],
 )
 def test_an_asynchronous_tool_may_raise_generator_exit(tool: Callable[..., Any]) -> None:
     """It is an answer like any other error, wherever it comes from, and nothing of the agent that ran is left over."""

@@ -1,0 +1,193 @@
+"""Says what to paste where an agent could not be loaded.
+
+The evidence is what its error says, what its project lists, and what the extras of google-adk bring. Where none of them names
+a package, nothing is made up: the name of a module does not tell that of its package.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simulator.agents.placeholder_credentials import VARIABLE
+
+ADK_NEEDED = "'google-adk>=2.11'"
+OLDEST_ADK = (2, 11)
+ENVIRONMENT, PYTHON = ".venv", Path("bin", "python")
+_NO_MODULE = re.compile(r"^ModuleNotFoundError: .*?No module named '([\w.]+)'")
+_NO_NAME = re.compile(r"^ImportError: .*?cannot import name '\w+' from '([\w.]+)'")
+_TOLD = re.compile(r"pip install (?:-U |--upgrade )?[\"'`]?([A-Za-z][\w.-]*(?:\[[\w, -]+\])?)")
+_NO_CREDENTIALS = re.compile(r"DefaultCredentialsError|default credentials were not found")
+_UNSET = re.compile(
+    r"^KeyError: '?([A-Z][A-Z0-9]*_[A-Z0-9_]+)'?(?= |$)|\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?:not set|unset|missing|required|not found|not defined|must be set|is empty|set it)\b"
+    r"|\b(?:[Ss]et|[Mm]issing|[Rr]equire[sd]?)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b"
+)
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)\.(\d+)")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+_WIDE = frozenset({"all", "test", "dev", "docs", "community"})
+
+
+class Listing(NamedTuple):
+    """What a project says it needs: the file that says it, and its requirements."""
+
+    file: Path
+    needed: tuple[str, ...]
+
+
+def advice(words: str, agent: Path, python: Path) -> str:
+    """Return a sentence with the line that lets an agent load; empty where nothing says which that is.
+
+    Args:
+        words: What failed, on one line, as `failure_words` gives it.
+        agent: The agent's folder or file.
+        python: The interpreter that could not load it.
+    """
+    listing = listing_of(agent)
+    if told := _TOLD.search(words):
+        return f"Install it: {pip_install(python)} {shlex.quote(told[1].replace(' ', ''))}"
+    if missing := _NO_MODULE.search(words):
+        return _of_module(missing[1], listing, python)
+    if lacking := _NO_NAME.search(words):
+        return _of_version(lacking[1], listing, python)
+    if _NO_CREDENTIALS.search(words):
+        return (
+            f"Log in: gcloud auth application-default login. To load it without an account, set {VARIABLE}=1"
+        )
+    if unset := _UNSET.search(words):
+        folder = agent if agent.is_dir() else agent.parent
+        name = next(filter(None, unset.groups()))
+        return f"Give {name} any value: echo {name}=placeholder >> {shlex.quote(str(folder / '.env'))}"
+    return ""
+
+
+def pip_install(python: Path) -> str:
+    """Return the command that installs packages for an interpreter: environments that uv makes have no pip."""
+    environment = python.parents[1] if len(python.parents) > 1 else python
+    has_own = (environment / "pyvenv.cfg").is_file()
+    if has_own and not any(environment.glob("[Ll]ib/**/site-packages/pip")):
+        return f"uv pip install --python {shlex.quote(str(python))}"
+    return f"{shlex.quote(str(python))} -m pip install"
+
+
+def line_for_adk(python: Path) -> str:
+    """Return the line to paste that installs google-adk for an interpreter."""
+    return f"{pip_install(python)} {ADK_NEEDED}"
+
+
+def listing_of(agent: Path) -> Listing | None:
+    """Return what the nearest `requirements.txt` or `pyproject.toml` of an agent's project lists; None where there is none."""
+    for folder in (agent, *agent.parents):
+        for name, read in (("requirements.txt", _lines), ("pyproject.toml", _dependencies)):
+            if (file := folder / name).is_file():
+                return Listing(file, tuple(read(file)))
+        if (folder / ".git").exists() or folder == Path.home():
+            return None
+    return None
+
+
+def _lines(file: Path) -> Iterator[str]:
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        if _NAME.match(words := line.partition("#")[0].strip()):
+            yield words
+
+
+def _dependencies(file: Path) -> Iterator[str]:
+    try:
+        read: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except tomllib.TOMLDecodeError:
+        return
+    project = read.get("project", {})
+    yield from project.get("dependencies", ())
+    for group in (
+        *project.get("optional-dependencies", {}).values(),
+        *read.get("dependency-groups", {}).values(),
+    ):
+        yield from (each for each in group if isinstance(each, str))
+    poetry = read.get("tool", {}).get("poetry", {}).get("dependencies", {})
+    yield from (f"{name}{spec if isinstance(spec, str) else ''}" for name, spec in poetry.items())
+
+
+def _named(requirement: str) -> str:
+    found = _NAME.match(requirement)
+    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
+
+
+def _for_module(module: str, requirements: tuple[str, ...]) -> str:
+    """Return the requirement whose name is that of a module, or of its parts, as packages are named; empty where none is."""
+    parts = module.replace("_", "-").lower().split(".")
+    names = ["-".join(parts[:end]) for end in range(len(parts), 0, -1)]
+    top = parts[0]
+    wanted = [*names, f"python-{top}", f"{top}-python", f"{top}-sdk", f"{top}-core"]
+    by_name = {_named(each): each for each in reversed(requirements)}
+    return next((by_name[name] for name in wanted if name in by_name), "")
+
+
+def _of_module(module: str, listing: Listing | None, python: Path) -> str:
+    listed = _for_module(module, listing.needed) if listing else ""
+    extra = "" if listed else _extra_with(module)
+    if extra:
+        return f"Install it: {pip_install(python)} 'google-adk[{extra}]'"
+    if listing is None:
+        return ""
+    named = (
+        f"{listing.file.name} lists {listed}. "
+        if listed
+        else f"If {listing.file.name} lists the missing package, "
+    )
+    first = "Install" if listed else "install"
+    return f"{named}{_installing(listing, python, first)}"
+
+
+def _installing(listing: Listing, python: Path, first: str) -> str:
+    """Return the line that installs what a project lists, with words on what it does.
+
+    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on.
+    """
+    folder = listing.file.parent
+    needed = (
+        f"-r {shlex.quote(str(listing.file))}" if listing.file.suffix == ".txt" else shlex.quote(str(folder))
+    )
+    if str(python) != sys.executable:
+        return f"{first} it: {pip_install(python)} {needed}"
+    environment = folder / ENVIRONMENT
+    own = shlex.quote(str(environment / PYTHON))
+    create = "Create" if first == "Install" else "create"
+    made = f"{shlex.quote(str(python))} -m venv {shlex.quote(str(environment))}"
+    return f"{create} an environment for the project: {made} && {own} -m pip install {ADK_NEEDED} {needed}"
+
+
+def _of_version(module: str, listing: Listing | None, python: Path) -> str:
+    """Say what an import lacks where its package is there: another version of it."""
+    listed = _for_module(module, listing.needed) if listing else ""
+    if module.startswith("google.adk"):
+        listed = next(
+            (each for each in (listing.needed if listing else ()) if _named(each) == "google-adk"), ""
+        )
+        pin = _PIN.search(listed)
+        if pin and (int(pin[1]), int(pin[2])) < OLDEST_ADK:
+            oldest = ".".join(map(str, OLDEST_ADK))
+            return f"The project asks for {listed}. Agents play with google-adk {oldest} or newer"
+    return (
+        f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}" if listed else ""
+    )
+
+
+def _extra_with(module: str) -> str:
+    """Return the extra of google-adk that brings a module's package, the narrowest one; empty where none does."""
+    try:
+        needed = requires("google-adk") or []
+    except PackageNotFoundError:
+        return ""
+    extras: dict[str, list[str]] = {}
+    for each in needed:
+        if (extra := _EXTRA.search(each)) and extra[1] not in _WIDE:
+            extras.setdefault(extra[1], []).append(each)
+    holding = [name for name, brought in extras.items() if _for_module(module, tuple(brought))]
+    return min(holding, key=lambda name: len(extras[name]), default="")

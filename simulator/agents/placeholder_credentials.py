@@ -1,0 +1,38 @@
+"""Lets an agent load that asks for credentials of Google Cloud while it is imported, where somebody chose so: nobody accepts these."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+VARIABLE = "GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS"
+_FILE, _PROJECT = "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"
+_OFF = frozenset({"", "0", "false", "no", "off"})
+_WORD = "placeholder"
+
+
+@contextmanager
+def placeholder_credentials(environ: MutableMapping[str, str] = os.environ) -> Iterator[None]:
+    """Let `google.auth.default()` find credentials and a project while the block runs; later it finds none again, so that no model seems to be in reach.
+
+    Only where the variable `GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS` is set, and nothing that is set already is replaced.
+    """
+    if environ.get(VARIABLE, "").lower() in _OFF or environ.get(_FILE):
+        yield
+        return
+    said = {"type": "authorized_user", "client_id": _WORD, "client_secret": _WORD, "refresh_token": _WORD}
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "credentials.json")
+        file.write_text(json.dumps(said))
+        given = {_FILE: str(file)} | ({} if environ.get(_PROJECT) else {_PROJECT: _WORD})
+        environ.update(given)
+        try:
+            yield
+        finally:
+            for name, value in given.items():
+                if environ.get(name) == value:
+                    del environ[name]
