@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from evalset.cli.terminal_output import escape_output
+from evalset.cli.terminal_output import escape_output, kept_from_agents
 
 _COMMANDS: Mapping[str, str] = {
     "doctor": "evalset.cli.doctor_command",
@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(usage if not name else f"{usage}unknown command {name!r}\n")
         return _BAD_USAGE
     run: Callable[[Sequence[str]], int] = importlib.import_module(_COMMANDS[name]).main
-    return run(rest[:-1])
+    with kept_from_agents(rest):
+        return run(rest[:-1])
 
 
 if __name__ == "__main__":

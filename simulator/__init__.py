@@ -9,6 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from google.adk.tools.environment_simulation.environment_simulation_config import (
+        EnvironmentSimulationConfig,
+        InjectedError,
+        InjectionConfig,
+        MockStrategy,
+        ToolSimulationConfig,
+    )
+
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.agents import demo_agent
     from simulator.environment.injection.rules import ErrorEffect, InjectionRule, ResponseEffect
@@ -16,6 +24,9 @@ if TYPE_CHECKING:
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
     from simulator.runtime.plugin import (
+        EnvironmentSimulationFactory,
+        EnvironmentSimulationPlugin,
+        RegisteredTool,
         SimulatedEnvironmentConfig,
         ToolSimulator,
         create_callback,
@@ -23,11 +34,28 @@ if TYPE_CHECKING:
     )
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
+    from simulator.session.history import (
+        FinalResponse,
+        HistoryEntry,
+        ToolCall,
+        ToolError,
+        ToolOutput,
+        UserQuery,
+    )
 
 _HOMES = {
+    "EnvironmentSimulationConfig": "google.adk.tools.environment_simulation.environment_simulation_config",
+    "EnvironmentSimulationFactory": "simulator.runtime.plugin",
+    "EnvironmentSimulationPlugin": "simulator.runtime.plugin",
     "ErrorEffect": "simulator.environment.injection.rules",
+    "FinalResponse": "simulator.session.history",
+    "HistoryEntry": "simulator.session.history",
+    "InjectedError": "google.adk.tools.environment_simulation.environment_simulation_config",
+    "InjectionConfig": "google.adk.tools.environment_simulation.environment_simulation_config",
     "InjectionRule": "simulator.environment.injection.rules",
     "Journal": "simulator.journal",
+    "MockStrategy": "google.adk.tools.environment_simulation.environment_simulation_config",
+    "RegisteredTool": "simulator.runtime.plugin",
     "ResponseEffect": "simulator.environment.injection.rules",
     "Seats": "simulator.session",
     "SessionState": "simulator.session",
@@ -37,7 +65,12 @@ _HOMES = {
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
     "StateRegistry": "simulator.environment.world.shared_state",
+    "ToolCall": "simulator.session.history",
+    "ToolError": "simulator.session.history",
+    "ToolOutput": "simulator.session.history",
+    "ToolSimulationConfig": "google.adk.tools.environment_simulation.environment_simulation_config",
     "ToolSimulator": "simulator.runtime.plugin",
+    "UserQuery": "simulator.session.history",
     "called": "simulator.seats.answers",
     "create_callback": "simulator.runtime.plugin",
     "create_plugin": "simulator.runtime.plugin",
@@ -50,9 +83,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "EnvironmentSimulationConfig",
+    "EnvironmentSimulationFactory",
+    "EnvironmentSimulationPlugin",
     "ErrorEffect",
+    "FinalResponse",
+    "HistoryEntry",
+    "InjectedError",
+    "InjectionConfig",
     "InjectionRule",
     "Journal",
+    "MockStrategy",
+    "RegisteredTool",
     "ResponseEffect",
     "Seats",
     "SessionState",
@@ -62,7 +104,12 @@ __all__ = [
     "SimulationError",
     "SimulationSession",
     "StateRegistry",
+    "ToolCall",
+    "ToolError",
+    "ToolOutput",
+    "ToolSimulationConfig",
     "ToolSimulator",
+    "UserQuery",
     "called",
     "create_callback",
     "create_plugin",

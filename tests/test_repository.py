@@ -18,7 +18,7 @@ import yaml
 from tests.census import nodes, parsed
 
 ROOT = Path(__file__).resolve().parents[1]
-TOP_FOLDERS = {".ci", ".github", "app", "evalset", "simulator", "tests"}
+TOP_FOLDERS = {".ci", ".github", ".streamlit", "app", "evalset", "simulator", "tests"}
 TOP_FILES = {
     ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "golden_trace.py",
     "pyproject.toml",
@@ -59,7 +59,7 @@ def sources() -> list[Path]:
 def texts() -> Iterator[tuple[Path, str]]:
     """Yield each file that is text."""
     for path in tracked():
-        if path.suffix not in {".png", ".ico", ".db"}:
+        if path.suffix not in {".png", ".ico", ".db"} and not path.is_dir():  # a link to a folder is no text
             yield path, path.read_text()
 
 

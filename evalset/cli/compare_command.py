@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalset.cli.terminal_output import output
+
 if TYPE_CHECKING:
     from evalset.kept_runs.kept_run import KeptRun
     from evalset.kept_runs.run_comparison import ComparedCase, RunComparison
@@ -41,9 +43,9 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace compare") -> int:
     found = compare_runs(before, after)
     if given.json:
         counts = {"is_worse": found.is_worse, "exit_code": WORSE if found.is_worse else DONE}
-        sys.stdout.write(json.dumps({**counts, **found.model_dump(mode="json")}, ensure_ascii=False) + "\n")
+        output().write(json.dumps({**counts, **found.model_dump(mode="json")}, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(plain("\n".join([*_lines(before, after, found), ""])))
+        output().write(plain("\n".join([*_lines(before, after, found), ""])))
     return WORSE if found.is_worse else DONE
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import plain
+from evalset.cli.terminal_output import output
 from evalset.doctor.model import (
     CODES,
     Changes,
@@ -60,7 +61,7 @@ def main(
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    stream = out or sys.stdout
+    stream = out or output()
     if given.codes:
         _write(stream, [f"{code:28} {kind.severity:8} {kind.about}" for code, kind in CODES.items()])
         return CLEAN

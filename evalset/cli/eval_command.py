@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalset.cli.terminal_output import output
+
 if TYPE_CHECKING:
     from evalset.adk_runs.eval_process import AdkEvalRun, RunView
     from evalset.adk_runs.eval_results import RunResults
@@ -349,13 +351,13 @@ def _told(
             "results_file": str(kept) if kept else None,
             "results": view.results.model_dump(mode="json"),
         }
-        sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
+        output().write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write(plain(f"{report(view.results)}{ready.about}\n"))
+        output().write(plain(f"{report(view.results)}{ready.about}\n"))
         if view.network and view.network.sentence:
-            sys.stdout.write(plain(f"{view.network.sentence}\n"))
+            output().write(plain(f"{view.network.sentence}\n"))
         if kept:
-            sys.stdout.write(plain(f"ADK results: {kept}\n"))
+            output().write(plain(f"ADK results: {kept}\n"))
     return PASSED if view.state == "passed" else NOT_PASSED
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalset.cli.terminal_output import output
 from evalset.exporting.pytest_file import OPENING
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
@@ -150,14 +151,14 @@ def _carried_out(given: argparse.Namespace) -> int:
             raise _RefusedError(
                 f"the format {given.form} has {len(exported.files)} files; name a folder with --out"
             )
-        sys.stdout.write(exported.files[0].text)
+        output().write(exported.files[0].text)
         return DONE
     written = _write(_in_place(exported, given), given.out, force=given.force)
     if given.json:
         result = {"files": [str(path) for path in written], "losses": list(exported.losses)}
-        sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+        output().write(json.dumps(result, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.writelines(f"{path}\n" for path in written)
+        output().writelines(f"{path}\n" for path in written)
     return DONE
 
 

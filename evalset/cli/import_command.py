@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalset.cli.terminal_output import output
 from evalset.errors import EvalSetError
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _tell(
             "problems": list(harvest.problems),
             "written": not given.dry_run,
         }
-        sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+        output().write(json.dumps(result, ensure_ascii=False) + "\n")
         return
     verb = "would be added" if given.dry_run else "added"
     count = len(added.eval_ids)
@@ -195,10 +196,10 @@ def _tell(
     places = list(zip(gathered.cases(), added.eval_ids, strict=True))
     changed = sum(before[case.eval_id] != eval_id for case, eval_id in places)
     told = f", {changed:,} renamed" if changed else ""
-    sys.stdout.write(plain(f"{added.path}: {count:,} case{'' if count == 1 else 's'} {verb}{told}") + "\n")
+    output().write(plain(f"{added.path}: {count:,} case{'' if count == 1 else 's'} {verb}{told}") + "\n")
     for case, eval_id in places:
         known = f"{', recorded' if case.recorded else ''}{', reviewed' if eval_id in reviews else ''}"
         was = before[case.eval_id]
         renamed = f" (was {was or repr(was)})" if was != eval_id else ""
         turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"
-        sys.stdout.write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")
+        output().write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evalset.cli.terminal_output import output
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
 from evalset.files.files_below import files_below
@@ -118,7 +119,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace init") -> int:
     else:
         _tell(files)
         if given.package == _PACKAGE:
-            sys.stdout.write(f"{_NOT_THERE} (and --force if {_WORKFLOW} exists).\n")
+            output().write(f"{_NOT_THERE} (and --force if {_WORKFLOW} exists).\n")
         return LEFT_ALONE if any(file.to_add for file in files) else DONE
     sys.stderr.write(f"error: {told}\n")
     return BAD_INPUT
@@ -268,10 +269,10 @@ def _with_attributes(path: Path) -> CiFile:
 
 def _tell(files: Sequence[CiFile]) -> None:
     for file in files:
-        sys.stdout.write(f"{file.path}: {file.done}\n")
+        output().write(f"{file.path}: {file.done}\n")
         if file.to_add:
             lines = "".join(f"    {line}\n" for line in file.to_add.splitlines())
-            sys.stdout.write(f"  it exists. Add to it:\n{lines}")
-    sys.stdout.write(
+            output().write(f"  it exists. Add to it:\n{lines}")
+    output().write(
         f"Diffs name the case above each change after this, once in each clone:\n    {NAMED_HUNKS}\n"
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple, Protocol
 
-from evalset.cli.terminal_output import escape_output
+from evalset.cli.terminal_output import escape_output, kept_from_agents
 from simulator.base.masked_log import masked_log
 
 PROGRAM = "golden-trace"
@@ -92,7 +92,7 @@ def _carried_out(name: str, arguments: Sequence[str]) -> int:
     module, _, function = COMMANDS[name].home.partition(":")
     run: CommandFunction = getattr(importlib.import_module(module), function)
     try:
-        with masked_log():
+        with masked_log(), kept_from_agents(arguments):
             code = run(arguments, prog=f"{PROGRAM} {name}")
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for one, has seen enough

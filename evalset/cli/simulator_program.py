@@ -17,7 +17,7 @@ from typing import NoReturn, TextIO
 from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_interrupted
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.sessions_command import add_script, add_sessions
-from evalset.cli.terminal_output import escape_output
+from evalset.cli.terminal_output import escape_output, kept_from_agents, output
 from simulator.base.masked_log import masked_log
 
 _RUN = "play a script with an agent and write the golden trace into an eval set"
@@ -46,8 +46,8 @@ def main(
         _hush()
     progress = ProgressLine(sys.stderr, quiet=getattr(given, "quiet", False))
     try:
-        with masked_log():
-            given.work(given, typed or sys.stdin, progress, sys.stdout)
+        with masked_log(), kept_from_agents(words):
+            given.work(given, typed or sys.stdin, progress, output())
     except Ends as end:
         if str(end):
             progress.say(str(end))

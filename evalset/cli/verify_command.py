@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from evalset.cli.doctor_advice import doctor_advice
 from evalset.cli.output_files import Kind, write_output
+from evalset.cli.terminal_output import output
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import UnreadableSetError, VerifyError
@@ -73,7 +74,7 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
         as_json if given.json else report
     )
     text = write(verification, proposed)
-    sys.stdout.write(text if given.json else plain(text))
+    output().write(text if given.json else plain(text))
     return verification.exit_code
 
 

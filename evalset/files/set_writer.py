@@ -110,14 +110,24 @@ class EvalSetWriter:
         """The eval-set file, as an absolute path."""
         return self.path
 
-    def write_eval_case(self, case: EvalCase) -> WrittenCase:
+    def write_eval_case(
+        self, case: EvalCase | None = None, *, eval_case: EvalCase | None = None
+    ) -> WrittenCase:
         """Append a case to the file, or create the file with it.
 
+        Args:
+            case: The case.
+            eval_case: The case, under its other name.
+
         Raises:
+            TypeError: No case is given, or two.
             EvalSetError: The case's id cannot be used or is taken, the file is broken or no eval set, or the disk
                 refused. The text names the file and the place; the file is as it was.
         """
-        (written,) = self.write_eval_cases([case])
+        given = [each for each in (case, eval_case) if each is not None]
+        if len(given) != 1:
+            raise TypeError("write_eval_case needs the case exactly once: as case or as eval_case")
+        (written,) = self.write_eval_cases(given)
         return written
 
     def write_eval_cases(self, cases: Sequence[EvalCase]) -> tuple[WrittenCase, ...]:

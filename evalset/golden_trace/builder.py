@@ -31,7 +31,7 @@ from simulator.session.adk_event_fields import (
     function_responses,
     parts_of,
 )
-from simulator.session.history import FinalResponse, ToolError
+from simulator.session.history import FinalResponse, HistoryEntry, ToolCall, ToolError, ToolOutput, UserQuery
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
 
@@ -94,14 +94,15 @@ class GoldenTraceBuilder:
         groups = [turns for turns in turns_by_query(session.turns) if not came_to_nothing(turns)]
         case = EvalCase(
             eval_id=self.eval_id,
-            conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)],
+            conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)]
+            or [*_told(session)],
             session_input=SessionInput(
                 app_name=session.app_name,
                 user_id=session.user_id,
                 state=dict(copied(first_state(session, groups))),
             ),
             creation_timestamp=session.start_timestamp,
-            final_session_state=copied(lasting(session.turns[-1].state)),
+            final_session_state=copied(lasting(session.turns[-1].state if session.turns else {})),
         )
         return without_confirmations(case) if self.confirmations == "beside" else case
 
@@ -141,6 +142,43 @@ class GoldenTraceBuilder:
         if said and isinstance(said[-1], FinalResponse):
             return types.Content(role="model", parts=[types.Part(text=said[-1].content)])
         raise GoldenTraceError(f"{_called(turn)} has no final response; undo it to export the session")
+
+
+def _told(session: SimulationSession) -> Iterator[Invocation]:
+    """Yield what a history tells by itself, where no run stands behind it: an invocation for each query."""
+    turns = list[tuple[UserQuery, list[HistoryEntry]]]()
+    for entry in session.history:
+        if isinstance(entry, UserQuery):
+            turns.append((entry, []))
+        elif turns:
+            turns[-1][1].append(entry)
+    for number, (query, entries) in enumerate(turns):
+        names = {entry.call_id: entry.tool_name for entry in entries if isinstance(entry, ToolCall)}
+        said = [entry.content for entry in entries if isinstance(entry, FinalResponse)]
+        calls = [
+            types.FunctionCall(id=entry.call_id, name=entry.tool_name, args=copied(entry.arguments))
+            for entry in entries
+            if isinstance(entry, ToolCall)
+        ]
+        responses = [
+            types.FunctionResponse(id=entry.call_id, name=names[entry.call_id], response=_response(entry))
+            for entry in entries
+            if isinstance(entry, (ToolOutput, ToolError))
+        ]
+        yield Invocation(
+            invocation_id=f"{session.session_id}_inv_{number}",
+            user_content=types.Content(role="user", parts=[types.Part(text=query.content)]),
+            final_response=types.Content(role="model", parts=[types.Part(text=said[-1])]) if said else None,
+            intermediate_data=IntermediateData(tool_uses=calls, tool_responses=responses),
+            creation_timestamp=query.timestamp.timestamp(),
+        )
+
+
+def _response(entry: ToolOutput | ToolError) -> dict[str, Any]:
+    if isinstance(entry, ToolError):
+        return {"error": {"type": entry.error_type, "message": entry.error_message}}
+    result: Any = copied(entry.result)
+    return result if isinstance(result, dict) else {"result": result}
 
 
 def _lack(session: SimulationSession) -> str:

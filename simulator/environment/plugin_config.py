@@ -70,6 +70,8 @@ class SimulatedEnvironmentConfig(FiniteValue):
         unlisted: Who answers a tool that is not listed.
         stubs: Who answers a tool that has no body, where `listed` or its player would refuse it or run it.
         seed: Where chance comes from: the same in every session, so that each run repeats the others. None draws anew in every session.
+        seeded_chance: Whether a rule with a `random_seed` begins its sequence anew in each session, or goes on in the one sequence of
+            all sessions, as in ADK.
         model_timeout_seconds: How long one request to the model may take.
         model_retries: How often in all the model is asked again after a passing error, for one answer.
     """
@@ -84,6 +86,7 @@ class SimulatedEnvironmentConfig(FiniteValue):
     unlisted: StandInPlayer = "refuse"
     stubs: StandInPlayer = "offline"
     seed: str | None = ""
+    seeded_chance: Literal["by_session", "shared"] = "by_session"
     model_timeout_seconds: Number = Field(default=60.0, gt=0.0, le=3_600.0)
     model_retries: Whole = Field(default=2, ge=0, le=10)
 
@@ -215,6 +218,7 @@ def _of_adk(read: ReadConfig) -> SimulatedEnvironmentConfig:
             "unlisted": "real",
             "stubs": "real",
             "seed": None,
+            "seeded_chance": "shared",
         }
     )
 

@@ -1,12 +1,12 @@
 """The entries of a session's timeline.
 
-The first five are those of the data model for simulator runs; the rest show what else happens in a real run.
+The first five are those of the data model for simulator runs, and can be made with its fields alone; the rest show what else happens in a real run.
 `fact` is the number of the fact that an entry was derived from.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -17,9 +17,9 @@ from simulator.facts import Outcome, Provenance
 
 
 class _Entry(Value):
-    fact: int
-    turn: int
-    timestamp: datetime
+    fact: int = 0
+    turn: int = 0
+    timestamp: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
 class UserQuery(_Entry):
@@ -58,7 +58,7 @@ class ToolCall(_Entry):
     """An agent asked for a tool; `scope` names the calls of agent tools that it happened inside of."""
 
     type: Literal["tool_call"] = "tool_call"
-    agent: str
+    agent: str = ""
     tool_name: str
     arguments: JsonObject
     call_id: str
@@ -137,7 +137,7 @@ class FinalResponse(_Entry):
     """The agent's final answer of a turn; `content` is text, or JSON where the answer is structured."""
 
     type: Literal["final_response"] = "final_response"
-    agent: str
+    agent: str = ""
     content: str
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Protocol
 
@@ -126,6 +127,25 @@ class _Behind:
         return type(self), ()
 
 
+_GIVEN = ("agent_config", "agent", "tools", "adk_session")
+
+
+class _Given:
+    """Stands behind a session that was made with its agent, by the names of the data model for simulator runs."""
+
+    def __init__(
+        self, agent_config: Any = None, agent: Any = None, tools: Sequence[Any] = (), adk_session: Any = None
+    ) -> None:
+        self.agent_config, self.agent = agent_config, agent
+        self._tools, self._adk_session = list(tools), adk_session
+
+    def tools(self) -> list[Any]:
+        return self._tools
+
+    def adk_session(self, _: SimulationSession) -> Any:
+        return self._adk_session
+
+
 class NoLiveAgentError(LookupError):
     """A session was read from its journal alone, which holds no agent."""
 
@@ -133,8 +153,8 @@ class NoLiveAgentError(LookupError):
 class SimulationSession(Value):
     """A single simulation run, from the choice of the agent to the final response.
 
-    `agent_config`, `agent`, `tools` and `adk_session` are those of the simulation that gave the session. They are no part of its
-    value: they are not compared, written or pickled, and a session that was read from a journal alone has none of them.
+    `agent_config`, `agent`, `tools` and `adk_session` are those of the simulation that gave the session, or those that it was made with. They are no
+    part of its value: they are not compared, written or pickled, and a session that was read from a journal alone has none of them.
 
     Raises:
         pydantic.ValidationError: The history breaks a rule of the data model: but for notes of what was set before, it
@@ -156,6 +176,15 @@ class SimulationSession(Value):
     rules: tuple[InjectionRule, ...] = ()
     environment: SessionEnvironment = SessionEnvironment()
     open_calls: tuple[OpenCall, ...] = ()
+
+    def __init__(self, **fields: Any) -> None:
+        given = {name: fields.pop(name) for name in _GIVEN if name in fields}
+        config = given.get("agent_config")
+        if config is not None:
+            fields.setdefault("agent_name", config.name)
+        super().__init__(**fields)
+        if given:
+            self.given_by(_Given(**given))
 
     @property
     def is_running(self) -> bool:
@@ -188,7 +217,7 @@ class SimulationSession(Value):
     @property
     def agent(self) -> Any:
         """The ADK agent itself."""
-        return self.agent_config.agent
+        return getattr(self._behind(), "agent", None) or self.agent_config.agent
 
     @property
     def tools(self) -> list[Any]:

@@ -24,7 +24,7 @@ from simulator.base.user_data import DATA_DIR
 from simulator.store import JournalStore
 from tests.evalset.editing.editing_sets import record_case, write_set
 
-_SETTINGS = Path(__file__).resolve().parents[2] / "app" / ".streamlit" / "config.toml"
+_SETTINGS = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 _DESK = (
     "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='desk', model='gemini-2.5-flash')\n"
 )

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 READ_OPTIONS = """
 import json, sys
@@ -30,11 +32,12 @@ EXPECTED = {
 }
 
 
-def test_each_option_is_in_force() -> None:
-    """Started from the root, a Streamlit process sees for the entry script what the repository sets."""
+@pytest.mark.parametrize("started", ["in the checkout", pytest.param("elsewhere", marks=pytest.mark.long)])
+def test_each_option_is_in_force(started: str, tmp_path: Path) -> None:
+    """Wherever it is started, a Streamlit process sees for the entry script what the repository sets."""
     done = subprocess.run(
         [sys.executable, "-c", READ_OPTIONS, str(ROOT / "app" / "streamlit_app.py"), *EXPECTED],
-        cwd=ROOT,
+        cwd=ROOT if started == "in the checkout" else tmp_path,
         capture_output=True,
         text=True,
         check=True,

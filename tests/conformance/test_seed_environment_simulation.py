@@ -1,6 +1,6 @@
 """Guards what the guide "Environment simulation for evaluations" says: its examples, given to our callback and plugin.
 
-The examples stand as in the guide, with ADK's own classes; only the factory is ours.
+The examples stand as in the guide; only the module is another one, from which all names are imported.
 """
 
 from __future__ import annotations
@@ -10,25 +10,30 @@ import json
 import logging
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
-from google.adk.tools.environment_simulation.environment_simulation_config import (
-    EnvironmentSimulationConfig,
-    InjectedError,
-    InjectionConfig,
-    MockStrategy,
-    ToolSimulationConfig,
-)
+from google.adk.tools.environment_simulation import environment_simulation_config as adks
 from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from simulator import create_callback, create_plugin
+import simulator
+from simulator import (
+    EnvironmentSimulationConfig,
+    EnvironmentSimulationFactory,
+    EnvironmentSimulationPlugin,
+    InjectedError,
+    InjectionConfig,
+    MockStrategy,
+    ToolSimulationConfig,
+    create_callback,
+    create_plugin,
+)
 from simulator.base.documents import write_json, write_yaml
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
@@ -546,3 +551,34 @@ def test_mixing_injections_and_mock_strategy(form: Form) -> None:
     seen = seen_by_agent(form, config, *calls, model=model)
     assert seen == [{"error_code": 400, "error_message": "Invalid recipient."}, {"sent": True}]
     assert REALLY_RAN == []
+
+
+def test_the_guides_names_are_here() -> None:
+    """The classes of the configuration are ADK's own; the factory makes our callback and our plugin."""
+    names = (
+        "EnvironmentSimulationConfig",
+        "InjectedError",
+        "InjectionConfig",
+        "MockStrategy",
+        "ToolSimulationConfig",
+    )
+    assert all(getattr(simulator, name) is getattr(adks, name) for name in names)
+    config = EnvironmentSimulationConfig(
+        tool_simulation_configs=[
+            ToolSimulationConfig(
+                tool_name="get_user_profile",
+                injection_configs=[
+                    InjectionConfig(
+                        injected_error=InjectedError(
+                            injected_http_error_code=503, error_message="Unavailable."
+                        )
+                    )
+                ],
+            )
+        ]
+    )
+    assert isinstance(EnvironmentSimulationFactory.create_plugin(config), EnvironmentSimulationPlugin)
+    callback = EnvironmentSimulationFactory.create_callback(config)
+    tool = FunctionTool(really("get_user_profile"))
+    seen = asyncio.run(callback(tool, {"user_id": "U-1"}, cast("Any", None)))
+    assert seen == {"error_code": 503, "error_message": "Unavailable."}

@@ -12,20 +12,26 @@ from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocati
 from google.adk.evaluation.eval_set import EvalSet
 from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
 
 from evalset import EvalSetError, EvalSetWriter, GoldenTraceBuilder, GoldenTraceError, eval_id_for
 from simulator import (
+    FinalResponse,
+    HistoryEntry,
     SessionState,
     SimulatedAgentConfig,
     Simulation,
     SimulationSession,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    UserQuery,
     failed,
     raised,
     returned,
 )
 from simulator.agent_config import AgentConfigError
-from simulator.session.history import FinalResponse, ToolCall, ToolError, ToolOutput, UserQuery
 from tests.simulator.base.rows import for_each
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say
 
@@ -362,3 +368,51 @@ def test_a_session_that_keeps_the_rules_is_read() -> None:
         {"state": "completed", "agent_name": "A", "history": [QUERY, CALL, OUTPUT, FINAL]}
     )
     assert [type(entry) for entry in session.history] == [UserQuery, ToolCall, ToolOutput, FinalResponse]
+
+
+TOLD: list[HistoryEntry] = [
+    UserQuery(content="Rome?"),
+    ToolCall(tool_name="get_weather", arguments={"city": "Rome"}, call_id="c1"),
+    ToolOutput(call_id="c1", result={"sky": "rain"}, duration_ms=1.5),
+    ToolCall(tool_name="get_weather", arguments={"city": "Oslo"}, call_id="c2"),
+    ToolError(call_id="c2", error_type="TimeoutError", error_message="too late", duration_ms=2.0),
+    FinalResponse(content="It rains in Rome."),
+]
+
+
+def test_a_session_is_made_of_what_the_document_names(tmp_path: Path) -> None:
+    """Entries have their time and number by themselves; the case of such a session is written as one that was played."""
+    agent = weather_agent()
+    config = SimulatedAgentConfig(name="WeatherDesk", agent=agent, eval_set_path=tmp_path / "w.evalset.json")
+    session = SimulationSession(
+        session_id="s",
+        agent_config=config,
+        agent_name=config.name,
+        agent=agent,
+        tools=[FunctionTool(get_weather)],
+        state=SessionState.COMPLETED,
+        history=TOLD,
+        start_timestamp=AT,
+    )
+    assert (session.agent_config, session.agent) == (config, agent)
+    assert [tool.name for tool in session.tools] == ["get_weather"]
+    assert session.adk_session is None
+    case = GoldenTraceBuilder(session).build()
+    EvalSetWriter(eval_set_path=config.resolve_eval_set_path(), agent_name=config.name).write_eval_case(
+        eval_case=case
+    )
+    (written,) = EvalSet.model_validate_json(config.resolve_eval_set_path().read_text()).eval_cases
+    (invocation,) = written.conversation or []
+    assert invocation.invocation_id == "s_inv_0"
+    assert invocation.final_response is not None
+    steps = IntermediateData.model_validate(
+        invocation.intermediate_data.model_dump() if invocation.intermediate_data else {}
+    )
+    assert [(call.id, call.args) for call in steps.tool_uses] == [
+        ("c1", {"city": "Rome"}),
+        ("c2", {"city": "Oslo"}),
+    ]
+    assert [response.response for response in steps.tool_responses] == [
+        {"sky": "rain"},
+        {"error": {"type": "TimeoutError", "message": "too late"}},
+    ]

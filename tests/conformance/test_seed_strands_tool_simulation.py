@@ -277,11 +277,28 @@ def test_the_registered_tools() -> None:
     assert registered is not None
     assert registered.name == "hvac_controller"
     assert callable(registered.function)
-    assert registered.output_schema["required"] == ["temperature", "mode"]
-    assert registered.initial_state_description.startswith("Room environment")
+    assert issubclass(registered.output_schema, BaseModel)
+    assert set(registered.output_schema.model_fields) >= {"temperature", "mode"}
+    assert str(registered.initial_state_description).startswith("Room environment")
     assert registered.share_state_id == "room_environment"
     tool_simulator.clear_tools()
     assert tool_simulator.list_tools() == []
+
+
+def test_a_tool_that_is_registered_again_is_the_new_one() -> None:
+    """As when a cell of a notebook runs again: no error, no warning, and its calls are remembered."""
+    tool_simulator = ToolSimulator()
+    for _ in range(2):
+        room(tool_simulator)
+    assert tool_simulator.list_tools() == ["hvac_controller", "room_sensor"]
+
+    @tool_simulator.tool(name="room_sensor", share_state_id="room_environment")
+    def sensor() -> dict:
+        """Another one."""
+
+    registered = tool_simulator.registered("room_sensor")
+    assert registered is not None
+    assert registered.function is sensor
 
 
 def test_without_a_schema_there_is_one_text() -> None:

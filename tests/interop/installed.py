@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,3 +112,10 @@ def test_the_command_opens_the_studio_anywhere(
     command = install(wheel, tmp_path)
     assert command.is_file()
     open_studio(command, tmp_path)
+
+
+def test_the_wheel_has_the_settings_of_the_checkout(wheel: Path) -> None:
+    """Streamlit finds them beside the page, in the same place."""
+    with zipfile.ZipFile(wheel) as held:
+        text = held.read("golden_trace/app/.streamlit/config.toml").decode()
+    assert text == (REPOSITORY / ".streamlit" / "config.toml").read_text()

@@ -56,16 +56,10 @@ class StateRegistry:
         self._tools: dict[str, ToolSettings] = {}
 
     def register_tool(self, settings: ToolSettings) -> str:
-        """Take a tool in, with its initial state; return the warning, if that comes second for its key, else an empty text.
-
-        Raises:
-            ValueError: A tool of this name is registered.
-        """
-        if settings.name in self._tools:
-            raise ValueError(f"tool {settings.name!r} is already registered")
-        self._tools[settings.name] = settings
-        described = settings.initial_state_description
-        return self._begin(described, settings.state_key) if described else ""
+        """Take a tool in, in place of one of its name, with its initial state; return the warning, if that comes second for its key, else an empty text."""
+        before, self._tools[settings.name] = self._tools.get(settings.name), settings
+        described, is_again = settings.initial_state_description, before == settings
+        return self._begin(described, settings.state_key) if described and not is_again else ""
 
     def list_tools(self) -> list[str]:
         """Return the names of the registered tools, in order."""

@@ -8,16 +8,22 @@ from simulator.environment.plugin_config import (
 from simulator.runtime.plugin.adk_plugin import (
     EnvironmentCallback,
     EnvironmentPlugin,
+    EnvironmentSimulationFactory,
     create_callback,
     create_plugin,
 )
 from simulator.runtime.plugin.session_play import AnsweredCall
 from simulator.runtime.plugin.tool_simulator import RegisteredTool, SimulatedTool, ToolSimulator
 
+EnvironmentSimulationPlugin = EnvironmentPlugin
+"""The name that ADK's document has for it."""
+
 __all__ = [
     "AnsweredCall",
     "EnvironmentCallback",
     "EnvironmentPlugin",
+    "EnvironmentSimulationFactory",
+    "EnvironmentSimulationPlugin",
     "RegisteredTool",
     "SimulatedEnvironmentConfig",
     "SimulatedTool",

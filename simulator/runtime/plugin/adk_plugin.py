@@ -212,3 +212,10 @@ def _environment(
     asked = {name: value for name, value in changed.items() if value is not None}
     checked = SimulatedEnvironmentConfig.model_validate({**dict(read), **asked}) if asked else read
     return StandInEnvironment(checked, model=model, clock=clock)
+
+
+class EnvironmentSimulationFactory:
+    """Makes both under the names of ADK's document."""
+
+    create_callback = staticmethod(create_callback)
+    create_plugin = staticmethod(create_plugin)

@@ -29,7 +29,7 @@ from simulator.runtime.plugin.adk_sessions import Sessions, real_invocation_of
 from simulator.runtime.plugin.call_claims import Claiming, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
 from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, PluginAnswering
-from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay
+from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay, SharedDraws
 from simulator.runtime.turns.agent_tool_rules import cannot_answer
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.runtime.turns.tool_effects import repeated
@@ -66,6 +66,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
     ) -> None:
         self._registry, self._beginnings = registry, beginnings
         self._registry_lock = threading.RLock() if registry is not None else None
+        self._drawn = SharedDraws()
         self._clock, self._given_model = clock, model
         self.tells_of_strangers = True
         """Whether a log says which tools are named that no agent has."""
@@ -105,6 +106,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
             self._registry,
             lock=self._registry_lock,
             beginnings=self._beginnings,
+            shared=self._drawn if config.seeded_chance == "shared" else None,
         )
 
     # ------------------------------------------------------------ who answers

@@ -6,7 +6,7 @@ import logging
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -136,6 +136,23 @@ def _text(context: Any, name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+class SharedDraws:
+    """How often seeded rules have drawn in all sessions, which share their sequences; from any thread."""
+
+    def __init__(self) -> None:
+        self._lock, self._drawn = threading.Lock(), Counter[str]()
+
+    def numbers(self, rule_ids: Iterable[str]) -> dict[str, int]:
+        """Return how often some rules have drawn."""
+        with self._lock:
+            return {rule_id: self._drawn[rule_id] for rule_id in rule_ids}
+
+    def count(self, rule_ids: Iterable[str]) -> None:
+        """Count a draw of each."""
+        with self._lock:
+            self._drawn.update(rule_ids)
+
+
 class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
     """The environment of one session. Threads and event loops may use it at once: each step is one under its lock.
 
@@ -157,6 +174,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         *,
         lock: threading.RLock | None = None,
         beginnings: StateRegistry | None = None,
+        shared: SharedDraws | None = None,
     ) -> None:
         self._rules, self._registry, self._beginnings = rules, registry, beginnings
         self.seed = uuid.uuid4().hex if seed is None else seed
@@ -168,6 +186,10 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         self._looked_for: dict[str, FunctionSource | None] = {}
         self._declared: dict[str, ToolDeclaration] = {}
         self._drawn, self._counted = Counter[str](), Counter[str]()
+        self._shared = shared
+        self._seeded = (
+            {rule.rule_id for rule in rules if rule.random_seed is not None} if shared else set[str]()
+        )
         self._fired, self._called = Counter[str](), Counter[str]()
         self._answered: list[AnsweredCall] = []
         self.known = self._begun()
@@ -247,7 +269,9 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
     def tally(self, call: EnvironmentCall) -> Tally:
         """Return what was counted before a call."""
         return Tally(
-            drawn=self._drawn,
+            drawn=Counter({**self._drawn, **self._shared.numbers(self._seeded)})
+            if self._shared
+            else self._drawn,
             counted=self._counted,
             fired=self._fired,
             tool_calls=self._called[call.name],
@@ -258,6 +282,8 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         """Count a call that was judged, and what its rules drew, counted and did."""
         self._called[call.name] += 1
         self._drawn.update(call.firing.drawn)
+        if self._shared:
+            self._shared.count(name for name in call.firing.drawn if name in self._seeded)
         self._counted.update(call.firing.counted)
         self._fired.update(call.firing.fired)
 

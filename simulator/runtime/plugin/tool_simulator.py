@@ -9,13 +9,14 @@ import inspect
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.sessions import Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
+from pydantic import BaseModel, ConfigDict
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig, read_environment_config
@@ -30,22 +31,24 @@ from simulator.runtime.plugin.session_play import AnsweredCall
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class RegisteredTool(NamedTuple):
+class RegisteredTool(BaseModel):
     """A function that stands for a tool.
 
     Attributes:
         name: What the tool is called.
         function: The function; it is never run.
-        output_schema: The JSON schema of its answers.
-        initial_state_description: What there is in the beginning, in words; empty where nothing is said.
-        share_state_id: The state that it shares with other tools; empty where it has its own.
+        output_schema: What its answers are held to: a pydantic class, another type, or a JSON schema.
+        initial_state_description: What there is in the beginning, in words.
+        share_state_id: The state that it shares with other tools.
     """
 
+    model_config = ConfigDict(frozen=True)
+
     name: str
-    function: Callable[..., Any]
-    output_schema: JsonObject
-    initial_state_description: str = ""
-    share_state_id: str = ""
+    function: Callable[..., Any] | None = None
+    output_schema: Any = None
+    initial_state_description: str | None = None
+    share_state_id: str | None = None
 
 
 class SimulatedTool(AnswersItself, FunctionTool):
@@ -148,7 +151,7 @@ class ToolSimulator:
         share_state_id: str | None = None,
         initial_state_description: str | None = None,
     ) -> Callable[[_Function], _Function]:
-        """Register a function as a tool, as a decorator; the function itself stays as it is.
+        """Register a function as a tool, in place of one of its name, as a decorator; the function itself stays as it is.
 
         Args:
             output_schema: What the answers are held to: a pydantic class, another type, or a JSON schema. Without one
@@ -159,7 +162,7 @@ class ToolSimulator:
                 and the second warns (UserWarning).
 
         Raises:
-            ValueError: A tool of that name is registered, or the schema is none.
+            ValueError: The schema is none.
         """
 
         def register(function: _Function) -> _Function:
@@ -181,9 +184,9 @@ class ToolSimulator:
         tool = RegisteredTool(
             name=name or plain.name,
             function=function,
-            output_schema=schema_of(DefaultToolResponse if schema is None else schema),
-            initial_state_description=initial_state_description or "",
-            share_state_id=share_state_id or "",
+            output_schema=DefaultToolResponse if schema is None else schema,
+            initial_state_description=initial_state_description,
+            share_state_id=share_state_id,
         )
         warning = self._beginnings.register_tool(_settings(tool))
         if warning:
@@ -207,7 +210,7 @@ class ToolSimulator:
     def get_tool(self, tool_name: str) -> SimulatedTool | None:
         """Return a registered tool for an agent; None where there is none of that name."""
         tool = self._tools.get(tool_name)
-        return SimulatedTool(tool.function, tool.name, self.environment) if tool else None
+        return SimulatedTool(tool.function, tool.name, self.environment) if tool and tool.function else None
 
     @property
     def state_registry(self) -> StateRegistry:
@@ -245,7 +248,7 @@ class ToolSimulator:
 def _settings(tool: RegisteredTool) -> ToolSettings:
     return ToolSettings(
         name=tool.name,
-        output_schema=tool.output_schema,
-        share_state_id=tool.share_state_id,
-        initial_state_description=tool.initial_state_description,
+        output_schema=schema_of(tool.output_schema),
+        share_state_id=tool.share_state_id or "",
+        initial_state_description=tool.initial_state_description or "",
     )

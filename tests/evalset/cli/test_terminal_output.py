@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from contextlib import closing, redirect_stdout
 from pathlib import Path
@@ -16,6 +17,7 @@ from evalset.cli.main import main
 from evalset.cli.simulator_program import main as simulator_main
 from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
+from tests.harness.tiny_agent import write_tiny_agent
 from tests.simulator.runtime.playing import played
 from tests.simulator.runtime.shapes import SHAPES
 
@@ -82,3 +84,34 @@ def test_a_name_that_is_no_text_is_written_into_files_escaped(tmp_path: Path) ->
     assert code == 0
     assert "a\\udcff.evalset.json" in table.read_text(encoding="utf-8")
     assert "a\\udcff" in text
+
+
+PRINTS = """
+import os, subprocess
+print("printed at import")
+os.write(1, b"written at import\\n")
+subprocess.run(["echo", "from a process"], check=True)
+"""
+PLAYED = "format: golden-trace-studio/script\nversion: 1\nagent: model\nplayers: {add: real}\nturns:\n- say: add 2 and 3\n"
+
+
+@pytest.mark.parametrize("program", [main, simulator_main])
+def test_what_an_agent_prints_is_not_in_what_a_program_reads(
+    program: Callable[[list[str]], int], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """At import and in a tool, in Python, below it and in a process of its own: all of it is on the standard error."""
+    agent = write_tiny_agent(tmp_path / "agents") / "agent.py"
+    source = agent.read_text().replace(
+        "    return first + second", '    print("a tool")\n    return first + second'
+    )
+    agent.write_text(PRINTS + source)
+    (tmp_path / "script.yaml").write_text(PLAYED)
+    words = ["--script", str(tmp_path / "script.yaml"), "--out", str(tmp_path / "a.evalset.json"), "--json"]
+    assert program(["run", str(agent.parent), *words]) == 0
+    shown, told = capfd.readouterr()
+    assert json.loads(shown)["eval_id"]
+    assert all(
+        each in told for each in ("printed at import", "written at import", "from a process", "a tool")
+    )
+    sys.stdout.write("printed afterwards\n")
+    assert capfd.readouterr().out == "printed afterwards\n"

@@ -108,11 +108,15 @@ def test_what_is_read_of_a_state_is_a_snapshot() -> None:
 
 
 def test_tools_are_listed_and_cleared_and_their_states_stay() -> None:
-    """Two tools of one name are refused; after clearing, the name is free."""
+    """Of two tools of one name the second counts, and warns where it begins its state otherwise; after clearing there is none."""
     registry, _ = registry_of(hvac())
     assert registry.list_tools() == ["hvac_controller", "room_sensor", "lookup_user"]
-    with pytest.raises(ValueError, match="'lookup_user' is already"):
-        registry.register_tool(ToolSettings(name="lookup_user"))
+    registry.register_tool(ToolSettings(name="lookup_user", share_state_id="users"))
+    assert registry.state_key("lookup_user") == "users"
+    again = hvac().tools["hvac_controller"]
+    assert registry.register_tool(again) == ""
+    assert registry.register_tool(again.model_copy(update={"initial_state_description": "another"}))
+    assert registry.list_tools() == ["hvac_controller", "room_sensor", "lookup_user"]
     registry.clear_tools()
     assert registry.list_tools() == []
     assert registry.get_state("room_environment")["initial_state"] == ROOM

@@ -110,21 +110,25 @@ def test_3_sessions_share_a_state() -> None:
 
 
 def test_3_sessions_share_their_chance() -> None:
-    """In ADK a second session goes on in the seeded stream of the first; here each begins it anew."""
+    """A second session goes on in the seeded stream of the first, as in ADK; where somebody chose so, each begins it anew."""
     half = configured(
         injected(
             "find_order", busy(injection_probability=0.5, random_seed=3), {"injected_response": {"ok": 1}}
         )
     )
     turns = [[call("find_order", order_id=f"A-{number}")] for number in range(12)]
-    for whose, same in (("adk", False), ("ours", True)):
-        stage = stage_of(whose, agent_of(*turns, tools=TOOLS), half)
+    by_session = read_environment_config(half).model_copy(update={"seeded_chance": "by_session"})
+    seen: dict[str, list[list[Any]]] = {}
+    for whose, chance, same in (("adk", half, False), ("ours", half, False), ("ours", by_session, True)):
+        config: Any = chance
+        stage = stage_of(whose, agent_of(*turns, tools=TOOLS), config)
 
         async def two(stage: Any = stage) -> list[list[Any]]:
             return [responses(await stage.turn(name)) for name in ("one", "two")]
 
-        first, second = asyncio.run(two())
+        first, second = seen[f"{whose} {same}"] = asyncio.run(two())
         assert (first == second) is same, whose
+    assert seen["ours False"] == seen["adk False"]
 
 
 @pytest.mark.parametrize("broken", ["a list as id", "another shape", "an exception"])

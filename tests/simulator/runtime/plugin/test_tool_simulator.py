@@ -142,12 +142,10 @@ def test_what_a_function_returns_or_a_json_schema_is_an_output_schema() -> None:
     jsonschema.validate(number, schema)
 
 
-def test_a_name_is_taken_once_and_a_state_outlives_its_tools() -> None:
+def test_a_state_outlives_its_tools() -> None:
     """Tools that were cleared can be registered again, with a warning at that line that the state has its beginning already."""
     simulator, _ = simulator_of("offline")
     hvac(simulator)
-    with pytest.raises(ValueError, match="already registered"):
-        hvac(simulator)
     run(simulator, [call("room_sensor")])
     simulator.clear_tools()
     assert len(simulator.get_state("room_environment")["previous_calls"]) == 1
