@@ -121,8 +121,19 @@ class _Entry(NamedTuple):
 
     @property
     def is_trace(self) -> bool:
-        """Whether an agent has answered the last message."""
-        return any(is_of_agent(event) for event in self.events[-1:]) or bool(self.told.get("responses"))
+        """Whether an agent has answered the last message, if only with something that the source did not keep."""
+        last: Any = next(iter(self.events[-1:]), {})
+        return is_of_agent(last) or self.is_cut or bool(self.told.get("responses"))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the last event is an agent's, or a node's, of which only its author was kept."""
+        last: Any = next(iter(self.events[-1:]), {})
+        parts: Any = (last.get("content") or {}).get("parts") or ()
+        is_empty = all(part.keys() == {"text"} and not part["text"] for part in parts)
+        return (
+            len(self.events) > 1 and last.get("author") not in {None, "", USER_AUTHOR, "model"} and is_empty
+        )
 
     @property
     def golden(self) -> tuple[str, int] | None:
@@ -455,7 +466,10 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     if entry.own:
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
     is_told = any(map(is_of_agent, events))
-    events = _with_answer(entry, events)
+    events = _with_replies(case_id, _with_answer(entry, events), missing)
+    if is_cut := entry.is_cut and is_told:
+        missing.of(case_id, "the trace does not tell how the last turn ended, so that is not compared")
+        events = [*events[:-1], {**events[-1], "content": _dumped(_NOT_TOLD)}]
     begin = entry.session
     state = dict(begin.state)
     end: JsonObject = dict(state)
@@ -475,15 +489,68 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     elif not any(event.get("state_delta") for event in events if event.get("author") != USER_AUTHOR):
         missing.of(case_id, "the final state is not known")
         found = _without_end(found)
+    found = _partial(found, is_cut=is_cut)
     case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
     reference = _reference(entry)
     if (
         reference is not None
+        and not is_cut
         and case.conversation
         and not _same_text(reference, case.conversation[-1].final_response)
     ):
         missing.of(case_id, "the reference differs from what the agent said in the trace, and is left out")
     return DatasetCase(case, found.environment)
+
+
+_NOT_TOLD = types.Content(role="model", parts=[types.Part(text="\N{REPLACEMENT CHARACTER}")])
+"""Stands for how a turn ended until its case is made: a session without an end would be none."""
+
+
+def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing) -> list[JsonObject]:
+    """Return the events with a text that follows a question of the agent as the reply to it: makers of traces write it so."""
+    asked: dict[str, None] = {}
+    told: list[JsonObject] = []
+    for event in events:
+        content: Any = event.get("content") or {}
+        parts: Any = content.get("parts") or ()
+        for part in parts:
+            call, response = part.get("function_call") or {}, part.get("function_response") or {}
+            if call.get("name") == REQUEST_INPUT:
+                asked[str(call.get("id") or (call.get("args") or {}).get(INTERRUPT_ID) or "")] = None
+            asked.pop(str(response.get("id") or ""), None)
+        if asked and is_user_query(event) and all(part.keys() == {"text"} for part in parts):
+            missing.of(case_id, "a text is taken as the reply to the question before it")
+            own, words = asked.popitem()[0], "".join(part["text"] for part in parts)
+            reply = types.FunctionResponse(id=own or None, name=REQUEST_INPUT, response={"result": words})
+            said = types.Content(role=_USER, parts=[types.Part(function_response=reply)])
+            told.append({**event, "content": _dumped(said)})
+        else:
+            told.append(event)
+    return told
+
+
+def _partial(found: FoundCase, *, is_cut: bool) -> FoundCase:
+    """Return a case of what somebody kept of a run, without the end that stands for one that is not told."""
+    case, environment = found.case, found.environment
+    if environment is None:
+        return found
+    if is_cut:
+        last = environment.turns[-1]
+        models = tuple(
+            turn
+            for turn in last.models
+            if _NOT_TOLD.model_dump(exclude_none=True)
+            not in [response.get("content") for response in turn.responses]
+        )
+        turns = (
+            *environment.turns[:-1],
+            last.model_copy(update={"models": models, "is_cut": True, "golden": None}),
+        )
+        environment = environment.model_copy(update={"turns": turns})
+        conversation = case.conversation or []
+        cut = conversation[-1].model_copy(update={"final_response": None})
+        case = case.model_copy(update={"conversation": [*conversation[:-1], cut]})
+    return FoundCase(case, environment.model_copy(update={"is_partial": True}))
 
 
 def _with_answer(entry: _Entry, events: Sequence[JsonObject]) -> list[JsonObject]:

@@ -298,8 +298,11 @@ def _answers_elsewhere(value: Any) -> Sequence[ObservedCall]:
 def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> FoundCase:
     """Read a session in JSON, as ADK's API gives it, or as `adk test` keeps it."""
     found = _either(document, "state") or {}
+    told = document["events"]
+    if told and not any(isinstance(event, dict) and "author" in event for event in told):
+        raise ImportProblemError(_NOTHING_KNOWN)  # it only has a list of that name
     try:
-        events: list[Event] = [validated(Event, each) for each in _timed(document["events"])]
+        events: list[Event] = [validated(Event, each) for each in _timed(told)]
     except ValidationError as error:
         raise ImportProblemError(
             f"the session has an event that ADK cannot read: {first_flaw(error)}"

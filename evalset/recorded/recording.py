@@ -191,7 +191,7 @@ class RecordedTurn(Value):
 
     `state_delta` is what the query set in the state before the agent began; the case's `state` has that of the first one already.
     `inputs` are in the order in which they were answered. `golden` is what the golden said of it when it was recorded; None where
-    nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since.
+    nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since. `is_cut` says that its source does not tell how it ended.
     """
 
     query: JsonObject
@@ -205,6 +205,7 @@ class RecordedTurn(Value):
     golden: GoldenTurn | None = None
     original: RecordedTurn | None = None
     agents: tuple[RecordedAgentRun, ...] = ()
+    is_cut: bool = False
 
 
 class RecordedTool(Value):
@@ -230,6 +231,7 @@ class RecordedCase(Value):
         turns: The invocations.
         golden_state: The digest of the final state of the golden when it was recorded; empty where nobody noted that.
         golden_start: The digest of the state that the golden began with then; empty as above.
+        is_partial: Whether it was read from what somebody else kept of a run, which need not be all: what is missing says nothing of the agent.
     """
 
     agent: str = Field(min_length=1)
@@ -245,6 +247,7 @@ class RecordedCase(Value):
     turns: tuple[RecordedTurn, ...]
     golden_state: str = ""
     golden_start: str = ""
+    is_partial: bool = False
 
 
 def blanks_in(case: RecordedCase) -> tuple[str, ...]:

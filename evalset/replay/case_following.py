@@ -56,6 +56,10 @@ class UnrecordedError(LookupError):
     """Nothing was recorded for what is asked; the text names what is nearest, and what differs."""
 
 
+class UntoldError(UnrecordedError):
+    """The recording was read from a source that need not have kept what is asked: nothing is known of the agent by that."""
+
+
 class AmbiguousError(UnrecordedError):
     """Several cases fit, and each has something else; the text names two of them."""
 
@@ -211,6 +215,8 @@ class CaseFollowed:
         turns = self.now.models if self.now else ()
         if place is None:
             made = sum(_is_turn_of(turn, agent, within) for turn in turns)
+            if not made and self.case.is_partial:
+                raise UntoldError(f"{self._where()}: the imported trace has no turn of the model of {agent}")
             raise UnrecordedError(
                 f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
             )
@@ -302,7 +308,13 @@ class CaseFollowed:
         )
         recorded = inputs_of(self.now) if self.now else ()
         if not recorded:
-            return f"{head}: no input was requested there"
+            is_cut = self.now is not None and self.now.is_cut
+            why = (
+                "the imported trace does not tell how the turn ended"
+                if is_cut
+                else "no input was requested there"
+            )
+            return f"{head}: {why}"
         if any(self._fits_input(each, question) for each in recorded):
             return f"{head}: the agent asks once more than recorded"
         plain = [
@@ -529,7 +541,10 @@ class SessionFollowed:
         self._check_fits()
         found = [(case, reply) for case in self._fitting if (reply := case.finds_input(question)) is not None]
         if not found:
-            raise UnrecordedError(self._fitting[0].why_no_input(question) + self._others())
+            first_fit = self._fitting[0]
+            is_untold = first_fit.now is not None and first_fit.now.is_cut
+            kind = UntoldError if is_untold else UnrecordedError
+            raise kind(first_fit.why_no_input(question) + self._others())
         self._fitting = [case for case, _ in found]
         first = found[0][1]
         differing = [

@@ -45,6 +45,7 @@ from evalset.replay.case_following import (
     InputReply,
     SessionFollowed,
     UnrecordedError,
+    UntoldError,
 )
 from evalset.replay.earlier_events import follow
 from evalset.replay.improvised_answers import Improvised, words_of
@@ -236,6 +237,7 @@ class HermeticEnvironment(BasePlugin):
         self.made: list[MadeAnswer] = []
         self.refused: list[str] = []
         self.unlisted: dict[str, None] = {}
+        self.untold: dict[str, None] = {}
         self._answers = _Answers(self)
         if models == "recorded":
             self._answers.connections = AllowedHosts(allow_hosts)
@@ -439,6 +441,8 @@ class HermeticEnvironment(BasePlugin):
         return made
 
     def _missed(self, error: UnrecordedError) -> UnrecordedCallError:
+        if isinstance(error, UntoldError):
+            self.untold[str(error)] = None
         return self._failed(UnrecordedCallError(str(error)))
 
     def _failed(self, error: UnrecordedCallError) -> UnrecordedCallError:

@@ -40,6 +40,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.secret_masking import error_words
 from simulator.base.state_scopes import lasting
+from simulator.runtime.adk.boundaries import senders
 from simulator.runtime.adk.codec import jsonable, written_error
 from simulator.runtime.adk.watched_services import WatchedSessions
 from simulator.runtime.plugin.call_claims import within
@@ -71,7 +72,7 @@ class CaseReplay(NamedTuple):
     unasked: str = ""
     inner: tuple[tuple[int, IncomingCall], ...] = ()
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
-    `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked, or a tool set not listed; `inner` holds the
+    `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked, a tool set not listed, or what an imported trace does not tell; `inner` holds the
     calls inside of agent tools."""
 
 
@@ -114,7 +115,8 @@ async def replayed(
         began=moment,
         refused_hosts=replay.environment.refused_hosts,
         refused_calls=tuple(replay.environment.refused),
-        unasked=replay.environment.unasked or "; ".join(replay.environment.unlisted),
+        unasked=replay.environment.unasked
+        or "; ".join((*replay.environment.unlisted, *replay.environment.untold)),
         inner=tuple(replay.environment.inner),
     )
 
@@ -190,7 +192,12 @@ def _agent_of(config: SimulatedAgentConfig, plugins: list[BasePlugin], models: P
     """
     if not isinstance(config.agent, App):
         return {"app_name": config.app_name, "agent": config.root_agent, "plugins": plugins}
-    own = [plugin for plugin in config.agent.plugins if not isinstance(plugin, HermeticEnvironment)]
+    left_out = senders(config.agent)
+    own = [
+        plugin
+        for plugin in config.agent.plugins
+        if not isinstance(plugin, HermeticEnvironment) and plugin not in left_out
+    ]
     app = config.agent.model_copy(update={"plugins": [*plugins, *own]})
     if models == "recorded":
         app = app.model_copy(update={"events_compaction_config": None})

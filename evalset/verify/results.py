@@ -168,7 +168,7 @@ class RunResult(Value):
         edited: What was edited in the golden since the recording, in sentences; where the run failed.
         varying: What differs from run to run by itself, where the run failed: with a tolerance for each.
         refused_hosts: The hosts to which Python code of the run was refused a connection.
-        unasked: Why a model could not be asked, or a tool set not listed: where the run failed nothing is known of the agent then.
+        unasked: Why a model could not be asked, a tool set not listed, or what an imported trace does not tell: where the run failed nothing is known of the agent then.
     """
 
     number: int = 1

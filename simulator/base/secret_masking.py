@@ -74,6 +74,11 @@ _ASSIGNED = re.compile(
     rf"(?!(?:None|null|true|false|True|False|placeholder|\.\.\.)\b)((?:(?:Bearer|Basic|Digest|Token)\s+)?(?:{_QUOTED}|{_PLAIN}))",
     re.IGNORECASE | re.DOTALL,
 )
+_OF_ERROR = re.compile(r"(?:Error|Exception|Warning)\s*:\s*$")
+"""The class of an error before its words."""
+_LISTED = re.compile(rf"{_NAMED}s?[\"'\\]*\s*,\s*$", re.IGNORECASE)
+"""A name in a list or tuple before its value: only one that ends as a secret's name, as others are values themselves."""
+_LONGEST_COUNT = 2
 _COUNTED = re.compile(r"[\w-]*tokens?(?:[_-]\w+)?(?:\\*[\"'])?\s*[=:]\s*", re.IGNORECASE)
 _OPTION = re.compile(rf"(?<![\w-])(--{_CORE}\s+)(?!-)(?:{_QUOTED}|{_PLAIN})", re.IGNORECASE | re.DOTALL)
 _ELEMENT = re.compile(rf"(<(?:\w{{1,40}}:)?{_CORE}(?:\s[^<>]{{0,200}})?>)[^<]+(?=</)", re.IGNORECASE)
@@ -123,8 +128,10 @@ def _of_field(name: str, value: Any) -> Any:
 
 def _without_value(found: re.Match[str]) -> str:
     name, value = found[1], found[2]
-    if value.strip("\\\"'").isdigit() and _COUNTED.fullmatch(name):
-        return found[0]
+    number = value.strip("\\\"'")
+    is_count = number.isdigit() and (len(number) <= _LONGEST_COUNT or _COUNTED.fullmatch(name))
+    if is_count or _OF_ERROR.search(name) or (name.rstrip().endswith(",") and not _LISTED.search(name)):
+        return f"{name}{_ASSIGNED.sub(_without_value, value)}"
     return f"{name}{found['start'] or ''}{MASK}{found['end'] or ''}"
 
 

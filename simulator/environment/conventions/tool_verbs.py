@@ -59,6 +59,9 @@ def is_error(response: JsonValue) -> bool:
     status = response.get("status")
     if isinstance(status, str) and status.lower() in _BAD:
         return True
+    said = [response[key] for key in _WELL if isinstance(response.get(key), bool)]
+    if said and all(said):  # a code of an appliance's error, beside the word that the call went well
+        return bool(response.get("error"))
     return any(response.get(key) for key in _ERRORS) or any(response.get(key) is False for key in _WELL)
 
 

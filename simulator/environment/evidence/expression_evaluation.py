@@ -192,7 +192,7 @@ def truth(run: ProgramRun, test: ast.expr, scope: NameScope) -> bool:
         return so
     so = run.decide(named(test), opposite(test))
     if isinstance(value, Unknown):
-        value.truth = so
+        run.truths[id(value)] = value, so  # not on the value: one of a module is that of all runs
         if so and value.like is None and value.kind == "" and isinstance(test, ast.Name):
             value.name = value.name or test.id
     return so
@@ -208,7 +208,8 @@ def _suppose(test: ast.expr, scope: NameScope) -> None:
 def truth_of(run: ProgramRun, value: Any) -> bool | None:
     """Return whether a value counts as true; None where that is not known."""
     if isinstance(value, Unknown):
-        return value.truth
+        _, decided = run.truths.get(id(value), (value, None))
+        return value.truth if decided is None else decided
     if type(value) in SCALARS:
         return bool(value)
     if type(value) in CONTAINERS:

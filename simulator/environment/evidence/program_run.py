@@ -128,6 +128,7 @@ class ProgramRun:
         self.unknown_now: dict[int, Any] = dict(lost)
         self.scopes: list[NameScope] = []
         self.remembered: dict[Any, Any] = {}
+        self.truths: dict[int, tuple[Any, bool]] = {}
         self.chances = NO_CHANCES
         self.drew = 0
 

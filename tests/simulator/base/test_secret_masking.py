@@ -39,6 +39,9 @@ ORDINARY = [
     "git@github.com:acme/desk.git at 1f0e3dad99908345f7439f8ffabdffc4",
     "d3b07384-d9a0-4c9b-8f7e-2b1f0c5a6e77",
     "basic understanding of tokens and keys",
+    "DefaultCredentialsError: Your default credentials were not found",
+    "case_3_exposed_secrets_redaction: 1 turn, set GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS=1",
+    "no final response: 'case_3_exposed_secrets_redaction', 'case_4_prompt_injection_escalation' and 1 more",
     "password: None, api_key=null, has_token=False",
     "2026-11-22T08:03:07.250Z eval_id=find_order_a1002_2 score=0.8",
 ]

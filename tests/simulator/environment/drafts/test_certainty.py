@@ -22,6 +22,7 @@ from tests.simulator.environment.evidence.running import function_of
 NOW = dt.datetime(2026, 11, 27, 15, 30, tzinfo=dt.UTC)
 DESK = """
 import enum
+import os
 import random
 import secrets
 import time
@@ -38,6 +39,20 @@ STOCK = {"A-1": 100}
 CODES = {"Rome": "ROM", "Oslo": "OSL"}
 NOTES = {"Rome": "big"}
 DB = {"customers": [{"id": "C-1", "name": "Ada"}]}
+
+LIVE = os.getenv("LIVE", "") == "yes"
+DICE = random.random() < 0.5
+
+def switched(q: str) -> dict:
+    if not LIVE:
+        return {"status": "off"}
+    return {"status": "live", "of": q}
+
+def rolled(q: str) -> dict:
+    return {"status": "won"} if DICE else {"status": "lost"}
+
+def appliance(q: str) -> dict:
+    return {"success": True, "model": "X", "error_code": "22E", "of": q}
 
 def order(q: str) -> dict:
     if q not in ORDERS:
@@ -187,6 +202,17 @@ def test_where_nothing_decides_between_two_ways_what_differs_is_marked() -> None
     assert marked(draft) == {f"$.{one}" for one in differing}
     assert (draft.is_guess, draft.varies) == (False, False)
     assert made("decided").blanks == ()
+
+
+@for_each("name", ["switched", "rolled", "switched", "rolled"])
+def test_what_was_decided_for_one_way_is_open_again_for_the_next(name: str) -> None:
+    """A switch at the top of a module is the same value for all ways and all drafts, and none of them knows it."""
+    assert "$.status" in marked(made(name))
+
+
+def test_a_code_beside_the_word_that_all_went_well_is_no_error() -> None:
+    """It is one of what the call is about."""
+    assert made("appliance").value == {"success": True, "model": "X", "error_code": "22E", "of": "x"}
 
 
 @for_each("name", ["not_read", "many"])
