@@ -54,7 +54,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
         return _carried_out(given, progress)
     except OSError as error:
         progress.say(f"error: {error.filename or given.out}: {error.strerror or error}")
-    except (EvalSetError, SpoolError) as error:
+    except (EvalSetError, SpoolError, ValueError) as error:
         progress.say(f"error: {error}")
     except KeyboardInterrupt:
         progress.say("interrupted; nothing was written")
@@ -66,7 +66,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Import cases into an eval set, with all tool responses that are known. Sources: eval sets (current and legacy "
-        "format), evaluation datasets and traces of `agents-cli eval`, *.test.json, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
+        "format), evaluation datasets and traces of `agents-cli eval`, *.test.json, ADK's scenario files, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
         "studio.",
         epilog=CODES,
         allow_abbrev=False,
@@ -79,16 +79,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         metavar="SET",
         help="the eval set to add the cases to; created if it does not exist",
     )
-    parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="import only this case; repeatable"
-    )
-    parser.add_argument(
-        "--rename-agent",
-        action="append",
-        default=[],
-        metavar="OLD=NEW",
-        help="the new name of an agent, or of its app, that was renamed; repeatable",
-    )
+    _add_choices(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be imported, and write nothing"
     )
@@ -100,10 +91,30 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """Add what is taken of the files, and how."""
+    parser.add_argument(
+        "--case", action="append", default=[], metavar="ID", help="import only this case; repeatable"
+    )
+    parser.add_argument(
+        "--rename-agent",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="the new name of an agent, or of its app, that was renamed; repeatable",
+    )
+    parser.add_argument(
+        "--session-input",
+        type=Path,
+        metavar="FILE",
+        help="for scenarios: the app, the user and the initial state, as JSON in the form of ADK's `SessionInput`",
+    )
+
+
 def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
     from evalset.editing.reviews_beside import brought_reviews  # noqa: PLC0415 - as above
     from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
-    from evalset.importing.import_files import take_path  # noqa: PLC0415 - it imports ADK
+    from evalset.importing.import_files import session_input_in, take_path  # noqa: PLC0415 - it imports ADK
 
     def goes_on(found: int) -> bool:
         if found and found % _SHOWN_EACH == 0:
@@ -112,6 +123,8 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
 
     with Gathered(given.case, given.rename_agent) as gathered:
         harvest = Harvest(gathered, goes_on)
+        if given.session_input is not None:
+            harvest.session_input = session_input_in(given.session_input)
         reviews: dict[str, CaseReview] = {}
         for path in given.paths:
             before = len(harvest.eval_ids)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self
 
-from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from pydantic_core import from_json, to_json
 
 from evalset.files.case_text import case_json, case_object
@@ -330,6 +330,7 @@ class Harvest:
         origins: Where each of them was found: the place, and its id there.
         problems: What could not be taken, in sentences with the place.
         rewritten: The digests of reviewed cases as they are written now, by those that they had.
+        session_input: The session that scenarios begin with, as their files name none.
     """
 
     def __init__(
@@ -342,6 +343,7 @@ class Harvest:
         self.origins: list[tuple[str, str]] = []
         self.problems: list[str] = []
         self.rewritten: dict[str, str] = {}
+        self.session_input = SessionInput(app_name="", user_id="user")
 
     def take(self, place: str, found: Iterable[FoundCase]) -> None:
         """Take in cases that were found at a place.

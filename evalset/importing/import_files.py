@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
 
-from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from google.adk.evaluation.eval_set import EvalSet
 from google.adk.events.event import Event
 from pydantic import ValidationError
 
-from evalset.errors import first_flaw
+from evalset.errors import ScenarioError, first_flaw
 from evalset.files.eval_names import base_name, case_digest, reviews_path
 from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
 from evalset.files.json_streams import MOST_HELD, JsonStream, NotUtf8Error, contains
 from evalset.files.legacy_format import convert_old_cases
 from evalset.files.own_formats import REVIEW
+from evalset.golden_trace.scenarios import read_scenarios, scenario_case
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import (
@@ -40,7 +41,7 @@ from evalset.recorded.recording import FORMAT as SIDECAR
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
-from simulator.base.documents import LIMITS, open_archive, open_file
+from simulator.base.documents import LIMITS, DocumentError, open_archive, open_file, read_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import snake
 from simulator.base.state_scopes import OF_APP, OF_USER
@@ -56,11 +57,11 @@ from simulator.journal import UNFIT, Journal, JournalError
 _SESSION_FORMAT = "golden-trace-studio/session"
 _NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
 _SUFFIXES = frozenset({".json", ".db", ".sqlite", ".sqlite3"})
-_NOTHING_KNOWN = "not an eval set (current or legacy format), an evaluation dataset, a session of ADK or of the studio, or a test of `adk test`"
+_NOTHING_KNOWN = "not an eval set (current or legacy format), an evaluation dataset, a file of scenarios, a session of ADK or of the studio, or a test of `adk test`"
 
 
 def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _: True) -> Imported:
-    """Import the cases of a file or a folder: eval sets old and new, datasets, sessions of ADK and of the studio, tests of `adk test`.
+    """Import the cases of a file or a folder: eval sets old and new, datasets, scenarios, sessions of ADK and of the studio, tests of `adk test`.
 
     A ZIP archive is imported as the folder that it was made of.
     An eval set brings along what is recorded beside it; for other cases the answers that stand in the file itself are recorded.
@@ -82,6 +83,20 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
     take_path(Path(path), harvest)
     origins = dict(zip(harvest.eval_ids, harvest.origins, strict=True))
     return held.imported(harvest.problems)._replace(origins=origins, rewritten=harvest.rewritten)
+
+
+def session_input_in(file: Path) -> SessionInput:
+    """Read a file with an ADK `SessionInput`, as `adk eval_set add_eval_case --session_input_file` takes it.
+
+    Raises:
+        OSError: It cannot be read.
+        ImportProblemError: It holds none; the text says where.
+    """
+    try:
+        return SessionInput.model_validate_json(read_file(file, "settings"))
+    except (ValidationError, DocumentError) as error:
+        words = first_flaw(error) if isinstance(error, ValidationError) else str(error)
+        raise ImportProblemError(f"--session-input: {file}: {words}") from error
 
 
 def take_path(path: Path, harvest: Harvest) -> None:
@@ -190,10 +205,27 @@ def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_su
         case [{"events": list()}, *_]:
             with harvest.all_or_nothing():
                 harvest.take(place, (_of_session(each, source, harvest) for each in entries(file)))
+        case {"scenarios": list()}:
+            harvest.take(place, _of_scenarios(source, harvest))
         case _ if outline.has_old_cases:
             _take_set(lambda: old_cases(source.path, file, outline), source, outline, harvest)
         case _ if is_sure:
             raise ImportProblemError(_NOTHING_KNOWN)
+
+
+def _of_scenarios(source: _Source, harvest: Harvest) -> Iterator[FoundCase]:
+    """Yield the cases of a file of ADK's scenarios, each with the id that ADK's command gives it."""
+    given, at = harvest.session_input, source.path.stat().st_mtime
+    if not given.app_name:
+        harvest.tell(source.place, "a scenario names no app, user and state: give them with --session-input")
+    try:
+        for scenario in read_scenarios(source.text()):
+            case = scenario_case(
+                scenario, app_name=given.app_name, user_id=given.user_id, state=given.state, at=at
+            )
+            yield FoundCase(case if given.app_name else case.model_copy(update={"session_input": None}))
+    except ScenarioError as error:
+        raise ImportProblemError(str(error)) from error
 
 
 def _take_ours(kind: str, source: _Source, harvest: Harvest) -> None:

@@ -65,7 +65,7 @@ class AgentFolder:
     @property
     def is_single_agent(self) -> bool:
         """Whether the folder is one agent, and not a folder of agents."""
-        return _is_agent_folder(self.path)
+        return _is_agent_folder(self.path) or _is_a_package_of_one(self.path)
 
     @property
     def home(self) -> Path:
@@ -122,7 +122,7 @@ class AgentFolder:
         home, app_name = folder.parent, folder.name
         with IMPORTS:
             prepare(home, package=app_name)
-            loader = _loader(self.path.resolve() if home == self.home else home)
+            loader = _loader(self.path.resolve() if _is_agent_folder(self.path) else home)
             if anew:
                 loader.remove_agent_from_cache(app_name)
             try:
@@ -182,6 +182,13 @@ def load_by_path(home: Path, name: str) -> Any:
 
 def _lists_as_agent(path: Path) -> bool:
     return _is_looked_into(path) and (_is_agent_folder(path) or _gives_an_agent(path / "__init__.py"))
+
+
+def _is_a_package_of_one(path: Path) -> bool:
+    """Recognise a package whose `__init__.py` gives its agent by name, and that has no agents of their own in it."""
+    if not _gives_an_agent(path / "__init__.py", _IN_MODULE - {"*"}):
+        return False
+    return not any(map(_lists_as_agent, path.iterdir()))
 
 
 def _is_looked_into(path: Path) -> bool:

@@ -2,7 +2,7 @@
 
     python -m tests.first_sight.measuring FOLDER [--list NAME] [--csv FILE] [--drafter PROGRAM] [--code FOLDER]
 
-FOLDER holds the checkouts that the list names (`tools.json`, or `--list tools_second.json`). `--code` takes the drafts from another checkout of this repository,
+FOLDER holds the checkouts that the list names (`tools.json`, or `--list tools_second.json`); each that is missing is named, and its tools are left out. `--code` takes the drafts from another checkout of this repository,
 `--drafter` from a program that reads and writes what `drafter.py` does.
 """
 
@@ -188,7 +188,17 @@ def main() -> None:
     parser.add_argument("--drafter", type=Path, default=Path(__file__).with_name("drafter.py"))
     parser.add_argument("--code", type=Path, default=ROOT)
     options = parser.parse_args()
-    tools = [Tool(**one) for one in json.loads((HOME / options.list).read_text())["tools"]]
+    listed = [Tool(**one) for one in json.loads((HOME / options.list).read_text())["tools"]]
+    missing = [
+        name
+        for name in dict.fromkeys(tool.repository for tool in listed)
+        if not folder_of(options.folder, name).is_dir()
+    ]
+    for name in missing:
+        sys.stderr.write(f"not measured: {name} has no checkout at {folder_of(options.folder, name)}\n")
+    tools = [tool for tool in listed if tool.repository not in missing]
+    if not tools:
+        raise SystemExit("no checkout is there, so nothing was measured")
     asked = [asked_of(options.folder, tool) for tool in tools]
     drafts = drafts_of(asked, options.drafter, options.code)
     rows = [row_of(one, draft) for one, draft in zip(asked, drafts, strict=True)]

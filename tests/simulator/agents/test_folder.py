@@ -307,6 +307,18 @@ def test_a_module_of_the_project_is_found_where_it_lies(tmp_path: Path, agent: s
     assert (entry.error, entry.description) == (None, "found")
 
 
+def test_a_package_that_gives_its_agent_can_be_named_itself(tmp_path: Path) -> None:
+    """It is the agent by its own name, and not a folder with the module that holds it."""
+    files = {"shop/__init__.py": "from .graph import root_agent\n", "shop/graph.py": agent_source("graph")}
+    root = write(tmp_path / "bots", files)
+    assert AgentFolder(root / "shop").names() == AgentFolder(root).names() == ("shop",)
+    config = by_name(root / "shop")["shop"].config
+    assert config is not None
+    assert (config.app_name, config.root_agent.name) == ("shop", "graph")
+    write(root, {"shop/inner/agent.py": agent_source("inner")})
+    assert AgentFolder(root / "shop").names() == ("graph", "inner")
+
+
 def test_a_folder_whose_name_has_a_hyphen_is_played(tmp_path: Path) -> None:
     """ADK's loader refuses the name; Python imports it all the same."""
     root = write(tmp_path / "bots", {"my-shop/agent.py": agent_source("shop"), "my-shop/__init__.py": ""})

@@ -1,0 +1,71 @@
+"""A file of ADK's scenarios becomes the cases that ADK's own command makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from evalset.cli.main import main
+from evalset.golden_trace.scenarios import scenario_case
+from simulator.base.json_values import JsonObject
+
+SCENARIOS: list[JsonObject] = [
+    {"starting_prompt": "Hi", "conversation_plan": "Ask for a die roll."},
+    {"starting_prompt": "Hello", "conversation_plan": "Ask whether 7 is prime.", "user_persona": "NOVICE"},
+]
+INPUT = {"app_name": "hello_world", "user_id": "user", "state": {"lang": "en"}}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A scenario file, a session input, and where the set is written."""
+    scenarios, given = tmp_path / "conversation_scenarios.json", tmp_path / "session_input.json"
+    scenarios.write_text(json.dumps({"scenarios": SCENARIOS}))
+    given.write_text(json.dumps(INPUT))
+    return scenarios, given, tmp_path / "set.evalset.json"
+
+
+def test_scenarios_become_cases_with_adks_ids(files: tuple[Path, Path, Path]) -> None:
+    """The set is created, each case has the session input, and a second import renames nothing away."""
+    scenarios, given, out = files
+    assert main(["import", str(scenarios), "--session-input", str(given), "--out", str(out)]) == 0
+    cases = load_eval_set_from_file(str(out), "set").eval_cases
+    expected = [
+        scenario_case(each, app_name="hello_world", user_id="user", at=0.0).eval_id for each in SCENARIOS
+    ]
+    assert [case.eval_id for case in cases] == expected
+    assert all(case.session_input and case.session_input.state == {"lang": "en"} for case in cases)
+    assert [case.conversation_scenario.starting_prompt for case in cases if case.conversation_scenario] == [
+        "Hi",
+        "Hello",
+    ]
+
+
+def test_without_a_session_input_that_is_said(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The app is not made up."""
+    scenarios, _, out = files
+    assert main(["import", str(scenarios), "--out", str(out)]) == 0
+    assert "--session-input" in capsys.readouterr().err
+    assert all(case.session_input is None for case in load_eval_set_from_file(str(out), "set").eval_cases)
+
+
+@pytest.mark.parametrize("broken", ["scenarios", "input"])
+def test_what_cannot_be_read_is_named(
+    files: tuple[Path, Path, Path], broken: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the scenario, or the field; nothing is written."""
+    scenarios, given, out = files
+    if broken == "scenarios":
+        scenarios.write_text(json.dumps({"scenarios": [*SCENARIOS, {"starting_prompt": 5}]}))
+    else:
+        given.write_text('{"app_name": 5}')
+    code = main(["import", str(scenarios), "--session-input", str(given), "--out", str(out), "--strict"])
+    assert code in {1, 2}
+    told = capsys.readouterr().err
+    assert ("scenario 3" if broken == "scenarios" else "app_name") in told
+    assert not out.exists()
