@@ -29,8 +29,12 @@ EXPENSES = "E-7 of engineering: hotel 180 EUR and dinner 75 EUR"
 LARGE_EXPENSE = "E-7 of engineering: flight 640 EUR"
 
 
+@pytest.mark.long
 def test_the_order_desk(studio: Studio, tmp_path: Path) -> None:
-    """A real answer, an edited one and an error make one trace of the same calls as in the real world."""
+    """A real answer, an edited one and an error make one trace.
+
+    It makes the same calls as the real world, so that `adk eval` passes it, and finds where a call was changed by hand.
+    """
     path = tmp_path / "orders.evalset.json"
     _author_a_cancellation(studio, path)
 
@@ -41,6 +45,10 @@ def test_the_order_desk(studio: Studio, tmp_path: Path) -> None:
     assert mixed[2][1] == {"order_id": "A-1001", "amount": 49.9, "currency": "EUR"}
     assert mixed[2][2] == {"error_code": 422, "error_message": "At most 10.00 EUR can be refunded."}
     assert "At most 10.00 EUR" in answer_of(case_of(path, "mixed"))
+
+    add_changed_case(path, "mixed", 2, amount=1.0)
+    outcome = run_adk_eval(DEMOS_DIR / "order_desk", path, start=start_program)
+    assert trajectory_scores(outcome) == {"mixed": 1.0, "changed": 0.0}, outcome.output[-3000:]
 
 
 def _author_a_cancellation(studio: Studio, path: Path) -> None:

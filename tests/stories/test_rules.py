@@ -42,6 +42,9 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
     studio.like("rule_on_").locator("label").first.click()
     expect(studio.like("rule_on_").locator("input").first).not_to_be_checked()
     studio.rest()
+    studio.ask("And order A-1002 once more?")
+    studio.wait_for_pause("find_order").accept_draft()
+    studio.wait_for_status("Completed")
     expect(studio.keyed("pane_timeline")).to_contain_text("switched hostile_")
     expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
 

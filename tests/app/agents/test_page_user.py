@@ -157,6 +157,7 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     assert case["session_input"]["app_name"] == "stage"
 
 
+@pytest.mark.long
 def test_what_a_scenario_says_is_never_read_as_markdown(session: Simulation) -> None:
     """Messages, reasons and names come from outside."""
     model = speaker(HOSTILE, ValueError(HOSTILE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,6 +130,7 @@ def test_a_row_that_one_side_lacks_says_so() -> None:
     assert any("only here" in str(each.label) for each in tab.app.expander)
 
 
+@pytest.mark.long
 def test_nothing_from_outside_comes_alive() -> None:
     """Queries, answers and texts of a model are shown letter for letter, in the list, the picture and the comparison."""
     tab = opened(two_ways(answer=HOSTILE, words=HOSTILE))

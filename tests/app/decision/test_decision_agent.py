@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import pytest
 from google.adk.agents import LlmAgent
 from google.adk.code_executors import UnsafeLocalCodeExecutor
 from google.adk.tools.function_tool import FunctionTool
@@ -75,6 +76,7 @@ def send_to(postcode: Annotated[str, Field(pattern=r"^\d{4}$")], name: str) -> d
     return {"sent": postcode}
 
 
+@pytest.mark.long
 def test_a_call_that_does_not_fit_its_tool_is_sent_when_it_is_sent_again() -> None:
     """A pattern and a required text are named first; a model may call so, too. What is changed is looked at anew."""
     with played(tools=[send_to]) as simulation:
@@ -220,6 +222,7 @@ def test_a_person_sees_what_the_model_would_see() -> None:
         assert '"nights"' in shown
 
 
+@pytest.mark.long
 def test_the_agents_own_model_takes_one_turn() -> None:
     """Only this one: the next turn is the person's again."""
     with played([call("rest")]) as simulation:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from types import SimpleNamespace
 from typing import Any, TypedDict
 
+import pytest
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -100,6 +101,7 @@ def until(simulation: Any, holds: Callable[[ToolRequest], bool]) -> None:
     wait_until(lambda: holds(first(simulation)), what="the call to change", seconds=PATIENCE)
 
 
+@pytest.mark.long
 def test_a_model_is_asked_by_a_click_and_its_draft_stands_in_the_editor() -> None:
     """An untouched editor follows the world and the new draft, which names its model and its cost; taken, it is said what it was made of."""
     with asked_for(
@@ -183,6 +185,7 @@ def _at_work(simulation: Simulation) -> str:
     return "".join(each.text for each in simulation.view().running)
 
 
+@pytest.mark.long
 def test_a_model_that_says_nothing_usable_is_explained() -> None:
     """It is not offered before one is set; the reason stands where the draft would be, and the offline draft answers."""
     with asked_for(call("find_order", order_id="A-1")) as simulation:

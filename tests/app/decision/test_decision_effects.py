@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from google.adk.tools.tool_context import ToolContext
 
 from simulator.facts import ToolEffects
@@ -28,6 +29,7 @@ def asked_for(*customers: str) -> Any:
     return asked([call("load_cart", customer_id=one) for one in customers], tools=[load_cart])
 
 
+@pytest.mark.long
 def test_what_the_code_does_is_in_sight_without_a_click() -> None:
     """A fold that opens by itself for the next call is drawn closed by the browser, and takes two clicks to open."""
     with asked_for("C-7") as simulation:
@@ -36,6 +38,7 @@ def test_what_the_code_does_is_in_sight_without_a_click() -> None:
         assert [box.label for box in page.tab.toggle if box.label.startswith("Set ")]
 
 
+@pytest.mark.long
 def test_an_accepted_draft_does_what_the_code_does() -> None:
     """It is a generated response, with typed values, and the session has them."""
     with asked_for("C-7") as simulation:
@@ -62,6 +65,7 @@ def test_effects_are_left_out_and_values_are_changed() -> None:
         assert fact.provenance.source == "edited"
 
 
+@pytest.mark.long
 def test_accept_all_takes_them_along() -> None:
     """As the drafts of all calls are taken, so is what they do."""
     with asked_for("C-7", "C-8") as simulation:
@@ -82,6 +86,7 @@ def close(ticket: str) -> None:
     """Close a ticket."""
 
 
+@pytest.mark.long
 def test_a_tool_without_code_that_is_played_for_real_asks() -> None:
     """The page names the reason, and the draft waits for a person."""
     with opened(agent_of([call("close", ticket="T-1")], tools=[close]), tools="real") as simulation:

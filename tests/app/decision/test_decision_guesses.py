@@ -56,6 +56,7 @@ def guessed(page: Deciding) -> bool:
     return "Guess" in badges(page)
 
 
+@pytest.mark.long
 def test_a_draft_from_the_code_names_its_file_and_line() -> None:
     """Nothing is blank, so there is nothing to ask for; the code's other outcome stands among the candidates."""
     with deciding("greet").simulation as simulation:

@@ -87,6 +87,7 @@ def test_what_was_typed_is_brought_back() -> None:
         assert answers(simulation)[1].outcome == Returned(value=draft)
 
 
+@pytest.mark.long
 def test_an_error_of_a_tool_without_a_schema_keeps_its_shape() -> None:
     """The message is changed, the rest of the tool's own error stays."""
     with asked_for(call("read_note", note_id="N-1")) as simulation:

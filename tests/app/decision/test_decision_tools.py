@@ -44,6 +44,7 @@ def asked_for(*calls: Any, **more: Any) -> Any:
     return asked(list(calls), **{"tools": [find_order, echo, LongRunningFunctionTool(ship)], **more})
 
 
+@pytest.mark.long
 def test_a_draft_is_accepted_with_one_click_and_an_edited_one_is_sent_as_edited() -> None:
     """The page opens with the draft in the editor; what stands there when its one primary button is clicked is the answer."""
     calls = (call("find_order", order_id="A-1"), call("find_order", order_id="A-2"))
@@ -74,6 +75,7 @@ def test_a_mistake_in_json_is_named_and_nothing_is_moved_sent_or_lost() -> None:
         assert page.text("response_") == wrong
 
 
+@pytest.mark.long
 def test_a_response_off_its_schema_is_said_and_can_be_sent() -> None:
     """A person may let a tool break its own schema, and sees where it does."""
     with asked_for(call("find_order", order_id="A")) as simulation:
@@ -207,6 +209,7 @@ def test_a_long_running_call_is_answered_later() -> None:
         assert reply.response == {"shipped": True}
 
 
+@pytest.mark.long
 def test_state_changes_go_with_the_answer() -> None:
     """They are a JSON object; anything else is an error, and nothing is sent."""
     with asked_for(call("echo", word="x")) as simulation:
@@ -255,6 +258,7 @@ def test_all_drafts_are_accepted_at_once() -> None:
         ]
 
 
+@pytest.mark.long
 def test_an_answer_of_an_injection_is_shown_beside_its_siblings() -> None:
     """Of two parallel calls one was answered by a rule: the pane says so, and by which."""
     rule = InjectionRule(
@@ -276,6 +280,7 @@ def test_reset_gives_the_draft_back() -> None:
         assert not page.text("state_delta_")
 
 
+@pytest.mark.long
 def test_what_can_be_used_keeps_its_place_when_an_editor_is_left() -> None:
     """Pressing a button leaves the editor, and what that changes above must not make the button anew under the mouse."""
     with asked_for(call("find_order", order_id="A-1"), call("echo", word="b")) as simulation:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
+import pytest
+
 from app.live.player_names import NO_MODEL
 from simulator.environment.injection.rule_effects import AskEffect, DelayEffect, ErrorEffect
 from simulator.environment.injection.rules import InjectionRule
@@ -130,6 +132,7 @@ def test_rules_that_will_change_the_answer_are_named() -> None:
         assert "A slow day" in str([badge.value for badge in page.tab.markdown])
 
 
+@pytest.mark.long
 def test_each_rule_that_did_not_answer_is_listed_nearest_first() -> None:
     """However many they are; then those for other tools, and those that were changed while the call waits."""
     busy = {"effect": ErrorEffect(error_code=503, error_message="busy")}

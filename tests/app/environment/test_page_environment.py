@@ -34,6 +34,7 @@ def test_the_header_leads_there_and_back() -> None:
     assert tab.app.segmented_control(key="environment_tab").value == "Rules"
 
 
+@pytest.mark.long
 def test_what_waits_is_said_with_a_way_to_it(simulation: FakeSimulation) -> None:
     """While a call waits, the page names it letter for letter and leads to it; nothing else is said when none waits."""
     simulation.pending = (tool_request("c1", HOSTILE), tool_request("c2"))

@@ -144,6 +144,7 @@ def test_a_thing_is_edited_as_json_and_its_kind_is_closed_or_open(shaped: Shaped
     assert _table(shaped, "customer").rows == ({"customer_id": "C-1", "vip": True},)
 
 
+@pytest.mark.long
 def test_hostile_data_is_letters(shaped: Shaped) -> None:
     """Names, ids and values are shown letter for letter on every part."""
     shaped.environment.give_data(json.dumps({HOSTILE: [{"id": HOSTILE, HOSTILE: HOSTILE}]}))

@@ -66,6 +66,7 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     )
 
 
+@pytest.mark.long
 def test_blanks_and_what_is_unknown_are_marked_where_the_case_is_shown(path: Path) -> None:
     """The response that holds a blank names its place until somebody fills it in; what is compared with nothing is named."""
     sidecar = sidecar_of(path)

@@ -85,6 +85,7 @@ def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -
     assert dataset.with_name("basic-dataset_imported.evalset.json").is_file()
 
 
+@pytest.mark.long
 def test_the_list_has_the_sets_that_the_doctor_finds(path: Path) -> None:
     """Sets in nested folders, and in the folders of evals next to the agents, are listed; what is installed is not."""
     home = path.parents[2]
@@ -438,6 +439,7 @@ def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store
     assert tab.run().has(f"recent_{made}")
 
 
+@pytest.mark.long
 def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path) -> None:
     """A session in the place of an eval set: one button, and the new set is open."""
     named, content = importable("journal")

@@ -65,6 +65,7 @@ def test_unsaved_edits_are_there_again(path: Path) -> None:
     assert not edited_sets().of("local", path).work.is_changed
 
 
+@pytest.mark.long
 def test_edits_are_their_authors_alone_and_dropped_with_a_click(path: Path, tmp_path: Path) -> None:
     """Another process finds them as soon as the page is there, and somebody else does not; dropped, they are gone for good."""
     before = path.read_bytes()
@@ -108,6 +109,7 @@ def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
     assert "Copied?" in texts
 
 
+@pytest.mark.long
 def test_what_was_undone_behind_a_save_is_there_again(path: Path) -> None:
     """A save can be undone and gone another way from; that is what was not saved then."""
     tab = on_set(path)

@@ -55,6 +55,7 @@ def test_a_demos_default_export_lies_among_the_users_data(data: Path) -> None:
     assert str(written) in listed()
 
 
+@pytest.mark.long
 def test_an_export_to_any_place_is_found_again(tmp_path: Path) -> None:
     """As the eval sets of an agent in a file of configs, which has no folder; one that was deleted is not listed any more."""
     other = tmp_path / "elsewhere" / "mine.evalset.json"

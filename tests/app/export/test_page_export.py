@@ -202,6 +202,7 @@ def test_a_file_that_adk_cannot_read_is_left_as_it_is(tab: Tab, live: LiveSessio
     assert target.read_text() == text
 
 
+@pytest.mark.long
 def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
     """A refresh shows the export again, and the browser's way back shows the session, without a failed write's words."""
     assert tab.app.query_params["view"] in ("export", ["export"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.forms.widget_sync import SEEN_KEY
@@ -85,6 +86,7 @@ class Browser:
 TYPED = '{"name": "Bob", "place": "Rome"}'
 
 
+@pytest.mark.long
 def test_a_text_is_not_undone_by_the_form_that_has_not_seen_it() -> None:
     """The click right after the typing brings the form's old fields along; they are not taken for changed."""
     page = Browser().put(text=TYPED).click(arrives=False)
@@ -94,6 +96,7 @@ def test_a_text_is_not_undone_by_the_form_that_has_not_seen_it() -> None:
     assert page["name"] == "Bob"
 
 
+@pytest.mark.long
 def test_a_field_is_not_undone_by_the_text_that_has_not_seen_it() -> None:
     """The other way about as well, however many clicks leave before an answer arrives."""
     page = Browser().put(name="Bob").click(arrives=False).click(arrives=False).click(arrives=False)
@@ -102,6 +105,7 @@ def test_a_field_is_not_undone_by_the_text_that_has_not_seen_it() -> None:
     assert page["name"] == "Bob"
 
 
+@pytest.mark.long
 def test_what_is_put_back_by_hand_is_put_back() -> None:
     """Whoever has seen the page's value can go back to the one before."""
     page = Browser().put(text=TYPED).click()
@@ -110,6 +114,7 @@ def test_what_is_put_back_by_hand_is_put_back() -> None:
     assert '"Ada"' in page["text"]
 
 
+@pytest.mark.long
 def test_what_is_typed_before_the_page_has_set_it_is_kept_and_shown_again() -> None:
     """The page's value arrives on top of it in the browser; then the page says once more what was typed."""
     page = Browser().put(text=TYPED).click(arrives=False)
@@ -127,6 +132,7 @@ def test_what_a_click_sets_is_not_undone_by_the_next_click() -> None:
     assert '"Oslo"' in page["text"]
 
 
+@pytest.mark.long
 def test_a_switch_that_the_session_moves_is_not_moved_back() -> None:
     """A followed widget shows the session's value, though the browser still says the one before."""
     page = Browser()
@@ -139,6 +145,7 @@ def test_a_switch_that_the_session_moves_is_not_moved_back() -> None:
     assert page["switch"] is False
 
 
+@pytest.mark.long
 def test_the_message_before_is_not_taken_for_typed_into_the_next_one() -> None:
     """Sent, it still stands in a browser that has not heard of the next one; a refresh shows the next one."""
     page = Browser().click("next", arrives=False).click(arrives=False)
@@ -149,6 +156,7 @@ def test_the_message_before_is_not_taken_for_typed_into_the_next_one() -> None:
     assert Browser(page.drafts, turn=2)["message"] == "Message 1"
 
 
+@pytest.mark.long
 def test_nothing_is_remembered_of_what_has_arrived() -> None:
     """A long session does not gather what was set in it."""
     page = Browser()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import Phase, given, settings
 from streamlit.testing.v1 import AppTest
 
@@ -101,6 +102,7 @@ def test_what_is_typed_is_in_the_form_and_stays_as_it_was_typed(pair: Pair, valu
     assert page.given_up == []
 
 
+@pytest.mark.long
 def test_an_input_of_the_form_is_in_the_text_at_once() -> None:
     """Only what was filled in is another value; a whole number stays written as one."""
     page = Both(ORDER, FIRST).fill("name", "Bob").fill("sku", "c")
@@ -121,6 +123,7 @@ def test_inputs_stay_where_they_are_while_the_text_changes() -> None:
     assert page.input("name").value == "Eve"
 
 
+@pytest.mark.long
 def test_a_broken_text_stays_until_the_form_is_changed_and_is_handed_back_then() -> None:
     """The form says that it shows what was JSON last; filling it gives up the broken text, which is not lost."""
     page = Both(ORDER, FIRST).type('{"name": ')
@@ -132,6 +135,7 @@ def test_a_broken_text_stays_until_the_form_is_changed_and_is_handed_back_then()
     assert parse_json(page.text) == {**FIRST, "name": "Bob"}
 
 
+@pytest.mark.long
 def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
     """The row that stays keeps its own value, also after the text was changed meanwhile."""
     page = Both(ORDER, FIRST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import Phase, assume, given, settings
 from streamlit.testing.v1 import AppTest
 
@@ -99,6 +100,7 @@ ORDER: Any = {
 }
 
 
+@pytest.mark.long
 def test_an_optional_field_is_left_out_until_it_is_switched_on() -> None:
     """What is switched off again is left out, and still there when it is switched on once more."""
     form = Form(ORDER, {"name": "Ada", "lines": []})

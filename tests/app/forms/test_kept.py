@@ -67,6 +67,7 @@ def test_a_hidden_input_comes_back_with_its_text() -> None:
     assert Page(page.drafts).text == "mine"
 
 
+@pytest.mark.long
 def test_a_look_keeps_what_was_typed_and_the_next_run_does_not_undo_it() -> None:
     """What the browser sent along is in the drafts before the page is drawn anew; a change by another tab stays."""
     page = Page()
@@ -87,6 +88,7 @@ def test_inputs_of_a_run_that_ended_early_are_not_taken_for_anothers() -> None:
     assert page.tab.text_input[0].value == "first"
 
 
+@pytest.mark.long
 def test_another_thing_of_the_same_name_begins_anew() -> None:
     """What was typed for one thing is not shown for the next that comes under its name."""
     page = Page().type("mine").change("two")
@@ -94,6 +96,7 @@ def test_another_thing_of_the_same_name_begins_anew() -> None:
     assert page.change("two").text == "first"
 
 
+@pytest.mark.long
 def test_a_callback_of_the_first_run_reads_what_stands_in_the_input() -> None:
     """A click right after another thing came reads and changes its input, not the one before."""
     page = Page().type("mine").change("two")
@@ -102,6 +105,7 @@ def test_a_callback_of_the_first_run_reads_what_stands_in_the_input() -> None:
     assert page.text == "YOURS"
 
 
+@pytest.mark.long
 def test_what_is_forgotten_is_gone_in_every_tab() -> None:
     """The input begins with its first value again."""
     page = Page().type("mine")

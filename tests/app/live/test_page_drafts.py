@@ -51,6 +51,7 @@ def test_a_duplicate_shows_what_was_typed_for_the_session(session_id: str, store
     assert tab.click(f"recent_{copy}").typed("response_") == TYPED
 
 
+@pytest.mark.long
 def test_an_imported_session_shows_what_was_typed_for_it(session_id: str, store: JournalStore) -> None:
     """Its id is another where its own is taken; the page shows the text all the same."""
     store.keep_drafts()

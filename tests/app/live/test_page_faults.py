@@ -74,6 +74,7 @@ def test_a_locked_database_is_said_and_goes_by(path: Path) -> None:
     assert STORED_AGAIN not in tab.words
 
 
+@pytest.mark.long
 def test_what_was_typed_is_stored_when_the_page_has_been_drawn(path: Path) -> None:
     """The run that takes a draft in ends when it is in the file, however slow that is."""
     tab = Tab(_begun().session_id)

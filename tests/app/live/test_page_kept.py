@@ -36,6 +36,7 @@ def session_id(store: JournalStore) -> str:
     return Tab(begun().session_id).type("response_", TYPED).session_id or ""
 
 
+@pytest.mark.long
 def test_a_session_is_where_it_was_when_the_server_comes_back(session_id: str) -> None:
     """The call waits, and what was typed for it stands in the editor; the journal is the same to the fact."""
     before = live_of(session_id).simulation.journal.to_json()
@@ -222,6 +223,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     assert tab.has(f"recent_{session_id}")
 
 
+@pytest.mark.long
 def test_an_agent_that_is_the_same_is_not_called_changed(
     store: JournalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

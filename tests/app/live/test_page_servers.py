@@ -145,6 +145,7 @@ def test_what_a_program_without_a_lease_appends_is_taken_in(other: JournalStore)
     assert waits(session_id) == ["find_order"]
 
 
+@pytest.mark.long
 def test_a_session_that_is_closed_here_is_free_for_others(other: JournalStore) -> None:
     """Also one that went to rest because nobody looked at it, in the middle of a turn; it comes back where it was."""
     session_id = _begun()

@@ -81,6 +81,7 @@ def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore
     assert tab.has(f"share_{annes.session_id}")
 
 
+@pytest.mark.long
 def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSession, token: str) -> None:
     """The steps, what waits, the rules and the state are there; nothing to answer, undo, stop or shape it with."""
     tab = Tab(shared=token, user=BEN)
@@ -149,6 +150,7 @@ def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool
         assert WORDS in tab.literal
 
 
+@pytest.mark.long
 def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str) -> None:
     """Whoever looks at it may take it along as it is, live and at rest."""
     for rests in _live_then_at_rest(annes.session_id):
@@ -158,6 +160,7 @@ def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str) ->
         assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
 
 
+@pytest.mark.long
 def test_the_way_that_is_not_shared_any_more_ends_at_once(
     annes: LiveSession, token: str, store: JournalStore
 ) -> None:
@@ -179,6 +182,7 @@ def test_a_deleted_session_is_not_seen(annes: LiveSession, token: str, store: Jo
     assert WORDS in drawn(Tab(shared=token, user=BEN))
 
 
+@pytest.mark.long
 def test_without_a_login_the_link_is_worth_nothing_where_one_is_demanded(
     annes: LiveSession, token: str
 ) -> None:
@@ -195,6 +199,7 @@ def test_its_owner_is_led_to_the_session_itself(annes: LiveSession, token: str) 
     assert tab.keys("accept_")
 
 
+@pytest.mark.long
 def test_the_token_of_another_session_opens_nothing_else(annes: LiveSession, token: str) -> None:
     """The session's id beside it, or as it, is still an id of somebody else's."""
     for tab in (Tab(annes.session_id, shared=token, user=BEN), Tab(shared=annes.session_id, user=BEN)):

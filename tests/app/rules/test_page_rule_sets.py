@@ -98,6 +98,7 @@ def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
     assert again.environment_data == config["environment_data"]
 
 
+@pytest.mark.long
 def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation) -> None:
     """A mistake in a text says where it is, and the text stays."""
     broken = json.dumps(

@@ -160,6 +160,7 @@ def test_the_editor_previews_what_the_agent_gets(simulation: FakeSimulation) -> 
         page.click("rule_cancel")
 
 
+@pytest.mark.long
 def test_the_editor_tries_the_rule_as_it_stands(simulation: FakeSimulation) -> None:
     """Before it is saved, a rule says of a past call whether it would have fired, and why not."""
     simulation.set_rules([rule(match_args={"order_id": "A-0"})])

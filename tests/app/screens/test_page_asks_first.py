@@ -52,6 +52,7 @@ def test_real_calls_that_wait_are_asked_for_first() -> None:
         assert not tab.keys("sure_yes_")
 
 
+@pytest.mark.long
 def test_what_sets_off_nothing_needs_no_second_click() -> None:
     """Another player, or a tool of which nothing waits, is seated at once."""
     simulation = waiting()

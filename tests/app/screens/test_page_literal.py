@@ -53,6 +53,7 @@ def test_a_body_that_is_drawn_as_it_is_would_be_found() -> None:
     assert list(_bare(source)) == ["st.text(a)", "st.code(f'{b}')"]
 
 
+@pytest.mark.long
 def test_the_start_page_names_a_model_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Why a model cannot be asked is told in words that may come from the agent's file: none of them is turned."""
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):

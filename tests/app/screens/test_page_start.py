@@ -51,6 +51,7 @@ def own_agents(options: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_demo_agent_is_chosen_asked_and_tried(tab: Tab) -> None:
     """All three are listed with what they do; an example is written into the query with a click, and asked with one while there are no sessions."""
     demos = ["order_desk", "travel_planner", "expense_approver"]
@@ -69,6 +70,7 @@ def test_a_demo_agent_is_chosen_asked_and_tried(tab: Tab) -> None:
     assert Tab().keys("try_") == []
 
 
+@pytest.mark.long
 def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) -> None:
     """A message, a setting and a scenario are kept while another way to start is shown."""
     tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")

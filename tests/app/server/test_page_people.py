@@ -91,6 +91,7 @@ def test_another_person_finds_nothing_under_the_address(
     assert "Annes own" in drawn(view_of(annes, "session", ANNE))
 
 
+@pytest.mark.long
 def test_the_list_holds_ones_own_alone(annes: str) -> None:
     """Live and kept; and it is not another's list that was read a moment ago."""
     for is_live in (True, False):
@@ -101,6 +102,7 @@ def test_the_list_holds_ones_own_alone(annes: str) -> None:
         assert not Tab(user=BEN).keys("recent_")
 
 
+@pytest.mark.long
 def test_a_session_begins_as_its_owners(store: JournalStore) -> None:
     """What somebody begins on the page is theirs, in the store too."""
     live = live_of(Tab(user=BEN).click("start_session").session_id)
@@ -172,6 +174,7 @@ def test_a_guess_costs_nobody_their_place(annes: str, store: JournalStore) -> No
     assert registry().get(annes) is live
 
 
+@pytest.mark.long
 def test_where_a_login_is_configured_nobody_sees_anything_without_it(annes: str) -> None:
     """Neither a session nor a list nor an agent to begin with: only the way in."""
     for session_id, view in ((annes, "session"), (annes, "export"), (None, "session")):

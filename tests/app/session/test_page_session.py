@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.live.live_sessions import registry
@@ -23,6 +24,7 @@ def running() -> FakeSimulation:
     return simulation
 
 
+@pytest.mark.long
 def test_a_command_that_fails_says_why_and_loses_nothing() -> None:
     """The reason stands on the page as it is; the typed text stays in its editor, also after a refresh, with the session."""
     simulation = paused()
@@ -102,6 +104,7 @@ def test_no_text_from_outside_comes_alive() -> None:
         assert HOSTILE in tab.literal
 
 
+@pytest.mark.long
 def test_the_check_itself_finds_live_text() -> None:
     """Text that was put into Markdown or a label without care is found by the check of the test before."""
     kinds = ("markdown", "caption", "error", "button", "expander", "badge", "toggle")

@@ -66,6 +66,7 @@ def test_undo_and_redo_say_what_they_would_do(session: Simulation) -> None:
     assert tab.app.button(key="undo_step").disabled
 
 
+@pytest.mark.long
 def test_a_click_draws_the_page_once(session: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits is answered, and a step undone once, before anything is drawn: a second run would draw all of it again."""
     tab = Tab(session.session.session_id)

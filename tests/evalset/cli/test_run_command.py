@@ -66,6 +66,7 @@ def said(script: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> Callabl
     return run
 
 
+@pytest.mark.long
 def test_each_step_is_told_and_nothing_else(
     script: Path, out: Path, said: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -204,6 +204,7 @@ def test_a_graph_without_a_model_is_tested_too(tmp_path: Path) -> None:
         export_cases(cases, "pytest", environments=parsed(eval_set, text.encode()))
 
 
+@pytest.mark.long
 def test_the_folder_of_the_agents_can_be_named(desk: Desk) -> None:
     """Where the set does not lie in it."""
     test = export_cases(desk.cases, "pytest", environments=desk.environments, agents_dir="../agents").files[0]

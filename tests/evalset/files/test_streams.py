@@ -53,6 +53,7 @@ def stepped(stream: JsonStream) -> Any:
             return stream.value()
 
 
+@pytest.mark.long
 @given(st.data())
 def test_a_value_is_that_of_the_whole_text(data: st.DataObject) -> None:
     """However it is formatted, with a byte order mark or without."""

@@ -83,6 +83,7 @@ cases = st.builds(
 environments = st.builds(RecordedEnvironment, cases=st.dictionaries(names, cases, max_size=2))
 
 
+@pytest.mark.long
 @given(environments)
 def test_what_is_written_is_read_back_equal(environment: RecordedEnvironment) -> None:
     """And written again, it is the same text."""

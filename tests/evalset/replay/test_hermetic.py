@@ -127,6 +127,7 @@ def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path:
     assert texts[-1] == final_text(simulation)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at_first", [ToolAnswer(outcome=Deferred()), {"status": "begun"}])
 def test_what_came_later_is_there_at_once(
     desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_first: Any

@@ -163,6 +163,7 @@ def test_verify_fails_where_a_tool_is_called_past_its_seat(way: Way, tmp_path: P
         assert f"tool {NAME} did" in told or f"response for {NAME}(" in told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", [way for way, _ in ASKED.values()], ids=ASKED)
 def test_verify_passes_where_what_was_asked_about_is_recorded(way: Way, tmp_path: Path, marker: Path) -> None:
     """Also in runners of the agent's own: each gets its recorded responses."""

@@ -126,6 +126,7 @@ def test_turns_that_were_lost_come_back(kept: Path, tmp_path: Path) -> None:
         assert verify(eval_set, agents_dir=folder, cases=["two"]).status == "passed"
 
 
+@pytest.mark.long
 def test_a_golden_kept_as_events_stays_so(kept: Path, tmp_path: Path) -> None:
     """With the texts on the way, and no event without content."""
     eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, SAYS)

@@ -84,6 +84,7 @@ def test_a_folder_alone_may_be_renamed(kept: Path, tmp_path: Path) -> None:
     assert verify(kept, agents_dir=agents, models="recorded", renamed={"desk": NEW}).status == "passed"
 
 
+@pytest.mark.long
 def test_a_changed_agent_is_still_blamed_under_its_new_name(kept: Path, tmp_path: Path) -> None:
     """The renaming is no edit of the golden."""
     lower = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")

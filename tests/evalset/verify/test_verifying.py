@@ -266,6 +266,7 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     assert told.startswith("desk: real models ")
 
 
+@pytest.mark.long
 def test_a_result_becomes_json_and_is_the_same_again(kept: Path, tmp_path: Path) -> None:
     """A page may keep it."""
     verification = verify(kept, agents_dir=agents(tmp_path, LOWER))

@@ -105,6 +105,7 @@ def test_sessions_leave_the_fingerprint_of_every_shape(name: str) -> None:
         assert agent_fingerprint(root) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", _MODELS)
 @pytest.mark.parametrize("make", [_named, _in_graph])
 def test_seating_leaves_the_fingerprint_of_every_model(make: Callable[[Any], Any], model: str) -> None:

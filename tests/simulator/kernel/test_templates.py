@@ -75,6 +75,7 @@ def test_a_fork_works_in_its_folder_with_the_environment_of_now(
     assert (first["nobody"], first["replays"]) == (False, True)
 
 
+@pytest.mark.long
 def test_how_it_ended_is_told_though_its_parent_is_another_process(tmp_path: Path) -> None:
     """An exit code as it is, a signal by its number."""
     (tmp_path / "agent.py").write_text("import os\nos._exit(7)\n")

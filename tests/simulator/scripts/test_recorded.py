@@ -360,6 +360,7 @@ def test_a_session_without_a_turn_is_no_script() -> None:
         script_of(simulation)
 
 
+@pytest.mark.long
 def test_a_journal_that_was_stored_gives_the_same_script() -> None:
     """The script is derived from the facts alone."""
     with record_demo("expense_approver") as simulation:

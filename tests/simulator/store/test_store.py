@@ -250,6 +250,7 @@ def test_an_append_does_not_wait(kept: Kept) -> None:
     assert kept.store().load("session").path() == kept_facts
 
 
+@pytest.mark.long
 def test_many_threads_append_to_many_sessions(kept: Kept) -> None:
     """Each session has its own facts, in their order."""
     store = kept.store()

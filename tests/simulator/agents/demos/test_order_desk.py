@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from simulator import failed
 from simulator.agents.demos.order_desk.tools import ORDERS
 from tests.simulator.agents.playing import calls, failures, last_words, play, play_real, scripted, tools
@@ -68,6 +70,7 @@ def test_an_order_is_found_in_any_wrapping(order: Any) -> None:
     assert tools(session) == ["find_order", "cancel_order", "refund_order"]
 
 
+@pytest.mark.long
 def test_a_busy_service_is_asked_once_more_and_no_oftener() -> None:
     """After an error 503 the same call is made again; a second one is reported, and nothing is changed."""
     assert len(tools(play(NAME, CANCEL, answer=script(find_order=(BUSY, FOUND))))) == 4

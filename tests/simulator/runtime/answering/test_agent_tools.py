@@ -167,6 +167,7 @@ def test_an_exception_reaches_the_agents_error_callback() -> None:
         check_reexecution(make, sim)
 
 
+@pytest.mark.long
 def test_a_rule_that_does_not_fire_lets_the_agent_run() -> None:
     """The first call runs the agent, the second is down: each is a fact, and each prefix re-executes."""
     with played(opened(desk(2), rules=[SECOND_DOWN])) as sim:

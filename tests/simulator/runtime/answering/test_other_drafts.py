@@ -47,6 +47,7 @@ def shown(sim: Simulation) -> ToolRequest:
     return request
 
 
+@pytest.mark.long
 def test_another_draft_is_a_fact_that_an_undo_takes_back() -> None:
     """Each draw differs, draft and candidate alike; undone and resumed it is what it was."""
     with session(FIND) as sim:

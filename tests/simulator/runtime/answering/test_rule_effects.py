@@ -329,6 +329,7 @@ def _faults() -> Iterator[Any]:
         kinds.add(kind)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [*_faults()])
 def test_every_fault_of_the_library_plays(fault: Any) -> None:
     """Each fault makes a rule that does something in a session and leaves it in order."""

@@ -114,6 +114,7 @@ def test_a_journal_does_not_say_where_the_environments_model_is(servers: Servers
     servers.check(asked=1)
 
 
+@pytest.mark.long
 def test_a_journal_does_not_say_where_the_users_model_is(servers: Servers) -> None:
     """As for the environment: the scenario of such a session speaks on."""
     config = {"model": servers.model, "model_configuration": servers.configuration()}

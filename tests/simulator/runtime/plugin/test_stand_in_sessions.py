@@ -162,6 +162,7 @@ def test_parallel_calls_move_each_counter_once(form: Form) -> None:
         assert seen == [number % 3 == 2 for number in range(12)]
 
 
+@pytest.mark.long
 def test_calls_by_hand_from_many_threads_are_counted_once_each() -> None:
     """A hundred calls from eight threads: the rule for every tenth call fires ten times."""
     tenth = rule("tenth", when={"kind": "call_number", "which": "every", "n": 10})

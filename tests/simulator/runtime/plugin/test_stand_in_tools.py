@@ -145,6 +145,7 @@ def test_tools_that_steer_the_flow_are_left_alone(form: Form) -> None:
     assert [each.tool_name for each in stage.ours.calls()] == ["find_order"]
 
 
+@pytest.mark.long
 @both
 def test_a_long_running_tool_is_answered_at_once_or_runs_for_real(form: Form) -> None:
     """A drafted answer is its first word; where it runs for real, having no answer yet stays ADK's to handle."""

@@ -92,6 +92,7 @@ def hvac(simulator: ToolSimulator) -> None:
 # ---------------------------------------------------------------- in a plain runner
 
 
+@pytest.mark.long
 def test_a_body_is_never_run_and_the_model_is_told_what_its_fields_mean() -> None:
     """The answer is the model's; what the output schema says of each field stands in the prompt."""
     simulator, oracle = simulator_of("model", {"temperature": 55.5, "conditions": "rain"})
