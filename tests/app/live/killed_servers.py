@@ -124,7 +124,11 @@ class Person(PageClient):
         # The session is being brought back, or its agent is at work.
         while not self._rests and monotonic() < end:
             await self.run()
-        if lost := [*self._lost_steps(), *self._lost_texts(report)]:
+        if not self._rests:
+            report.lost.append(
+                f"session {self.session_id} is not back after {_PATIENCE:g} s: {self.texts[-9:]}"
+            )
+        elif lost := [*self._lost_steps(), *self._lost_texts(report)]:
             report.lost += [f"session {self.session_id}: {each}" for each in lost]
         report.seen["steps"] += self.before
         self.typed = {}

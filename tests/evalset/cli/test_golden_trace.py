@@ -142,11 +142,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
     for name in (
-        *_listed("app", "evalset", "simulator"),
+        *_listed(".streamlit", "app", "evalset", "simulator"),
         *_listed("*.toml", "*.md", "LICENSE", "golden_trace.py"),
     ):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        (copy / name).write_bytes((REPOSITORY / name).read_bytes())
+        source = REPOSITORY / name
+        if source.is_symlink():
+            (copy / name).symlink_to(source.readlink())
+        else:
+            (copy / name).write_bytes(source.read_bytes())
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     subprocess.run([*build, "--wheel-dir", folder, copy], check=True, capture_output=True)
     venv.create(folder / "environment", with_pip=False)
