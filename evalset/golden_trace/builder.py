@@ -95,7 +95,8 @@ class GoldenTraceBuilder:
         case = EvalCase(
             eval_id=self.eval_id,
             conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)]
-            or [*_told(session)],
+            if session.turns
+            else [*_told(session)],
             session_input=SessionInput(
                 app_name=session.app_name,
                 user_id=session.user_id,

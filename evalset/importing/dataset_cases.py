@@ -468,7 +468,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     is_told = any(map(is_of_agent, events))
     events = _with_replies(case_id, _with_answer(entry, events), missing)
     if is_cut := entry.is_cut and is_told:
-        missing.of(case_id, "the trace does not tell how the last turn ended, so that is not compared")
+        missing.of(case_id, "the trace does not contain how the last turn ended, so the end is not compared")
         events = [*events[:-1], {**events[-1], "content": _dumped(_NOT_TOLD)}]
     begin = entry.session
     state = dict(begin.state)

@@ -217,7 +217,7 @@ def _of_scenarios(source: _Source, harvest: Harvest) -> Iterator[FoundCase]:
     """Yield the cases of a file of ADK's scenarios, each with the id that ADK's command gives it."""
     given, at = harvest.session_input, source.path.stat().st_mtime
     if not given.app_name:
-        harvest.tell(source.place, "a scenario names no app, user and state: give them with --session-input")
+        harvest.tell(source.place, "scenarios name no app, user or state. Add them with --session-input")
     try:
         for scenario in read_scenarios(source.text()):
             case = scenario_case(

@@ -11,7 +11,7 @@ from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCase
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
-from simulator.agents.agent_folder import AgentFolder, agent_above
+from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
 from simulator.environment.declared_tools import STEERING, TRANSFER
 from simulator.environment.schema.schema_checks import check_arguments, in_words
 from simulator.environment.world.connections import ToolShape
@@ -280,7 +280,7 @@ class KnownAgents:
     def _named(self, name: str) -> KnownAgent | None:
         if name in self._known:
             return self._known[name]
-        if self._catalogue is None or name not in self._names:
+        if self._catalogue is None or listed_as(name, self._names) not in self._names:
             return None
         self._known[name] = self._loaded(self._catalogue, name)
         return self._known[name]

@@ -7,7 +7,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from simulator.agent_config import SimulatedAgentConfig, is_agent
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, forget, prepare
 from simulator.agents.placeholder_credentials import placeholder_credentials
+from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
 
@@ -149,6 +150,12 @@ class AgentFolder:
         )
 
 
+def listed_as(app_name: str, names: Collection[str]) -> str:
+    """Return the name under which the agent of an app is listed: its own, or the one path that ends with it; the app's name where there is none."""
+    deeper = [name for name in names if name.endswith(f"/{app_name}")]
+    return deeper[0] if app_name not in names and len(deeper) == 1 else app_name
+
+
 def is_importable(name: str) -> bool:
     """Return whether ADK's loader takes a folder of this name."""
     return re.fullmatch(r"[a-zA-Z0-9_]+", name) is not None
@@ -275,12 +282,10 @@ def ground_of(module: str, folder: Path) -> Path | None:
         module: Its top-level name.
         folder: The agent's folder.
     """
-    for above in folder.parents if module else ():
+    for above in project_folders(folder)[1:] if module else ():
         for ground in (above, above / "src"):
             if (ground / f"{module}.py").is_file() or any((ground / module).glob("**/*.py")):
                 return ground
-        if (above / ".git").exists() or above == Path.home():
-            return None
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
-from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_folder import AgentFolder, listed_as
 from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.agent_source import source_digest
 from simulator.agents.configs_file import ConfigsFile
@@ -322,7 +322,8 @@ class AgentCatalogue:
     def _find(self, name: str, *, as_listed: bool = False) -> _Found:
         # What is named like an agent of the folder is that agent, whatever a file lists.
         sure = {"folder", "demo"} if as_listed else {"folder"}
-        listed = self._found(waits=False).get(name)
+        there = self._found(waits=False)
+        listed = there.get(listed_as(name, there))
         if listed is not None and listed.entry.source in sure:
             return listed
         found = self._found()

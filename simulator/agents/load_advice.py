@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simulator.agents.placeholder_credentials import VARIABLE
+from simulator.agents.project_folders import project_folders
 
 ADK_NEEDED = "'google-adk>=2.11'"
 OLDEST_ADK = (2, 11)
@@ -83,12 +84,13 @@ def line_for_adk(python: Path) -> str:
 
 def listing_of(agent: Path) -> Listing | None:
     """Return what the nearest `requirements.txt` or `pyproject.toml` of an agent's project lists; None where there is none."""
-    for folder in (agent, *agent.parents):
+    for folder in project_folders(agent):
         for name, read in (("requirements.txt", _lines), ("pyproject.toml", _dependencies)):
             if (file := folder / name).is_file():
-                return Listing(file, tuple(read(file)))
-        if (folder / ".git").exists() or folder == Path.home():
-            return None
+                try:
+                    return Listing(file, tuple(read(file)))
+                except (OSError, tomllib.TOMLDecodeError):  # the agent's own error is what counts
+                    return Listing(file, ())
     return None
 
 
@@ -99,19 +101,21 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def _dependencies(file: Path) -> Iterator[str]:
-    try:
-        read: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
-    except tomllib.TOMLDecodeError:
-        return
-    project = read.get("project", {})
-    yield from project.get("dependencies", ())
-    for group in (
-        *project.get("optional-dependencies", {}).values(),
-        *read.get("dependency-groups", {}).values(),
-    ):
-        yield from (each for each in group if isinstance(each, str))
-    poetry = read.get("tool", {}).get("poetry", {}).get("dependencies", {})
-    yield from (f"{name}{spec if isinstance(spec, str) else ''}" for name, spec in poetry.items())
+    read = tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
+    project = _table(read, "project")
+    groups = (*_table(project, "optional-dependencies").values(), *_table(read, "dependency-groups").values())
+    for group in (project.get("dependencies"), *groups):
+        yield from (each for each in (group if isinstance(group, list) else ()) if isinstance(each, str))
+    for name, spec in _table(read, "tool", "poetry", "dependencies").items():
+        yield f"{name}{spec if isinstance(spec, str) else ''}"
+
+
+def _table(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return a table of a document by its path; an empty one where there is none."""
+    for name in names:
+        found = document.get(name)
+        document = found if isinstance(found, dict) else {}
+    return document
 
 
 def _named(requirement: str) -> str:
@@ -173,7 +177,7 @@ def _of_version(module: str, listing: Listing | None, python: Path) -> str:
         pin = _PIN.search(listed)
         if pin and (int(pin[1]), int(pin[2])) < OLDEST_ADK:
             oldest = ".".join(map(str, OLDEST_ADK))
-            return f"The project asks for {listed}. Agents play with google-adk {oldest} or newer"
+            return f"The project asks for {listed}. The studio needs google-adk {oldest} or newer"
     return (
         f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}" if listed else ""
     )

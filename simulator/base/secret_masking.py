@@ -130,7 +130,8 @@ def _without_value(found: re.Match[str]) -> str:
     name, value = found[1], found[2]
     number = value.strip("\\\"'")
     is_count = number.isdigit() and (len(number) <= _LONGEST_COUNT or _COUNTED.fullmatch(name))
-    if is_count or _OF_ERROR.search(name) or (name.rstrip().endswith(",") and not _LISTED.search(name)):
+    is_word = value.isalpha() and _OF_ERROR.search(name)  # an error may say a secret and nothing else
+    if is_count or is_word or (name.rstrip().endswith(",") and not _LISTED.search(name)):
         return f"{name}{_ASSIGNED.sub(_without_value, value)}"
     return f"{name}{found['start'] or ''}{MASK}{found['end'] or ''}"
 

@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simulator.agents.load_advice import OLDEST_ADK
+from simulator.agents.project_folders import MARKS, is_workspace, project_folders
 from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.user_data import data_folder, made_folder
 
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
-_ROOT_MARKS = ("pyproject.toml", ".git", "uv.lock", "requirements.txt")
 _ADK = re.compile(r"google_adk-(\d+)\.(\d+)")
 _PATIENCE_SECONDS = 10.0
-_WORKSPACE = "[tool.uv.workspace]"
-_HIGHEST = 3
-"""How many folders above an agent's its project may begin, where nothing marks its root."""
 
 
 def chosen_python(agent: Path) -> Path | None:
@@ -86,20 +83,14 @@ def project_python(agent: Path) -> Path | None:
 
 
 def _project(agent: Path) -> Iterator[Path]:
-    """Yield the folders of an agent's project, from its own up to the root, and the root of the workspace that the project is in."""
-    above = (agent, *agent.parents)
-    places = (
-        place for place, folder in enumerate(above) if any((folder / mark).exists() for mark in _ROOT_MARKS)
+    """Yield the folders of an agent's project that may hold its environment: up to the nearest mark, and the root of the workspace that it is in."""
+    folders = project_folders(agent)
+    own = next(
+        (place for place, folder in enumerate(folders) if any((folder / mark).exists() for mark in MARKS)),
+        len(folders),
     )
-    root = next(places, None)
-    is_near = root is None or Path.home() in above[: root + 1]
-    yield from above[: _HIGHEST + 1 if is_near else (root or 0) + 1]
-    for folder in above[(root or 0) + 1 :] if not is_near else ():
-        if (folder / "pyproject.toml").is_file() and _WORKSPACE in (folder / "pyproject.toml").read_text(
-            errors="replace"
-        ):
-            yield folder
-            return
+    yield from folders[: own + 1]
+    yield from filter(is_workspace, folders[own + 1 :])
 
 
 def _in(folder: Path) -> Path | None:

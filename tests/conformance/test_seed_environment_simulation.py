@@ -563,22 +563,11 @@ def test_the_guides_names_are_here() -> None:
         "ToolSimulationConfig",
     )
     assert all(getattr(simulator, name) is getattr(adks, name) for name in names)
-    config = EnvironmentSimulationConfig(
-        tool_simulation_configs=[
-            ToolSimulationConfig(
-                tool_name="get_user_profile",
-                injection_configs=[
-                    InjectionConfig(
-                        injected_error=InjectedError(
-                            injected_http_error_code=503, error_message="Unavailable."
-                        )
-                    )
-                ],
-            )
-        ]
-    )
+    injection = InjectionConfig(injected_response={"name": "Ada"})
+    profile = ToolSimulationConfig(tool_name="get_user_profile", injection_configs=[injection])
+    config = EnvironmentSimulationConfig(tool_simulation_configs=[profile])
     assert isinstance(EnvironmentSimulationFactory.create_plugin(config), EnvironmentSimulationPlugin)
     callback = EnvironmentSimulationFactory.create_callback(config)
     tool = FunctionTool(really("get_user_profile"))
     seen = asyncio.run(callback(tool, {"user_id": "U-1"}, cast("Any", None)))
-    assert seen == {"error_code": 503, "error_message": "Unavailable."}
+    assert seen == {"name": "Ada"}

@@ -48,7 +48,7 @@ def guarded_app(config: SimulatedAgentConfig) -> App:
 def left_out(agent: Any) -> tuple[str, ...]:
     """Say which plugins of an agent's app take no part in its turns."""
     return tuple(
-        f"The plugin {plugin.name} did not run. It sends what happens to another machine."
+        f"The plugin {plugin.name} did not run. It sends data to another machine."
         for plugin in senders(agent)
     )
 

@@ -22,7 +22,8 @@ from evalset.cli.main import main
 from evalset.editing.case_reviews import CaseReview, has_changed_since
 from evalset.editing.reviews_beside import open_reviews, reviews_text
 from evalset.files.eval_names import case_digest, reviews_path
-from evalset.recorded.recording_files import read_environment
+from evalset.recorded.recording_files import read_environment, sidecar_of
+from simulator.base.documents import LIMITS
 from tests.evalset.doctor.examples import a_case, a_set, a_turn
 from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
@@ -137,6 +138,18 @@ def test_the_same_problem_of_many_cases_is_one_line(here: Path, capsys: pytest.C
     ] * 2
     assert main(["import", "many.evalset.json", "--out", "other.evalset.json", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["problems"]) == 402
+
+
+def test_a_recording_that_nothing_could_read_is_not_written(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cases are there, and what to do is named."""
+    trace = here / "sessions.json"
+    trace.write_text(json.dumps(a_session("one")))
+    monkeypatch.setitem(LIMITS, "set", 100)
+    assert main(["import", str(trace), "--out", "big.evalset.json"]) == 2
+    assert "Add fewer cases" in capsys.readouterr().err
+    assert not sidecar_of(here / "big.evalset.json").exists()
 
 
 def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

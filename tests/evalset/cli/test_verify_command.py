@@ -19,6 +19,7 @@ from google.adk.evaluation.evaluator import EvaluationResult
 from evalset.__main__ import main
 from evalset.recorded.recording_files import sidecar_of
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
+from tests.evalset.verify.small_agents import agent, played, verified
 from tests.harness.processes import REPOSITORY, quiet_environment
 
 
@@ -318,3 +319,17 @@ def test_an_interrupt_shows_what_was_done(kept: Path, tmp_path: Path) -> None:
         "stopped",
         ["one", "two"],
     )
+
+
+def test_a_repository_can_be_named_for_an_agent_deep_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its golden names the app, which is the last folder of its path; the doctor finds it there as well."""
+    folder = agent(
+        tmp_path / "python" / "agents", 'root_agent = LlmAgent(name="desk", model="gemini-2.5-flash")\n'
+    )
+    written = played(folder, {"say": "Hello.", "moves": [{"text": "Hello there."}]})
+    assert verified(written, tmp_path) == 0
+    capsys.readouterr()
+    assert main(["doctor", str(written), "--agents-dir", str(tmp_path)]) == 0
+    assert "skipped" not in capsys.readouterr().out

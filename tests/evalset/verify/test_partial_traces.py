@@ -82,7 +82,7 @@ def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
 ) -> None:
     """Its last event has an author and no word: how the turn ended is not told, and not compared."""
     written = imported(tmp_path, event("user", text="Go."), UNTOLD)
-    assert "does not tell how the last turn ended" in capsys.readouterr().err
+    assert "does not contain how the last turn ended" in capsys.readouterr().err
     assert verified(written, graph(tmp_path, "ask, close")) == 2
     told = capsys.readouterr().out
     assert "the imported trace does not tell how the turn ended" in told

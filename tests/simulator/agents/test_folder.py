@@ -285,6 +285,8 @@ def test_agents_at_any_depth_are_listed_by_their_folder(tmp_path: Path) -> None:
     config = entries["python/agents/one"].config
     assert config is not None
     assert (config.app_name, Path(config.eval_set_path).parent) == ("one", root / "python" / "agents" / "one")
+    catalogue = AgentCatalogue(AgentSettings(agents_dir=root, demos=False))
+    assert catalogue.config("one") is catalogue.config("python/agents/one")
     write(root, {"direct/agent.py": agent_source("direct")})
     assert AgentFolder(root).names() == ("direct",)
 
@@ -305,6 +307,20 @@ def test_a_module_of_the_project_is_found_where_it_lies(tmp_path: Path, agent: s
     (root / ".git").mkdir()
     entry = by_name(root / folder)[folder.name]
     assert (entry.error, entry.description) == (None, "found")
+
+
+def test_a_module_in_a_folder_of_everybodys_is_not_found(tmp_path: Path) -> None:
+    """As in `/tmp`: what others put there is none of the project's, and would run."""
+    shared = tmp_path / "shared"
+    source = "import helper_of_a_stranger\n" + agent_source("shop")
+    write(shared, {"shop/agent.py": source, "helper_of_a_stranger/__init__.py": "", "src/x.py": ""})
+    (shared / ".git").mkdir()
+    home = shared / "mine"
+    write(home, {"bots/desk/agent.py": source.replace("'shop'", "'desk'")})
+    shared.chmod(0o777)
+    assert "helper_of_a_stranger" in str(by_name(home / "bots")["desk"].error)
+    shared.chmod(0o755)
+    assert by_name(home / "bots" / "desk")["desk"].error is None
 
 
 def test_a_package_that_gives_its_agent_can_be_named_itself(tmp_path: Path) -> None:

@@ -60,6 +60,15 @@ def test_each_way_to_list_is_read(tmp_path: Path, project: str) -> None:
     assert line.endswith(f" install {tmp_path}")
 
 
+@pytest.mark.parametrize(
+    "project", ["project = 5", "[project]\ndependencies = 5", "not toml", "[tool]\npoetry = 1"]
+)
+def test_a_broken_list_does_not_hide_the_agents_own_error(tmp_path: Path, project: str) -> None:
+    """It is somebody's file, and lists nothing that is known."""
+    line = told(tmp_path, MISSING.format("requests"), pyproject_toml=project)
+    assert line.startswith("If pyproject.toml lists the missing package")
+
+
 def test_a_package_that_nothing_names_is_not_made_up(tmp_path: Path) -> None:
     """A file that may list it under another name is named so; without one there is no line."""
     assert told(tmp_path, MISSING.format("bs4"), requirements_txt="beautifulsoup4").startswith(

@@ -53,6 +53,12 @@ def test_what_is_no_secret_can_be_read(text: str) -> None:
     assert without_secrets(text) == text
 
 
+@pytest.mark.parametrize("text", ["InvalidTokenError: hunter2", '("password", "hunter2")'])
+def test_what_may_be_a_secret_beside_such_words_is_masked(text: str) -> None:
+    """An error may say nothing but the secret, and a pair holds it behind its name."""
+    assert "hunter2" not in without_secrets(text)
+
+
 def test_the_fields_of_a_value_are_masked_by_their_names() -> None:
     """Where no text names them; counts and other fields stay as they are."""
     value: Any = {
