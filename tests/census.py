@@ -15,11 +15,13 @@ definition) is no part of a circle.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -61,15 +63,28 @@ class Module:
         return self.file.name == "__init__.py" and not bodies
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector from what is made meanwhile: it would look at a million nodes again and again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @cache
+@uncollected()
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file, read once in a process."""
     return ast.parse(path.read_text())
 
 
 @cache
+@uncollected()
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of a file's syntax tree, walked once in a process: that takes longer than reading it."""
+    """Return all nodes of a file's syntax tree, walked once in a process."""
     return tuple(ast.walk(parsed(path)))
 
 

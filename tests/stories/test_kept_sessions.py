@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.harness.browser import Studio, studio_server
 from tests.harness.processes import kill
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 CANCEL = "Please cancel order A-1001 and refund me."
 TYPED = '{"order_id": "A-1001", "status": "cancelled"}'

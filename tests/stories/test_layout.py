@@ -11,7 +11,7 @@ from app.live.player_names import PLAYERS
 from tests.harness.browser import ALL_LOADED_MS, Studio, visitor
 from tests.harness.processes import Served
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 _TOO_WIDE = """() => {
     const outside = [];
@@ -66,7 +66,6 @@ _WIDTHS = (1440, 1024)
 _HEIGHT = 768
 
 
-@pytest.mark.long
 def test_nothing_is_cut_off(browser: Browser, server: Served) -> None:
     """Each view of the page has room for all that is in it, and what sends an answer is in sight.
 
@@ -185,7 +184,6 @@ turns:
 """
 
 
-@pytest.mark.long
 def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served) -> None:
     """What a script has to say takes one line, however much it is: the page need not be scrolled, and the rest is a click away."""
     context = visitor(browser, _WIDTHS[0], _HEIGHT)

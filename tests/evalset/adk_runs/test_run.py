@@ -179,6 +179,7 @@ def test_a_run_whose_model_does_not_answer_ends_and_names_it(tmp_path: Path) -> 
     wait_until(lambda: not is_there(int(child.read_text())), what="the agent's process ended")
 
 
+@pytest.mark.long
 def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:
     """An agent whose module fails leaves no results: the last word of its output is told."""
     agent = tmp_path / "agents" / "broken"

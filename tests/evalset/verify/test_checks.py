@@ -7,7 +7,6 @@ import re
 import pytest
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric
-from google.adk.evaluation.final_response_match_v1 import RougeEvaluator
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +26,8 @@ def said(text: str) -> Invocation:
 @given(st.lists(texts, min_size=1, max_size=3))
 def test_the_score_of_the_same_texts_is_adks(told: list[str]) -> None:
     """Which is known without asking it, but for texts of no words."""
+    from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - it takes 4 s, and this worker alone needs it
+
     turns = [*map(said, told)]
     metric = EvalMetric(metric_name="response_match_score", threshold=0.8)
     wanted = RougeEvaluator(metric).evaluate_invocations(turns, turns)

@@ -207,10 +207,9 @@ async def catches_exit() -> str:
     "tool",
     [
         exits_generator,
-        exits_in_thread,
         *(
             pytest.param(way, marks=pytest.mark.long)
-            for way in (exits_in_future, exits_in_task, exits_and_awaits)
+            for way in (exits_in_thread, exits_in_future, exits_in_task, exits_and_awaits)
         ),
     ],
 )
