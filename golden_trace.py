@@ -24,9 +24,14 @@ def main() -> int:
     """Run a command with the arguments of this process, and return its exit code."""
     if _PACKAGES.is_dir():  # else this is a checkout, in which they lie beside this file
         sys.path.insert(0, str(_PACKAGES))
-    from evalset.cli.main import main as run  # noqa: PLC0415 - only now it is certain whose `evalset` this is
+    from evalset.cli.exit_codes import as_program  # noqa: PLC0415 - only now it is certain whose `evalset` this is
 
-    return run()
+    def run() -> int:
+        from evalset.cli.main import main as command  # noqa: PLC0415 - as above
+
+        return command()
+
+    return as_program(run)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import gc
 import importlib
 import logging
+import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -82,9 +84,17 @@ def _end_spare() -> None:
     SPARE.end()
 
 
+def _end_with_the_terminal() -> None:
+    """Let the end of the terminal be a SIGTERM, upon which the server closes the sessions in order."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Own the live simulations for as long as the server runs."""
+    _end_with_the_terminal()
     with masked_log():
         async with _simulations():
             open_link()

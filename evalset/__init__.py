@@ -7,6 +7,7 @@
     script_of_case(case).script                               # the case as a script, to play it again and change it
     read_back(document, case)                                 # ADK's own loader reads it back equal, or ReadBackError
     written = EvalSetWriter(path, agent_name).write_eval_case(case)   # creates or appends
+    written = write_golden_trace(simulation)                  # the case, and what the world answered beside it
 
 `HermeticEnvironment(path)` is a plugin for an `App`: it replays what the world answered, as it was recorded beside an eval set.
 
@@ -22,7 +23,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
+    from evalset.editing.golden_writing import write_golden_trace
+    from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
     from evalset.exporting.export_forms import EXPORT_FORMS, Exported, ExportError, export_cases
     from evalset.files.case_text import case_document, case_json, read_back
     from evalset.files.eval_names import eval_id_for, snake_case, unique_eval_id
@@ -58,6 +60,7 @@ _HOMES = {
     "scenario_case": "evalset.golden_trace.scenarios",
     "scenarios_text": "evalset.golden_trace.scenarios",
     "user_turns": "evalset.golden_trace.scenarios",
+    "CaseTakenError": "evalset.errors",
     "EvalSetError": "evalset.errors",
     "EXPORT_FORMS": "evalset.exporting.export_forms",
     "ExportError": "evalset.exporting.export_forms",
@@ -80,12 +83,14 @@ _HOMES = {
     "table_csv": "evalset.result_tables",
     "unique_eval_id": "evalset.files.eval_names",
     "warnings": "evalset.golden_trace.caveats",
+    "write_golden_trace": "evalset.editing.golden_writing",
 }
 
 __all__ = [
     "EXPORT_FORMS",
     "AddedScenario",
     "CaseScript",
+    "CaseTakenError",
     "EvalSetError",
     "EvalSetWriter",
     "ExportError",
@@ -118,6 +123,7 @@ __all__ = [
     "unique_eval_id",
     "user_turns",
     "warnings",
+    "write_golden_trace",
 ]
 
 
@@ -126,3 +132,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'evalset' has no attribute {name!r}")
     return getattr(__import__(home, globals(), None, (name,)), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from evalset.cli.exit_codes import as_program
 from evalset.cli.terminal_output import escape_output, kept_from_agents
 
 _COMMANDS: Mapping[str, str] = {
@@ -38,4 +39,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(as_program(main))

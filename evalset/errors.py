@@ -31,6 +31,13 @@ class EvalSetError(FileError):
     """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed."""
 
 
+class CaseTakenError(EvalSetError):
+    """The eval set has a case with this id already; it can be replaced."""
+
+    def __init__(self, path: Path, eval_id: str) -> None:
+        super().__init__(path, f"already has a case with the eval id {eval_id!r}")
+
+
 class ScenarioError(InputError):
     """A text holds no scenario, or no recorded messages, that can be used; the text names the place."""
 

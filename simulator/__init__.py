@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simulator.agents import demo_agent
     from simulator.environment.injection.rules import ErrorEffect, InjectionRule, ResponseEffect
     from simulator.environment.world.shared_state import StateRegistry
+    from simulator.environment.world.tool_settings import DefaultToolResponse
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
     from simulator.runtime.plugin import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
+    from simulator.session.earlier_data import earlier_data
     from simulator.session.history import (
         FinalResponse,
         HistoryEntry,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "DefaultToolResponse": "simulator.environment.world.tool_settings",
     "EnvironmentSimulationConfig": "google.adk.tools.environment_simulation.environment_simulation_config",
     "EnvironmentSimulationFactory": "simulator.runtime.plugin",
     "EnvironmentSimulationPlugin": "simulator.runtime.plugin",
@@ -75,6 +78,7 @@ _HOMES = {
     "create_callback": "simulator.runtime.plugin",
     "create_plugin": "simulator.runtime.plugin",
     "demo_agent": "simulator.agents",
+    "earlier_data": "simulator.session.earlier_data",
     "failed": "simulator.seats.answers",
     "raised": "simulator.seats.answers",
     "returned": "simulator.seats.answers",
@@ -83,6 +87,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "DefaultToolResponse",
     "EnvironmentSimulationConfig",
     "EnvironmentSimulationFactory",
     "EnvironmentSimulationPlugin",
@@ -114,6 +119,7 @@ __all__ = [
     "create_callback",
     "create_plugin",
     "demo_agent",
+    "earlier_data",
     "failed",
     "raised",
     "returned",
@@ -127,3 +133,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'simulator' has no attribute {name!r}")
     return getattr(__import__(home, globals(), None, (name,)), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

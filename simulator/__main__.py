@@ -1,6 +1,16 @@
 """Starts the studio's commands: `python -m simulator run AGENT --script FILE --out SET`."""
 
-from evalset.cli.simulator_program import start
+import sys
+
+from evalset.cli.exit_codes import as_program
+
+
+def main() -> int:
+    """Run a command, and return its exit code."""
+    from evalset.cli.simulator_program import main as run  # noqa: PLC0415 - it imports much
+
+    return run()
+
 
 if __name__ == "__main__":
-    start()
+    sys.exit(as_program(main))

@@ -58,6 +58,23 @@ class SimulatedAgentConfig:
         if not self.app_name:
             object.__setattr__(self, "app_name", str(self.agent.name))
 
+    @classmethod
+    def of(cls, given: object) -> SimulatedAgentConfig:
+        """Return a configuration as it is; for an ADK agent, a `Workflow` or an `App`, one with its name and `<name>.evalset.json`.
+
+        Raises:
+            AgentConfigError: It is neither.
+        """
+        if isinstance(given, SimulatedAgentConfig):
+            return given
+        name = getattr(given, "name", "")
+        if not name or not is_agent(getattr(given, "root_agent", None) or given):
+            raise AgentConfigError(
+                f"a {type(given).__name__} cannot be simulated; give an ADK agent, Workflow or App (such as root_agent), "
+                "or a SimulatedAgentConfig"
+            )
+        return cls(str(name), given, f"{name}.evalset.json")
+
     @property
     def root_agent(self) -> Any:
         """The agent itself, out of its App where it came in one."""

@@ -6,9 +6,9 @@ derived from them. Times are seconds since the epoch. `key` says which request o
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject, WrittenObject
@@ -146,10 +146,30 @@ class SessionOpened(_Fact):
     seed: str = Field(min_length=1)
 
 
+def _remembered(entry: Any) -> Any:
+    return {"content": {"parts": [{"text": entry}]}} if isinstance(entry, str) else entry
+
+
+class EarlierData(Value):
+    """What a session begins with besides its state; `memory` holds events in JSON, as ADK's memory takes them; a text is one, too."""
+
+    artifacts: tuple[SavedArtifact, ...] = ()
+    memory: tuple[Annotated[JsonObject, BeforeValidator(_remembered)], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return bool(self.artifacts or self.memory)
+
+
+NOTHING_EARLIER = EarlierData()
+"""Neither artifacts nor memory."""
+
+
 class AgentSelected(_Fact):
     """A person chose the agent; `app_name` is ADK's name for it, `initial_state` what its session starts with.
 
-    `environment_data` is what the agent brings along of the environment's data: JSON of tables, or words.
+    `environment_data` is what the agent brings along of the environment's data: JSON of tables, or words. `earlier` are the artifacts
+    and the memory that its session starts with.
     """
 
     kind: Literal["agent_selected"] = "agent_selected"
@@ -157,6 +177,7 @@ class AgentSelected(_Fact):
     app_name: str = Field(min_length=1)
     initial_state: JsonObject = Field(default_factory=dict)
     environment_data: str = Field(default="", exclude_if=lambda text: not text)
+    earlier: EarlierData = Field(default=NOTHING_EARLIER, exclude_if=lambda data: not data)
 
 
 class TurnStarted(_Fact):

@@ -82,7 +82,7 @@ def test_the_script_writes_a_case_that_adk_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Open, query, answer and export take at most 25 lines; the fault is in the trace, and the agent reacts."""
-    (script,) = blocks("python", SESSIONS)
+    _, script, _ = blocks("python", SESSIONS)
     assert len(script.splitlines()) <= 25
     monkeypatch.chdir(tmp_path)
     run(script)
@@ -96,6 +96,43 @@ def test_the_script_writes_a_case_that_adk_reads(
     said = capsys.readouterr().out
     assert DOWN in said
     assert case.eval_id in said
+
+
+DESK = """
+from google.adk.agents import LlmAgent
+
+
+def find_order(order_id: str) -> dict:
+    \"\"\"Find an order.\"\"\"
+    raise SystemExit("a real tool ran")
+
+
+root_agent = LlmAgent(name="desk", model="gemini-2.5-flash", instruction="Help.", tools=[find_order])
+"""
+
+
+def test_an_own_agent_is_played_written_and_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program gives a golden that passes by the command that it prints, with its recorded turns."""
+    script, _, _ = blocks("python", SESSIONS)
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "agent.py").write_text(DESK)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for key in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    run(script)
+    program, *command = shlex.split(capsys.readouterr().out)
+    assert (program, main(command)) == ("golden-trace", 0)
+    assert "PASS desk_" in capsys.readouterr().out
+
+
+def test_a_message_has_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """The session names the file that the program of the document sends."""
+    _, _, files = blocks("python", SESSIONS)
+    run(files, Simulation=Simulation, config=demo_agent("order_desk"))
+    assert "image/png, 8 bytes" in capsys.readouterr().out
 
 
 def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,6 +304,7 @@ LISTED = {
     ". .venv/bin/activate": "starts a server; tests/evalset/cli starts one in another folder",
     "golden-trace studio --address 0.0.0.0": "starts a server for others",
     "golden-trace doctor evals --agents-dir agents": "has a test of its own here, which needs a flaw to find",
+    "golden-trace import conversation_scenarios.json --session-input session_input.json --out orders.evalset.json": "asks a model; tests/evalset/cli plays a scenario",
     "adk eval path/to/agents/order_desk orders.evalset.json": "runs the real tools, and says that it fails where they differ",
 }
 """The blocks of commands that are not run one after another below, by their first line, each with the reason."""

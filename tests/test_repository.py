@@ -38,6 +38,7 @@ NOT_DRAWING = {
     "app/server/login_return.py": "reads Streamlit's secrets",
     "app/server/offered_files.py": "guards the files that Streamlit's server offers",
     "app/server/security_headers.py": "reads the page that Streamlit's server sends",
+    "app/server/viewer_time.py": "reads the browser's time zone",
 }
 """The modules that import Streamlit and draw nothing, and why they do."""
 

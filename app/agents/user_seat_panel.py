@@ -12,7 +12,9 @@ from app.agents.scenario_cases import AddScenario
 from app.forms.common_panel import not_used, place, problem
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import parse_json, write_json
 from app.forms.upload_panel import upload
+from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import default_destination
 from app.session import page_state
@@ -29,6 +31,7 @@ from app.session.user_form import (
     script_text,
     seat_words,
 )
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer
 
@@ -129,7 +132,7 @@ def _scenario(kept: KeptInputs, scene: SessionContext) -> Command | None:
     hold, sit = _ready(kept, scene)
     # Below the button: what appears when the model's field is left must not move the button while it is pressed.
     with place():
-        _say_unreachable(form.model)
+        say_unreachable(form.model, scene.live.config)
         save_scenario(form)
     add = _add_to_set(kept, scene)
     if not (sit or add):
@@ -167,7 +170,7 @@ def _add_to_set(kept: KeptInputs, scene: SessionContext) -> str:
 # The form of a scenario: what the user says first, is after and is like, and the model that plays them.
 
 
-_PROMPTS = ("starting_prompt", "conversation_plan", "persona", "own_persona")
+_PROMPTS = ("starting_prompt", "conversation_plan", "persona")
 
 
 def loaded_scenarios(kept: KeptInputs) -> None:
@@ -196,6 +199,9 @@ def _fill(kept: KeptInputs, scenario: JsonObject) -> None:
     form = form_of(scenario, {})
     for name in _PROMPTS:
         kept.put(name, getattr(form, name))
+    if form.persona == OWN_PERSONA:
+        kept.put("own_persona", form.own_persona)
+        _own_persona(kept, form).begin(parse_json(form.own_persona))
 
 
 def scenario_form(kept: KeptInputs, begins: ScenarioForm) -> ScenarioForm:
@@ -244,9 +250,9 @@ def _model(kept: KeptInputs, begins: ScenarioForm) -> tuple[str, int]:
     return model or "", int(limit)
 
 
-def _say_unreachable(model: str) -> None:
-    """Say why a model that was named cannot be asked from here."""
-    reason = model_problem(model) if model.strip() else None
+def say_unreachable(model: str, config: SimulatedAgentConfig) -> None:
+    """Say why a model that was named cannot be asked by the agent's process."""
+    reason = model_problem(model, config) if model.strip() else None
     if reason:
         st.text(literal(reason))
 
@@ -279,21 +285,28 @@ def _more(kept: KeptInputs, begins: ScenarioForm) -> dict[str, Any]:
 def _persona(kept: KeptInputs, begins: ScenarioForm) -> tuple[str, str]:
     # Importing ADK's evaluation takes a second: not before a scenario is written.
     known: dict[str, str] = importlib.import_module("simulator.runtime.adk.user_simulator").personas()
-    names = {NO_PERSONA: "None", **{each: each for each in known}, OWN_PERSONA: "Custom (JSON)"}
+    names = {NO_PERSONA: "None", **{each: each for each in known}, OWN_PERSONA: "Custom"}
     persona = st.selectbox(
         "Persona", list(names), format_func=names.__getitem__, key=kept.widget("persona", begins.persona)
     )
     if persona in known:
         st.caption(known[persona])
     if persona != OWN_PERSONA:
-        return persona, str(kept.value("own_persona") or "")
-    own = st.text_area(
-        "Persona (JSON object)",
-        key=kept.widget("own_persona", begins.own_persona),
-        placeholder='{"id": "SHY", "description": "...", "behaviors": []}',
-        height=140,
-    )
-    return persona, own or ""
+        return persona, ""
+    with st.container(border=True, gap="xsmall", key="persona_form"):
+        editor = _own_persona(kept, begins)
+        said = editor.draw(tried=True)
+    if not said.problems:
+        return persona, write_json(said.value)
+    return persona, str(kept.value("own_persona") or "") if editor.is_json else ""
+
+
+def _own_persona(kept: KeptInputs, begins: ScenarioForm) -> ValueEditor:
+    """Return the editor of a persona: a form of ADK's fields, or JSON."""
+    schema = importlib.import_module("simulator.runtime.adk.user_simulator").persona_schema()
+    value = parse_json(begins.own_persona) if begins.own_persona else {}
+    label = "Persona (JSON object)"
+    return ValueEditor(kept, "own_persona", value, schema, label, is_blank=not begins.own_persona)
 
 
 def save_scenario(form: ScenarioForm) -> None:

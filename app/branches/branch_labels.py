@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from datetime import UTC, datetime
 from typing import Any
 
 from app.forms.safe_labels import Badge
 from app.forms.typed_json import show_json
+from app.server.viewer_time import viewer_time
 from app.session.provenance_labels import as_value
-from app.session.step_labels import step_words, text_said
+from app.session.step_labels import step_words
 from app.session.timeline_view import arguments_line
 from simulator.branches.branch_comparison import PresentValue, Side, differing
 from simulator.branches.branch_tree import BY_ITSELF, Branch
@@ -26,7 +26,13 @@ from simulator.facts import (
 )
 from simulator.journal import ROOT, Journal
 from simulator.session import fact_entries
-from simulator.session.adk_event_fields import content_text, final_event, final_output, open_calls
+from simulator.session.adk_event_fields import (
+    content_text,
+    final_event,
+    final_output,
+    message_text,
+    open_calls,
+)
 
 _OF_TURNS = (TurnStarted, ModelAnswered, ToolAnswered, CodeAnswered, CallStarted, TurnEnded)
 _SHOWN = 200
@@ -51,7 +57,7 @@ def steps(count: int) -> str:
 
 def at(branch: Branch) -> str:
     """Return when the last fact of a branch was appended."""
-    return datetime.fromtimestamp(branch.at, UTC).strftime("%d %b, %H:%M:%S UTC")
+    return viewer_time(branch.at).strftime("%d %b, %H:%M:%S")
 
 
 def ending(journal: Journal, tip: int) -> Badge:
@@ -139,7 +145,7 @@ def _short(name: str, said: str) -> str:
 def _said(fact: Fact) -> str:
     match fact:
         case TurnStarted():
-            return text_said(fact) or content_text(fact.message)
+            return message_text(fact.message)
         case ToolAnswered():
             return show_json(as_value(fact.outcome))
         case ModelAnswered():

@@ -306,8 +306,8 @@ def _cell(
         )
         with body:
             if body.open:
-                for shown in blocks(entry):
-                    block(shown)
+                for number, shown in enumerate(blocks(entry)):
+                    block(shown, f"compared_file_{side}_{place}_{number}")
             else:
                 st.empty()
         if row.differences:

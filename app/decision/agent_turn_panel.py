@@ -33,6 +33,7 @@ from simulator.agents.agent_directory import ELSEWHERE
 from simulator.base.json_values import JsonObject
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
+from simulator.session.attached_files import file_of
 
 View: TypeAlias = Literal["Turn", "Model sees"]
 VIEWS: tuple[View, ...] = ("Turn", "Model sees")
@@ -421,6 +422,8 @@ def draw_parts(parts: Sequence[JsonObject]) -> None:
             _named(":material/build:", call.get("name"), call.get("args") or {})
         elif isinstance(response, dict):
             _named(":material/keyboard_return:", response.get("name"), response.get("response"))
+        elif file := file_of(part):
+            st.text(literal(file.words))
         else:
             st.code(show_json(part), language="json", wrap_lines=True)
 

@@ -12,6 +12,7 @@ from app.live.kernel_sessions import check_message
 from app.live.live_sessions import LiveSession
 from app.live.pause_wait import AT_ONCE
 from app.live.simulation_protocol import LiveSimulation
+from app.live.upload_quota import check_attached
 from app.session.commands import Command
 from simulator.base.json_values import JsonObject
 from simulator.runtime.errors import SimulationError
@@ -188,8 +189,9 @@ class SubmitQuery(Command):
     of_held: bool = False
 
     def check(self, live: LiveSession) -> None:
-        """Check also that the agent expects such a message."""
+        """Check also that the agent expects such a message, and that its files are not too large."""
         super().check(live)
+        check_attached(live.owner, self.message)
         check_message(live.config, self.message)
 
     @override

@@ -10,7 +10,8 @@ from app.decision.decision_commands import GoOn
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
 from app.session.commands import SeatUser
-from app.session.user_form import seat_words, text_of
+from app.session.user_form import seat_words, text_and_files
+from simulator.session.adk_event_fields import message_text
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -73,10 +74,9 @@ def held_to_read(view: SimulationView) -> bool:
             st.text(literal(view.user.words))
         held = view.user.held
         if held is not None:
-            said = text_of(held)
             st.caption("Next user message")
-            if said is None:
+            if text_and_files(held) is None:
                 st.code(show_json(held), language="json", wrap_lines=True)
             else:
-                st.text(literal(said))
+                st.text(literal(message_text(held)))
     return True

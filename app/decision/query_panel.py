@@ -14,13 +14,15 @@ from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import TypedJsonError, parse_object, show_json
+from app.forms.upload_panel import attach, attached, name_files
 from app.forms.widget_store import KeptInputs
 from app.live.unsent_texts import UnsentTexts
 from app.session.commands import GoTo, SeatUser
-from app.session.step_labels import text_said
-from app.session.user_form import text_of
+from app.session.step_labels import query_said
+from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
 from simulator.branches.failed_turn import FailedStep
+from simulator.session.attached_files import message_of
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
 
@@ -68,8 +70,9 @@ def query(
             if chosen == "Form":
                 return _form(kept, schema) or asked
         if chosen == "Text":
-            before = text_said(view.redoes) or _typed_for_the_turn_before(view, drafts)
-            return _text(kept, before, is_first=not view.session.turns) or asked
+            text, files = query_said(view.redoes)
+            before = text or _typed_for_the_turn_before(view, drafts)
+            return _text(kept, view, before, files) or asked
         return _json(kept) or asked
 
 
@@ -79,12 +82,13 @@ def _typed_for_the_turn_before(view: SimulationView, drafts: UnsentTexts) -> str
     if not turns:
         return ""
     typed = str(KeptInputs(drafts, "query", str(len(turns) - 1)).value("query_text") or "")
-    return "" if typed == text_of(turns[-1].message) else typed
+    said = text_and_files(turns[-1].message)
+    return "" if said is not None and typed == said[0] else typed
 
 
 def _held(view: SimulationView, drafts: UnsentTexts, held: JsonObject) -> Asked | None:
     """Draw a message that waits for a person, in an editor of its own."""
-    text = text_of(held)
+    said = text_and_files(held)
     pane_head("Message", ("Held message",), "query_held")
     with pane("decision"):
         with place():
@@ -101,9 +105,12 @@ def _held(view: SimulationView, drafts: UnsentTexts, held: JsonObject) -> Asked 
             on_click=lambda: kept.put("another", not another),
         )
         if another:
-            return _text(KeptInputs(drafts, "another", *about), "", is_first=False) or asked
-        sent = _json(kept, held) if text is None else _text(kept, text, is_first=True, of_held=True)
-    return sent.model_copy(update={"of_held": True}) if sent is not None else asked
+            return _text(KeptInputs(drafts, "another", *about), view, "") or asked
+        sent = _json(kept, held) if said is None else _text(kept, view, *said, of_held=True)
+    if sent is None:
+        return asked
+    is_as_held = said is not None and sent.message == message_of(*said)
+    return sent.model_copy(update={"of_held": True, **({"message": held} if is_as_held else {})})
 
 
 def _interrupted(view: SimulationView) -> GoTo | None:
@@ -171,20 +178,43 @@ def _form(kept: KeptInputs, schema: JsonObject) -> SubmitQuery | None:
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
 
 
-def _text(kept: KeptInputs, before: str, *, is_first: bool, of_held: bool = False) -> SubmitQuery | None:
+def _text(
+    kept: KeptInputs,
+    view: SimulationView,
+    before: str,
+    files: tuple[JsonObject, ...] = (),
+    *,
+    of_held: bool = False,
+) -> SubmitQuery | None:
+    """Draw a text with files; `before` and `files` are those it begins with."""
+    turn, is_first = len(view.session.turns), of_held or not view.session.turns
     text = st.text_area(
-        "User message" if of_held else "Message" if is_first else "Next message",
+        "User message" if of_held else "Next message" if turn else "Message",
         key=kept.widget("query_text", before),
         placeholder="Write what a user would say.",
         height=140,
         on_change="ignore",
     )
-    if not _send(is_first=is_first, of_held=of_held):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="query_ways"):
+        is_sent = _send(is_first=is_first, of_held=of_held)
+        uploaded = attach(f"attached_{kept.owner}_{turn}")
+    carried, added = _carried(kept, files), attached(uploaded)
+    if not is_sent or added is None:
         return None
-    if not (text or "").strip():
+    sent = (*carried, *added)
+    if not (text or "").strip() and not sent:
         problem("Nothing to send yet. Write a message first.")
         return None
-    return SubmitQuery(message=text or "")
+    return SubmitQuery(message=message_of(text or "", sent))
+
+
+def _carried(kept: KeptInputs, files: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+    """Draw the files that a message has already; return those that stay."""
+    if not files:
+        return ()
+    stays = st.checkbox("Keep the attached files", key=kept.widget("with_files", initial=True))
+    name_files(files)
+    return files if stays else ()
 
 
 def _json(kept: KeptInputs, held: JsonObject | None = None) -> SubmitQuery | None:

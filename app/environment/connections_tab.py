@@ -16,6 +16,7 @@ from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.session.commands import ChangeSettings, Command
 from app.session.session_context import SessionContext
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import canonical, digest
 from simulator.environment.world.connections import NO_EDITS
 
@@ -46,7 +47,7 @@ def connections_tab(scene: SessionContext) -> Command | None:
         return None
     now = environment.now
     connections_graph(world)
-    asked: Command | None = analysis(world, now)
+    asked: Command | None = analysis(world, now, scene.live.config)
     rows = rows_of(world.connections, now.analysed_by)
     asked = _table(scene, world, rows) or asked
     if now.settings.connections != NO_EDITS and st.button(
@@ -133,8 +134,8 @@ def _config(tools: list[str]) -> dict[str, Any]:
 _FAILED = "The model's response cannot be used. Connections found in names still apply."
 
 
-def analysis(world: WorldView, now: SessionEnvironment) -> Command | None:
-    """Draw the line about the model; return what was asked for."""
+def analysis(world: WorldView, now: SessionEnvironment, config: SimulatedAgentConfig) -> Command | None:
+    """Draw the line about the model, which the agent's process asks; return what was asked for."""
     model = now.settings.simulation_model
     asked: Command | None = None
     with st.container(
@@ -153,7 +154,7 @@ def analysis(world: WorldView, now: SessionEnvironment) -> Command | None:
             help="Sends one request with the names, descriptions and schemas of all tools",
         ):
             asked = AnalyseConnections()
-    reason = model_problem(model) if model else None
+    reason = model_problem(model, config) if model else None
     if reason:
         st.text(literal(f"{model} cannot be used here: {reason}"))
     if now.not_analysed and not world.analysing:

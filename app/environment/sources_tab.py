@@ -32,6 +32,7 @@ from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
 from app.session.commands import ChangeSettings, Command, with_tool
 from app.session.session_context import SessionContext
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.base.model_settings import server_settings
 from simulator.environment.recordings.recorded_calls import (
@@ -207,7 +208,7 @@ def _model_form(
     not_used(configuration)
     save = st.button("Save", key="model_save", type="primary", icon=":material/check:")
     with beside:
-        _state((name or "").strip())
+        _state((name or "").strip(), scene.live.config)
         st.caption(_USE)
     if not save:
         return None
@@ -278,13 +279,13 @@ def _sent(scene: SessionContext) -> None:
     st.code(literal(sources[tool]), language="python", wrap_lines=True, height=320)
 
 
-def _state(name: str) -> None:
+def _state(name: str, config: SimulatedAgentConfig) -> None:
     """Return whether the model can be asked."""
     with st.container(border=True, gap="xsmall", key="model_state"):
         if not name:
             st.markdown(":material/cloud_off: **No model set.** Drafts are generated offline.")
             return
-        reason = model_problem(name)
+        reason = model_problem(name, config)
         if reason is None:
             st.markdown(":material/check_circle: **Ready.** Checked without sending a request.")
         else:

@@ -15,6 +15,7 @@ from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.session import page_state
 from evalset.replay.unrecorded_calls import Policy
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentSettingsError
 from simulator.base.json_values import digest
 
@@ -54,6 +55,14 @@ def agent_of_set(workspace: Workspace, facts: SetFacts) -> str:
     names, is_known = _agents(workspace, facts)
     before = workspace.options.get("agent")
     return str(before) if before in names else names[0] if is_known else ""
+
+
+def agent_loaded(name: str) -> SimulatedAgentConfig | None:
+    """Return an agent where it is loaded by now; nothing is loaded for it."""
+    try:
+        return next((entry.config for entry in catalogue().entries() if entry.name == name), None)
+    except AgentSettingsError:
+        return None
 
 
 def _agents(workspace: Workspace, facts: SetFacts) -> tuple[tuple[str, ...], bool]:

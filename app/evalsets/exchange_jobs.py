@@ -122,13 +122,14 @@ def _first_query(case: EvalCase) -> str:
 
 
 def insertions(looked: Looked, chosen: Sequence[str], work: SetWork) -> tuple[InsertCase, ...]:
-    """Return the edits that take cases into a set; an id that is taken there becomes another. None chosen are all."""
+    """Return the edits that take cases into a set; an id that is taken there becomes another, and a scenario that is there is skipped. None chosen are all."""
     from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
+    from evalset.golden_trace.scenarios import is_named_by_scenario  # noqa: PLC0415 - as above
 
     taken = {row.eval_id for row in work.rows()}
     found: list[InsertCase] = []
     for case in looked.imported.cases:
-        if chosen and case.eval_id not in chosen:
+        if (chosen and case.eval_id not in chosen) or (case.eval_id in taken and is_named_by_scenario(case)):
             continue
         free = unique_eval_id(case.eval_id, taken)
         taken.add(free)

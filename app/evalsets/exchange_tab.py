@@ -87,6 +87,8 @@ def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
 def _imported(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
     """Show what was found, and take it in where that is wanted."""
     job: Job[Looked] | None = workspace.jobs.get(IMPORTED)
+    if told := workspace.notes.pop("import", ""):
+        st.caption(told)
     if job is None:
         return None
     if job.state == "running":
@@ -135,7 +137,10 @@ def _found(workspace: Workspace, scene: SetContext, looked: Looked) -> ApplyEdit
     ):
         return None
     del workspace.jobs[IMPORTED]
-    return ApplyEdits(edits=insertions(looked, chosen, scene.work))
+    edits = insertions(looked, chosen, scene.work)
+    if len(edits) < count:
+        workspace.notes["import"] = f"Skipped, because this set already has them: {count - len(edits):,}"
+    return ApplyEdits(edits=edits) if edits else st.rerun()
 
 
 # ---------------------------------------------------------------- export

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -17,6 +13,7 @@ from threading import Lock
 from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import own_place
 from app.live.recent_sets import recent_sets
+from app.live.upload_quota import check_room, uploads_of
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import eval_folders, project_of
 from evalset.datasets.dataset_fields import ENDING as DATASET
@@ -30,11 +27,7 @@ ENDING = ".evalset.json"
 IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
 """The endings of files that are no eval sets, and whose cases can be imported."""
 MOST_SETS = 500
-UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
-"""The environment variable that says how many megabytes of uploads each person has on the server."""
-_UPLOAD_MB = 256
 _OLD_SECONDS = 24 * 60 * 60.0
-_MB = 1 << 20
 _COUNTING = Lock()
 """Held while uploads are counted and one is kept."""
 _read: Counter[Path] = Counter()
@@ -128,7 +121,7 @@ def _line(path: Path, agent: str, *, is_upload: bool = False) -> SetLine | None:
 
 
 def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
-    """Return the file behind a path that was typed, or stands in the address.
+    """Return the file behind a path that was typed, or stands in the address; a relative one starts at an agent's folder where the file is there.
 
     Whose the machine is may open any file. Where others use the server too, they open what lies in an agent's folder,
     and what they have uploaded.
@@ -136,8 +129,9 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
     Raises:
         ValueError: It is no path, or not for them; the text says what is.
     """
+    homes = [*homes]
     try:
-        wanted = typed_path(path)
+        wanted = _in_a_home(path, typed_path(path), homes)
         real = wanted.resolve()
     except (RuntimeError, OSError) as error:
         raise ValueError(f"{path!r} is not a file path: {error}") from error
@@ -156,14 +150,12 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
     )
 
 
-def uploads_of(owner: str) -> Path:
-    """Return the folder in which what somebody uploads is kept as long as the server runs; it need not be there."""
-    return Path(_uploads().name) / hashlib.sha256(owner.encode()).hexdigest()[:32]
-
-
-@cache
-def _uploads() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="golden-trace-sets-")
+def _in_a_home(path: str, wanted: Path, homes: Iterable[Path]) -> Path:
+    """Return the file that a relative path names in an agent's folder, or next to it; what was `wanted` where there is none."""
+    if Path(path.strip()).expanduser().is_absolute():
+        return wanted
+    places = [place / path.strip() for folder in homes for place in (folder, folder.parent)]
+    return next((place for place in places if place.is_file()), wanted)
 
 
 def take_upload(owner: str, name: str, content: bytes, recorded: bytes = b"") -> Path:
@@ -192,7 +184,7 @@ def take_upload(owner: str, name: str, content: bytes, recorded: bytes = b"") ->
             path = folder / f"{stem}_{number}{ending}"
         is_kept = path.exists()
         if not is_kept or recorded:
-            _check_room(folder, (0 if is_kept else len(content)) + len(recorded))
+            check_room(folder, (0 if is_kept else len(content)) + len(recorded))
         if not is_kept:
             path.write_bytes(content)
         if recorded:
@@ -212,7 +204,7 @@ def room_for(owner: str, size: int) -> Iterator[None]:
     folder = uploads_of(owner)
     with _COUNTING:
         if _read[folder]:
-            _check_room(folder, size + _read[folder])
+            check_room(folder, size + _read[folder])
         _read[folder] += size
     try:
         yield
@@ -232,25 +224,10 @@ def check_import(owner: str, made: Path) -> None:
         return
     with _COUNTING:
         try:
-            _check_room(folder, 0)
+            check_room(folder, 0)
         except ValueError:
             remove_upload(owner, made)
             raise
-
-
-def _check_room(folder: Path, size: int) -> None:
-    most = _most_uploaded()
-    taken = sum(each.stat().st_size for each in folder.glob("*") if each.is_file())
-    if taken + size > most:
-        raise ValueError(
-            f"Your uploads would take {(taken + size) / _MB:,.1f} MB; the limit is {most // _MB:,} MB. Remove an upload from the "
-            f"list of eval sets first. The server's owner can raise the limit with {UPLOAD_MB}."
-        )
-
-
-def _most_uploaded() -> int:
-    written = os.environ.get(UPLOAD_MB, "").strip()
-    return (int(written) if written.isdecimal() else _UPLOAD_MB) * _MB
 
 
 def _remove_old(folder: Path) -> None:

@@ -18,13 +18,13 @@ class SetFacts(Value):
     Attributes:
         eval_ids: The ids of its cases, in their order.
         app_names: The apps that its cases name.
-        scenarios: How many cases are played by a simulated user.
+        scenarios: The ids of the cases that a simulated user plays.
         problem: Why it could not be read; empty where it could.
     """
 
     eval_ids: tuple[str, ...] = ()
     app_names: tuple[str, ...] = ()
-    scenarios: int = 0
+    scenarios: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -54,7 +54,9 @@ def _facts(path: Path, *_: int) -> SetFacts:
     return SetFacts(
         eval_ids=tuple(dict.fromkeys(case["eval_id"] for case in cases if case["eval_id"])),
         app_names=tuple(dict.fromkeys(each["app_name"] for each in inputs if each["app_name"])),
-        scenarios=sum(case["scenario"] is not None for case in cases),
+        scenarios=tuple(
+            case["eval_id"] for case in cases if case["scenario"] is not None and case["eval_id"]
+        ),
     )
 
 

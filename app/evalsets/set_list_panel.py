@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
+from app.server.viewer_time import viewer_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 
 if TYPE_CHECKING:
@@ -110,17 +110,18 @@ def _size(size: int) -> str:
 
 
 def _day(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{viewer_time(seconds):%Y-%m-%d %H:%M}"
 
 
 def _other(workspace: Workspace) -> SetCommand | None:
     st.markdown("**Open another set**")
-    path = st.text_input(
-        "Path of an eval set on the server", key="set_path_typed", placeholder="path/to/set.evalset.json"
-    )
-    typed = st.button(
-        "Open", key="set_open_typed", icon=":material/folder_open:", disabled=not (path or "").strip()
-    )
+    with st.form("set_open_form", border=False):  # Enter in the field opens the set
+        path = st.text_input(
+            "Path of an eval set on the server", key="set_path_typed", placeholder="path/to/set.evalset.json"
+        )
+        typed = st.form_submit_button("Open", key="set_open_typed", icon=":material/folder_open:")
+        if typed and not path.strip():
+            st.caption("Enter the path of an eval set file")
     types = ["json", *(ending.removeprefix(".") for ending in IMPORTED)]
     uploaded: Any = st.file_uploader("Or upload a file", type=types, key="set_upload")
     if uploaded is not None and st.button("Open upload", key="set_open_upload", icon=":material/upload:"):
@@ -137,7 +138,7 @@ def _other(workspace: Workspace) -> SetCommand | None:
     if uploaded is None and UPLOADED in workspace.jobs and workspace.jobs[UPLOADED].problem:
         del workspace.jobs[UPLOADED]  # it was of a file that has been taken away
     done = _done(workspace, UPLOADED, "The upload was not opened.")
-    return OpenSet(path=path) if typed and path else done
+    return OpenSet(path=path) if typed and path.strip() else done
 
 
 def _begin(workspace: Workspace, name: str, job: Job[Path]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
 import streamlit as st
@@ -30,6 +29,7 @@ from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal, safe_label
 from app.forms.text_diff import difference
 from app.forms.widget_store import slug
+from app.server.viewer_time import short_time
 from evalset.editing.case_edits import words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, text_of_set
@@ -47,6 +47,7 @@ class ShownSet:
         failed: Why the last command did not work.
         done: What the last save did, in sentences of which some words come from outside.
         both: The cases that were changed here and there; None where the file is as it was.
+        decided: The cases about which others have decided otherwise meanwhile, with who and what.
     """
 
     case: str | None = None
@@ -55,6 +56,7 @@ class ShownSet:
     failed: str | None = None
     done: tuple[str, ...] = ()
     both: Sequence[Conflict] | None = None
+    decided: Sequence[str] = ()
 
 
 def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
@@ -72,7 +74,7 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         for sentence in shown.done:
             st.text(literal(sentence))
     if shown.both is not None:
-        return conflict_page(shown.both) or asked
+        return conflict_page(shown.both, shown.decided) or asked
     if shown.saving:
         return save_page(scene, shown.failed) or asked
     if shown.failed:
@@ -105,8 +107,7 @@ def _restored(scene: SetContext) -> SetCommand | None:
     left = scene.restored
     if left is None or not (scene.work.is_changed or left.problem):
         return None
-    when = datetime.fromtimestamp(left.at).astimezone()
-    time = when.strftime("%H:%M" if when.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+    time = short_time(left.at)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_restored"):
         if left.problem:
             st.warning(f"Unsaved edits from {time} cannot be restored.", icon=":material/history:")
@@ -316,15 +317,20 @@ def _trimmed(before: str, after: str) -> tuple[str, str]:
     return "\n".join(old[start : len(old) - cut]), "\n".join(new[start : len(new) - cut])
 
 
-def conflict_page(both: Sequence[Conflict]) -> SetCommand | None:
+def conflict_page(both: Sequence[Conflict], decided: Sequence[str]) -> SetCommand | None:
     """Draw what to do where the file has changed meanwhile; return what was asked for."""
     st.warning("The file changed on disk since you opened it.", icon=":material/sync_problem:")
     if both:
         st.caption(
             "These cases changed in both versions. Choose a version for each. All other changes are merged."
         )
-    else:
+    elif not decided:
         st.caption("No case changed in both versions. All changes can be merged.")
+    if decided:
+        st.caption(
+            "Another person decided about these cases, too. If you merge, your decision counts, and theirs becomes a comment:"
+        )
+        st.text(literal("\n".join(decided)))
     mine = [conflict.key for conflict in both[:MOST_SHOWN] if _whose(conflict) == "Mine"]
     with st.container(horizontal=True, gap="xsmall", key="conflict_buttons"):
         merged = st.button("Merge my edits", key="conflict_merge", type="primary", icon=":material/merge:")

@@ -24,6 +24,7 @@ from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.facts import Fact
 from simulator.session import SimulationSession
+from simulator.session.adk_event_fields import message_text
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -44,6 +45,7 @@ class ExportForm(Value):
     form: TraceForm = "intermediate_data"
     eval_id: str
     path: str
+    replaces: bool = False
 
 
 class ExportResult(Value):
@@ -212,7 +214,7 @@ def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
 
     return tuple(
         TurnOutline(
-            asked=_text_of(turn.user_content),
+            asked=message_text(turn.user_content.model_dump(mode="json", exclude_none=True)) or "(no text)",
             calls=tuple(
                 CallLine(
                     tool=literal(call.name or ""),
@@ -268,7 +270,11 @@ def write(
         ValueError: No path was given.
     """
     writer, case = _checked(session, chosen)
-    written = writer.write_eval_case(case)
+    environment = None
+    if chosen.replaces:
+        written, environment = _replaced(writer.path, case, session, config, facts)
+    else:
+        written = writer.write_eval_case(case)
     return _recorded(
         session,
         config,
@@ -281,7 +287,25 @@ def write(
             created=written.created,
             converted_copy=str(written.converted_copy) if written.converted_copy else None,
         ),
+        environment,
     )
+
+
+def _replaced(
+    path: Path,
+    case: EvalCase,
+    session: SimulationSession,
+    config: SimulatedAgentConfig,
+    facts: Iterable[Fact],
+) -> tuple[evalset.WrittenCase, Path]:
+    """Put the case and its recording in the place of those with its id."""
+    from evalset.editing.golden_writing import replace_case  # noqa: PLC0415 - importing ADK takes a second
+    from evalset.recorded.recording_export import recorded_for  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_files import sidecar_of  # noqa: PLC0415 - as above
+
+    saved = replace_case(path, case, recorded_for(session, facts, config.root_agent))
+    written = evalset.WrittenCase(path=saved.path, eval_id=case.eval_id, converted_copy=saved.converted_copy)
+    return written, sidecar_of(saved.path)
 
 
 def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.EvalSetWriter, EvalCase]:
@@ -292,19 +316,23 @@ def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.Ev
     writer = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name)
     is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES
     document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
-    evalset.read_back(document if is_long else writer.preview(case), case)
+    evalset.read_back(document if is_long or chosen.replaces else writer.preview(case), case)
     return writer, case
 
 
 def _recorded(
-    session: SimulationSession, config: SimulatedAgentConfig, facts: Iterable[Fact], written: ExportResult
+    session: SimulationSession,
+    config: SimulatedAgentConfig,
+    facts: Iterable[Fact],
+    written: ExportResult,
+    environment: Path | None,
 ) -> ExportResult:
-    """Write the environment of a case that is written; where that cannot be, say why: the case is there all the same."""
+    """Write the environment of a case that is written, where it is not yet; where that cannot be, say why: the case is there all the same."""
     from evalset.recorded.recording_export import record, replay_lines  # noqa: PLC0415 - importing ADK takes a second
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
     try:
-        environment = record(written.path, written.eval_id, session, facts, config.root_agent)
+        environment = environment or record(written.path, written.eval_id, session, facts, config.root_agent)
     except (ValueError, OSError) as error:  # a RecordedEnvironmentError
         return written.model_copy(update={"unrecorded": str(error)})
     lines = replay_lines(

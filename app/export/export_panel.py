@@ -319,7 +319,7 @@ class ExportView:
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `divergence`
     draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
-    dataset; None where there is no case.
+    dataset; None where there is no case. `is_taken` says that the last write failed because the set has a case with this id.
     """
 
     result: Exportable | None
@@ -333,6 +333,7 @@ class ExportView:
     replay: Job[ExportReplay] | None = None
     case_runs: Callable[[], None] = lambda: None
     dataset: DatasetView | None = None
+    is_taken: bool = False
 
 
 class WriteTrace(Value):
@@ -489,10 +490,21 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
+        if shown.is_taken and may_write and _replaces():
+            return WriteTrace(form=chosen.model_copy(update={"replaces": True}))
     differs = result.warnings if result is not None else ()
     if shown.written is not None and exported(shown.written, shown, differs):
         return ReplayCase()
     return WriteTrace(form=chosen) if write else None
+
+
+def _replaces() -> bool:
+    return st.button(
+        "Replace the case",
+        key="export_replace",
+        icon=":material/swap_horiz:",
+        help="Its notes, review, rubrics and tolerances stay",
+    )
 
 
 def _download(chosen: ExportForm, result: Exportable | None) -> None:

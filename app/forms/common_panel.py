@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from app.forms.safe_labels import Badge, DetailBlock, literal
+from app.forms.safe_labels import Badge, DetailBlock, literal, safe_label
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
+from simulator.session.attached_files import AttachedFile
 
 PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""
@@ -20,6 +23,9 @@ SHOWN_REPORTS = 3
 
 Gap: TypeAlias = Literal["xxsmall", "xsmall", "small"]
 """How far apart things stand."""
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The types that a browser shows as a picture in which nothing runs."""
 
 Option = TypeVar("Option", bound=str)
 
@@ -103,15 +109,37 @@ def badge(shown: Badge) -> None:
     st.badge(shown.text, icon=shown.icon or None, color=shown.color)
 
 
-def block(shown: DetailBlock) -> None:
-    """Draw a text from outside: as text or code, which nothing in it can make into anything else."""
+def block(shown: DetailBlock, key: str = "") -> None:
+    """Draw a text from outside: as text or code, which nothing in it can make into anything else; `key` is that of a file's button."""
     if shown.title:
         st.caption(shown.title)
-    if shown.language is None:
+    if shown.file is not None:
+        shown_file(shown.file, key)
+    elif shown.language is None:
         st.text(literal(shown.text))
     else:
         language = None if shown.language == "text" else shown.language
         st.code(literal(shown.text), language=language, wrap_lines=True)
+
+
+def shown_file(file: AttachedFile, key: str) -> None:
+    """Draw a file from outside: a picture as such, anything as a download that the browser does not open."""
+    if file.mime_type in _PICTURES and (content := file.content):
+        # By its data: Streamlit would unpack a picture in the studio's process, whatever size that has.
+        st.image(
+            f"data:{file.mime_type};base64,{base64.b64encode(content).decode()}",
+            alt=literal(file.name) or "Picture",
+        )
+    st.download_button(
+        f"Download {safe_label(file.name or 'file', 40)}",
+        data=lambda: file.content,
+        file_name=PurePosixPath(file.name.replace("\\", "/")).name.lstrip(".") or "file",
+        mime="application/octet-stream",
+        key=key,
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def reports(texts: Sequence[str]) -> None:

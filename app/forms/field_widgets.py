@@ -34,6 +34,7 @@ from app.forms.form_tree import (
     ConstField,
     Field,
     FormMember,
+    JsonField,
     NullableField,
     NumberField,
     ObjectField,
@@ -223,8 +224,9 @@ class FieldDrawer:
 
     def _json(self, name: str, text: str, place: InputPlace, field: Field | None) -> None:
         shown: Literal["visible", "collapsed"] = "visible" if place.shows_label else "collapsed"
+        is_open = isinstance(field, JsonField) and field.is_open
         st.text_area(
-            f"{place.label} (JSON)",
+            f"{place.label} (text, number or JSON)" if is_open else f"{place.label} (JSON)",
             help=_help(field) if field else None,
             label_visibility=shown,
             key=self._kept.widget(name, text),

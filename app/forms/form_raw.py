@@ -24,7 +24,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_json import write_json
+from app.forms.typed_json import write_any, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import same
 
@@ -192,7 +192,7 @@ def _fitting(field: Field, value: JsonValue) -> Raw | None:  # noqa: C901, PLR09
         case ConstField():
             return RawConst() if same(field.value, value) else None
         case JsonField():
-            return RawJson(text=write_json(value))
+            return RawJson(text=write_any(value) if field.is_open else write_json(value))
         case NullableField():
             return _nullable(field, value)
         case UnionField():

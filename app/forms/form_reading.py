@@ -26,13 +26,14 @@ from app.forms.form_tree import (
     ChoiceField,
     ConstField,
     Field,
+    JsonField,
     NullableField,
     NumberField,
     ObjectField,
     TextField,
     UnionField,
 )
-from app.forms.typed_json import TypedJsonError, parse_json, parse_object
+from app.forms.typed_json import TypedJsonError, parse_any, parse_json, parse_object
 from simulator.base.frozen_value import Value
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -75,7 +76,7 @@ def _read(  # noqa: C901 - one arm for each kind of input
         case RawConst():
             yield field.value if isinstance(field, ConstField) else None
         case RawJson():
-            yield from _read_json(raw.text, path, problems)
+            yield from _read_json(raw.text, path, problems, isinstance(field, JsonField) and field.is_open)
         case RawNullable():
             inner = field.inner if isinstance(field, NullableField) else field
             yield from iter([None]) if raw.is_null else _read(inner, raw.raw, path, problems)
@@ -119,9 +120,9 @@ def _read_choice(
     yield options[index]
 
 
-def _read_json(text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
+def _read_json(text: str, path: Path, problems: list[FieldProblem], is_open: bool) -> Iterable[JsonValue]:
     try:
-        yield parse_json(text)
+        yield parse_any(text) if is_open else parse_json(text)
     except TypedJsonError as error:
         problems.append(FieldProblem(path=path, message=str(error)))
 

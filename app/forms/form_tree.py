@@ -69,10 +69,11 @@ class ConstField(_Field):
 
 
 class JsonField(_Field):
-    """Any JSON, written by hand; `blank` is what an empty field starts with."""
+    """Any JSON, written by hand; `blank` is what an empty field starts with. `is_open`: nobody has said what it holds, so words need no quotes."""
 
     kind: Literal["json"] = "json"
     blank: str = ""
+    is_open: bool = False
 
 
 class NullableField(_Field):
@@ -267,7 +268,7 @@ def _scalar(kind: str, schema: dict[str, Any], name: str) -> Field:
         case "null":
             return ConstField(value=None, **about)
         case _:
-            return JsonField(**about)
+            return JsonField(is_open="type" not in schema, **about)
 
 
 def _text(schema: dict[str, Any], name: str) -> TextField:

@@ -11,6 +11,7 @@ import unicodedata
 from typing import Any, Literal, TypeAlias
 
 from simulator.base.frozen_value import Value
+from simulator.session.attached_files import AttachedFile
 
 Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 
@@ -47,13 +48,14 @@ class DetailBlock(Value):
     """One part of an entry's body.
 
     `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain
-    text. `value` is what `text` writes as JSON, where the language is that.
+    text. `value` is what `text` writes as JSON, where the language is that. `file` is a file to look at, whose words are the text.
     """
 
     title: str
     text: str
     language: str | None = None
     value: Any = None
+    file: AttachedFile | None = None
 
 
 def literal(text: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from app.forms.safe_labels import DIRECTIONS
 from simulator.base import json_text
+from simulator.base.json_values import same
 
 _ONE_LINE = 72
 _EXPECTED = {
@@ -18,6 +19,8 @@ _EXPECTED = {
     "Expecting ':' delimiter": "expected a colon after the field's name",
     "Expecting property name enclosed in double quotes": "expected a field name in double quotes",
 }
+_JSON_STARTS = '{["'
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 """What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
 
@@ -64,6 +67,32 @@ def parse_json(text: str) -> JsonValue:
         raise _placed(text) from error
     _refuse_half_characters(value)
     return value
+
+
+def parse_any(text: str) -> JsonValue:
+    """Read a value of which nobody has said what it is: JSON, or else plain words, as people write a number of a policy or a name.
+
+    Raises:
+        TypedJsonError: The text begins like JSON, or is a number that JSON cannot hold; the error says where it is wrong.
+    """
+    try:
+        return parse_json(text)
+    except TypedJsonError:
+        words = text.strip()
+        if not words or words[0] in _JSON_STARTS or _NUMBER.fullmatch(words):
+            raise
+        _refuse_half_characters(words)
+        return words
+
+
+def write_any(value: JsonValue) -> str:
+    """Write a value so that `parse_any` gives it back: words as they are, unless they would be read as something else."""
+    if not isinstance(value, str) or value.translate(DIRECTIONS) != value:
+        return write_json(value)
+    try:
+        return value if same(parse_any(value), value) else write_json(value)
+    except TypedJsonError:
+        return write_json(value)
 
 
 def _placed(text: str) -> TypedJsonError:

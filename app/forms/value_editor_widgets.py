@@ -198,12 +198,12 @@ class ValueEditor:
     def _add_field(self, way: Way, name: str, first: JsonValue) -> None:
         """Add a field to an object; where an input says nothing usable, that is marked first."""
         if self._is_filled(None):
-            self._begin(with_field(self._reading().value, way, name, first))
+            self.begin(with_field(self._reading().value, way, name, first))
 
     def _remove_field(self, way: Way) -> None:
         """Remove a field, or a table; an input elsewhere that says nothing usable is marked first."""
         if self._is_filled(way):
-            self._begin(without_field(self._reading().value, way))
+            self.begin(without_field(self._reading().value, way))
 
     def _is_filled(self, but: Way | None) -> bool:
         form = self._form()
@@ -212,8 +212,8 @@ class ValueEditor:
         self._kept.put(f"{self._form_name()}:tried", value=True)
         return False
 
-    def _begin(self, value: JsonValue) -> None:
-        """Begin new inputs, which hold a value."""
+    def begin(self, value: JsonValue) -> None:
+        """Begin new inputs, which hold a value; only before they are drawn, or in a callback."""
         self._kept.put(f"{self._name}:base", write_json(value))
         self._kept.put(f"{self._name}:number", int(self._kept.value(f"{self._name}:number", 0)) + 1)
 
@@ -226,4 +226,4 @@ class ValueEditor:
             return
         if wants_json:
             self._kept.put(self._name, write_json(result.value))
-        self._begin(result.value)
+        self.begin(result.value)

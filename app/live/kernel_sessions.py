@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import expected_input
 from simulator.base.json_values import JsonObject
+from simulator.facts import EarlierData
 from simulator.journal import Journal
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.session import Seats
@@ -21,6 +22,7 @@ def opened(
     *,
     seats: Seats,
     initial_state: JsonObject,
+    earlier: EarlierData,
     seed: str | None,
     user_id: str,
     keep: Callable[[Journal], Journal] | None,
@@ -30,17 +32,20 @@ def opened(
     Raises:
         simulator.runtime.SimulationError: The agent cannot be simulated.
     """
+    how: Any = {
+        "seats": seats,
+        "initial_state": initial_state,
+        "earlier": earlier,
+        "seed": seed,
+        "user_id": user_id,
+    }
     if isinstance(config, KernelAgentConfig):
         from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - ADK's import takes a second
 
-        return RemoteSimulation.open(
-            config, seats=seats, initial_state=initial_state, seed=seed, user_id=user_id, keep=keep
-        )
+        return RemoteSimulation.open(config, **how, keep=keep)
     from simulator.runtime import Simulation  # noqa: PLC0415 - as above
 
-    return Simulation.open(
-        config, seats=seats, initial_state=initial_state, seed=seed, user_id=user_id, keep=keep
-    )
+    return Simulation.open(config, **how, keep=keep)
 
 
 def check_message(config: SimulatedAgentConfig, message: str | JsonObject) -> None:

@@ -14,6 +14,7 @@ from app.live.player_names import not_at_first
 from app.live.reopened_sessions import kept_drafts
 from app.live.session_store import server_store
 from app.live.simulation_protocol import LiveSimulation
+from app.live.upload_quota import check_attached
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import directory_of
@@ -21,10 +22,12 @@ from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer
+from simulator.facts import EVERY, AgentPlayer, EarlierData, SavedArtifact, ToolPlayer
 from simulator.journal import Journal
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.session import Seats
+from simulator.session.attached_files import files_in, message_of
+from simulator.session.earlier_data import earlier_data
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore
@@ -40,13 +43,19 @@ class StartFormError(ValueError):
 
 
 class StartForm(Value):
-    """The fields of the start page as they were typed; an empty seed stands for one of chance."""
+    """The fields of the start page as they were typed; an empty seed stands for one of chance. `files` are parts of the first message.
+
+    `artifacts` are the files that the session begins with, as parts, and `memory` has a line for each text that it remembers.
+    """
 
     agent: str
     query: str = ""
+    files: tuple[JsonObject, ...] = ()
     user_id: str = "user"
     seed: str = ""
     initial_state: str = "{}"
+    artifacts: tuple[JsonObject, ...] = ()
+    memory: str = ""
     agent_player: AgentChoice = "auto"
     tool_player: ToolPlayer = "person"
 
@@ -57,6 +66,7 @@ class StartSettings(Value):
     user_id: str
     seed: str | None
     initial_state: JsonObject
+    earlier: EarlierData
     seats: Seats
 
 
@@ -92,8 +102,17 @@ def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
         user_id=form.user_id.strip(),
         seed=form.seed.strip() or None,
         initial_state=initial_state,
+        earlier=_earlier(form),
         seats=_seats(form, without_model),
     )
+
+
+def _earlier(form: StartForm) -> EarlierData:
+    """Return what a session begins with; files of one name are versions of one artifact."""
+    named = zip(files_in({"parts": [*form.artifacts]}), form.artifacts, strict=True)
+    saved = tuple(SavedArtifact(filename=file.name, part=part, version=0) for file, part in named)
+    memory = earlier_data(memory=[line.strip() for line in form.memory.splitlines() if line.strip()]).memory
+    return EarlierData(artifacts=saved, memory=memory)
 
 
 def _seats(form: StartForm, without_model: dict[str, str]) -> Seats:
@@ -106,14 +125,23 @@ def _seats(form: StartForm, without_model: dict[str, str]) -> Seats:
     return Seats(agents=agents, tools=tools)
 
 
-def _check_query(query: str, config: SimulatedAgentConfig) -> None:
+def _check_query(query: str | JsonObject, config: SimulatedAgentConfig) -> None:
     """Hold a first query to the agent's input schema, as the later ones are; no query needs no check."""
-    if not query.strip():
+    if not query:
         return
     try:
         check_message(config, query)
     except UnfitMessageError as error:
         raise StartFormError(f"{_UNFIT}\n{error}") from error
+
+
+def _check_files(form: StartForm, owner: str) -> None:
+    """Check that there is room for the files."""
+    for name, files in (("Attach files", form.files), ("Artifacts", form.artifacts)):
+        try:
+            check_attached(owner, {"parts": [*files]})
+        except ValueError as error:
+            raise StartFormError(f"{name}: {error}") from error
 
 
 def _keeper(store: JournalStore, config: SimulatedAgentConfig, owner: str) -> Callable[[Journal], Journal]:
@@ -137,12 +165,15 @@ def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOC
         simulator.store.StoreError: The session cannot be kept.
     """
     settings = read_form(form, unreachable(config))
-    _check_query(form.query, config)
+    query = message_of(form.query.strip() and form.query, form.files)
+    _check_files(form, owner)
+    _check_query(query, config)
     live = taken_in(
         lambda keep: opened(
             config,
             seats=settings.seats,
             initial_state=settings.initial_state,
+            earlier=settings.earlier,
             seed=settings.seed,
             user_id=settings.user_id,
             keep=keep,
@@ -150,8 +181,8 @@ def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOC
         config,
         owner,
     )
-    if form.query.strip():
-        _ask(live, form.query)
+    if query:
+        _ask(live, query)
     return live
 
 
@@ -185,7 +216,7 @@ def taken_in(
     return live
 
 
-def _ask(live: LiveSession, query: str) -> None:
+def _ask(live: LiveSession, query: str | JsonObject) -> None:
     """Ask the first query; where the agent's process ends over it, the session's page says so.
 
     Raises:

@@ -107,6 +107,7 @@ def beside_rules(config: ReadConfig) -> RestOfConfig:
         f"model {config.simulation_model}": bool(config.simulation_model),
         "model configuration": bool(model["simulation_model_configuration"]),
         f"{', '.join(config.mock_tools)} answered by the model": bool(config.mock_tools),
+        config.deprecation: bool(config.deprecation),
     }
     return RestOfConfig(
         data=config.environment_data,

@@ -28,6 +28,7 @@ from app.session import page_state as state
 from app.session.commands import Command
 from app.session.session_context import SessionContext
 from simulator.agents import AgentSettingsError, settings_from
+from simulator.environment.injection.adk_config_text import names_no_tool
 from simulator.environment.injection.rule_set_folder import RuleSetFolder, StoredSet
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, read_rule_set
 from simulator.environment.injection.rules import InjectionRule
@@ -54,8 +55,13 @@ def _import(scene: SessionContext, kept: KeptInputs) -> Command | None:
     text = _text(kept)
     if not text.strip():
         return None
+    tool_name = ""
+    if names_no_tool(text):
+        tools = scene.tools()
+        key = kept.widget("import_tool", next(iter(tools), None))
+        tool_name = st.selectbox("Tool of these injections", tools, key=key) or ""
     try:
-        read = read_rule_set(text)
+        read = read_rule_set(text, tool_name)
     except RuleSetError as error:
         problem("Cannot read the rules.", str(error))
         return None

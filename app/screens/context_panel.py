@@ -27,6 +27,7 @@ from simulator.agents.agent_directory import AgentDirectory, known_agents, known
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import EVERY, SavedArtifact, ToolPlayer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.adk_event_fields import message_text
 
 if TYPE_CHECKING:
     from app.live.simulation_protocol import LiveSimulation
@@ -70,7 +71,11 @@ def _state(view: SimulationView) -> None:
     if session.initial_state:
         st.caption("Initial state")
         _json(dict(session.initial_state), empty="")
-    _artifacts([artifact for turn in session.turns for artifact in turn.artifacts])
+    saved = [artifact for turn in session.turns for artifact in turn.artifacts]
+    _artifacts([*session.earlier.artifacts, *saved])
+    if session.earlier.memory:
+        st.caption("Memory before the first message")
+        st.text(literal("\n".join(message_text(entry.get("content")) for entry in session.earlier.memory)))
 
 
 def _artifacts(saved: Sequence[SavedArtifact]) -> None:

@@ -34,7 +34,6 @@ from app.evalsets.set_discovery import (
     folders,
     found_sets,
     remove_upload,
-    uploads_of,
 )
 from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
@@ -44,13 +43,23 @@ from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
 from app.live.storage_wait import keep_drafts
+from app.live.upload_quota import uploads_of
 from app.screens.played_case import play_case
 from app.server.login import visitor
 from app.server.owners import LOCAL
 from app.session import page_state
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
-from evalset.editing.set_saving import Conflict, Saved, conflicts, has_changed_on_disk, merged, save
+from evalset.editing.reviews_beside import open_reviews
+from evalset.editing.set_saving import (
+    Conflict,
+    Saved,
+    conflicts,
+    decided_twice,
+    has_changed_on_disk,
+    merged,
+    save,
+)
 from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.secret_masking import error_words
 
@@ -104,6 +113,7 @@ def _shown(scene: SetContext) -> ShownSet:
         failed=str(failed) if failed else None,
         done=tuple(done or ()),
         both=both,
+        decided=decided_twice(scene.work, open_reviews(scene.path).reviews) if both is not None else (),
     )
 
 
@@ -262,6 +272,9 @@ def _sentences(saved: Saved) -> list[str]:
     found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
     if saved.beside:
         found.append(f"The recorded tool responses were updated, too: {saved.beside}")
+    found += [
+        f"Another person's decision became a comment of the case {line}" for line in saved.decided_twice
+    ]
     if saved.review_trouble:
         found.append(f"The reviews could not be updated: {saved.review_trouble}")
     elif saved.reviews:

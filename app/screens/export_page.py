@@ -36,6 +36,7 @@ from app.session import page_state
 from app.session.commands import Show
 from app.session.progress_panel import AT_ONCE_SECONDS
 from app.session.shell_texts import commands_of
+from evalset.errors import CaseTakenError
 from simulator.agents import AgentSettingsError
 from simulator.base.secret_masking import error_words
 from simulator.session import SessionState, SimulationSession
@@ -75,6 +76,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         _replay_of(live, written),
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
+        is_taken=page_state.get("taken") == [chosen.path, chosen.eval_id],
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -186,6 +188,7 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
             written = write(session, live.config, form, head, facts)
     except ValueError as error:  # an error of evalset: it names the file and the place
         page_state.put("unwritten", str(error))
+        page_state.put("taken", [form.path, form.eval_id] if isinstance(error, CaseTakenError) else None)
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
         _LOG.exception("A trace was not written")
         page_state.put("unwritten", error_words(error))

@@ -23,7 +23,7 @@ from app.screens.start_page import start_page
 from app.screens.unreadable_drafts_panel import try_without_drafts, was_drawn
 from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
-from app.session import page_state
+from app.session import document_page, page_state
 from app.session.page_fragments import begin_page, note_offers
 from app.session.stale_clicks import saw
 
@@ -65,7 +65,10 @@ def page() -> None:
 
 def _shown(live: LiveSession | None) -> None:
     """Draw what the address names; what the start page does without is imported when somebody needs it."""
-    if page_state.is_on_sets():
+    if page_state.document() is not None and (file := document_page.wanted()) is not None:
+        side()
+        document_page.draw(file)
+    elif page_state.is_on_sets():
         from app.screens.eval_sets_page import sets_page  # noqa: PLC0415 - the start page does without
 
         side()

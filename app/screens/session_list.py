@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.live.live_sessions import LiveSession, registry
 from app.scripts.script_play import without_places
 from app.server.owners import LOCAL
+from app.server.viewer_time import short_time
 from simulator.base.frozen_value import Value
 from simulator.session.model import SessionState
 
@@ -44,7 +44,7 @@ class SessionLine(Value):
     @property
     def about(self) -> str:
         """The agent, when something last happened, and how the session ended."""
-        when = _when(self.changed_at) if self.changed_at else "" if self.is_kept else "not stored"
+        when = short_time(self.changed_at) if self.changed_at else "" if self.is_kept else "not stored"
         return " \u00b7 ".join(filter(None, (self.agent, when, "completed" if self.is_over else "")))
 
     def holds(self, words: Iterable[str]) -> bool:
@@ -163,14 +163,6 @@ def _of_record(record: SessionRecord, link: Callable[[str], str]) -> SessionLine
         changed_at=record.changed_at,
         is_over=record.status == _OVER,
     )
-
-
-def _when(at: float) -> str:
-    """Say when something was: by the clock where it was today, else by the day."""
-    then, now = datetime.fromtimestamp(at).astimezone(), datetime.now().astimezone()
-    if then.date() == now.date():
-        return then.strftime("%H:%M")
-    return then.strftime("%-d %b" if then.year == now.year else "%Y-%m-%d")
 
 
 def of_owner(store: JournalStore, session_id: str, owner: str) -> str:

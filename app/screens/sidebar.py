@@ -27,6 +27,7 @@ from app.screens.sidebar_panel import (
 )
 from app.server.login import visitor
 from app.session import page_state
+from app.session.document_page import document_link
 from app.session.page_fragments import fragment
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def side() -> None:
             fragment(_list_when_open, OPENING_LOOK_SECONDS)()
     person(who)
     with st.sidebar:
+        document_link()
         keyboard()
     if asked is None or isinstance(asked, Search):
         if asked is not None:

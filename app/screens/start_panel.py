@@ -19,16 +19,19 @@ from app.agents.scenario_start import ScenarioStart
 from app.agents.scenario_start_panel import scenario_start
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal, safe_label
+from app.forms.upload_panel import attach, attached
 from app.forms.widget_store import DraftStore, slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
 from app.screens.demo_panel import try_demo
 from app.scripts.recorded_play import Agents, RecordedForm
 from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
+from evalset.cli.shell_lines import studio_line
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.agents.agent_directory import AgentDirectory
 from simulator.base.frozen_value import Value
+from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import LOAD_SECONDS
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import AgentProcess
@@ -38,6 +41,7 @@ WAYS = ("Message", "Script", "Recorded case", "Scenario")
 """What a session can be started from."""
 
 QUERY_KEY = "start_query"
+ARTIFACTS_KEY = "start_artifacts"
 _SHOWN_TOOLS = 12
 _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
 _SETTINGS = {
@@ -46,6 +50,7 @@ _SETTINGS = {
     "user_id": ("start_user", "user"),
     "seed": ("start_seed", ""),
     "initial_state": ("start_state_json", "{}"),
+    "memory": ("start_memory", ""),
 }
 """The settings of a session: the key of each input, and what it holds at first."""
 
@@ -174,7 +179,7 @@ def _agents(shown: ShownStart) -> StartCommand | None:
             return TryAgain()
     if not entries:
         st.caption("No agents yet. Start the studio with a folder of agents:")
-        st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
+        st.code(literal(studio_line("--agents-dir", "path/to/agents")), language="bash")
         return None
     clicked = agent_list(entries, chosen.name if chosen else None, shown.slow, shown.pythons)
     _own_agents()
@@ -191,14 +196,14 @@ def _own_agents() -> None:
             "Start the studio with a folder in ADK's layout, or with a Python file that lists "
             "`SimulatedAgentConfig` objects:"
         )
-        st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
-        st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
+        st.code(literal(studio_line("--agents-dir", "path/to/agents")), language="bash", wrap_lines=True)
+        st.code(literal(studio_line("--agents", "my_agents.py")), language="bash", wrap_lines=True)
         st.caption(
             "Each agent runs in its own process. It uses its project's Python environment (`.venv`) if there is "
             "one, otherwise the studio's. To use another Python:"
         )
         st.code(
-            "streamlit run app -- --agents-dir path/to/agents --python path/to/python",
+            literal(studio_line("--agents-dir", "path/to/agents", "--python", "path/to/python")),
             language="bash",
             wrap_lines=True,
         )
@@ -236,22 +241,25 @@ def _message(chosen: AgentEntry, failed: str | None) -> StartCommand | None:
         on_change="ignore",
         persist_state="session",
     )
+    uploaded = attach("start_files")
     more = _settings()
     with place():
         if failed:
             problem("The session was not opened.", failed)
-    if not _starts("start_session", chosen):
+        files = attached(uploaded)
+    if not _starts("start_session", chosen) or files is None or more is None:
         return None
-    return StartSession(form=StartForm.model_validate({"agent": chosen.name, "query": query or "", **more}))
+    form = {"agent": chosen.name, "query": query or "", "files": files, **more}
+    return StartSession(form=StartForm.model_validate(form))
 
 
 def _scenario(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
-    scenario = scenario_start(shown.texts)
+    scenario = scenario_start(shown.texts, chosen.config)
     more = _settings()
     with place():
         if shown.problem:
             problem("The session was not opened.", shown.problem)
-    if not _starts("start_scenario", chosen):
+    if not _starts("start_scenario", chosen) or more is None:
         return None
     return StartScenario(form=StartForm.model_validate({"agent": chosen.name, **more}), scenario=scenario)
 
@@ -311,15 +319,38 @@ def _use_example(example: str) -> None:
     st.session_state[QUERY_KEY] = example
 
 
-def _settings() -> dict[str, str]:
-    """Draw the settings once somebody looks, as a browser takes long to load lists; return what they are."""
+def _settings() -> dict[str, Any] | None:
+    """Draw the settings once somebody looks, as a browser takes long to load lists; return what they are, None where a file cannot be used."""
     body = st.expander("Settings", icon=":material/tune:", key="start_settings", on_change="rerun")
-    if body.open:
+    artifacts: tuple[JsonObject, ...] | None = ()
+    if body.open or st.session_state.get(ARTIFACTS_KEY):  # files that are not drawn are gone
         with body:
             with st.container(gap=None, key="start_players"):
                 _players()
             _session_settings()
-    return {name: str(st.session_state.get(key, first)) for name, (key, first) in _SETTINGS.items()}
+            artifacts = _earlier()
+    typed = {name: str(st.session_state.get(key, first)) for name, (key, first) in _SETTINGS.items()}
+    return None if artifacts is None else {**typed, "artifacts": artifacts}
+
+
+def _earlier() -> tuple[JsonObject, ...] | None:
+    """Draw what a session begins with besides its state; return the files, None where one cannot be used."""
+    uploaded: Any = st.file_uploader(
+        "Artifacts",
+        accept_multiple_files=True,
+        key=ARTIFACTS_KEY,
+        help="Files that the agent's tools find in ADK's artifact service from the first message on.",
+    )
+    artifacts = attached(uploaded)
+    st.text_area(
+        "Memory (one entry on each line)",
+        key="start_memory",
+        height=80,
+        help="Texts that the agent finds in ADK's memory service from the first message on.",
+        on_change="ignore",
+        persist_state="session",
+    )
+    return artifacts
 
 
 def _session_settings() -> None:

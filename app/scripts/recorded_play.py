@@ -64,13 +64,13 @@ def recorded_cases(path: str, owner: str, config: SimulatedAgentConfig) -> dict[
     Raises:
         ValueError: It is not for this person to read, is no recorded environment, or holds no case; the text says so.
     """
-    from simulator.session.adk_event_fields import content_text  # noqa: PLC0415 - as above
+    from simulator.session.adk_event_fields import message_text  # noqa: PLC0415 - as above
 
     check_place(path, owner, config)
     found = _read(environment_of(path)).cases
     if not found:
         raise ValueError(f"{environment_of(path)} contains no recorded case.")
-    return {name: content_text(case.turns[0].query) if case.turns else "" for name, case in found.items()}
+    return {name: message_text(case.turns[0].query) if case.turns else "" for name, case in found.items()}
 
 
 def open_recorded(form: RecordedForm, config: SimulatedAgentConfig, owner: str = LOCAL) -> LiveSession:

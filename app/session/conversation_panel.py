@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from app.forms.common_panel import shown_file
 from app.forms.safe_labels import DetailBlock, literal
 from app.forms.shown_value_widgets import shown_value
 from app.session import page_state
@@ -77,6 +78,9 @@ def _entry(said: ConversationEntry, *, as_json: bool) -> None:
 def _part(part: DetailBlock, key: str, *, as_json: bool) -> None:
     if part.title:
         st.caption(part.title)
+    if part.file is not None:
+        shown_file(part.file, key)
+        return
     if part.language == "json" and not as_json:
         shown_value(part.value, key)
         return

@@ -6,6 +6,7 @@ the registry, on the server.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st
@@ -25,6 +26,9 @@ _SHARED = "shared"
 _VIEW = "view"
 _PAGE, _SETS = "page", "sets"
 _SET, _CASE = "set", "case"
+_DOCUMENT = "document"
+_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _DOCUMENT)
+"""All that says where the page is: a step to another place leaves none of it."""
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
 _TAB = "studio:tab"
@@ -73,6 +77,7 @@ Flag: TypeAlias = Literal[
     "shown",
     "shown_set",
     "step_back",
+    "taken",
     "tried",
     "turn_menu_done",
     "unsaved_set",
@@ -99,6 +104,7 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "exported",
     "problem",
     "changed",
+    "taken",
     "tried",
     "unwritten",
     "part_failed",
@@ -149,23 +155,37 @@ def own(wanted: str) -> LiveSession | None:
 
 def go_to(wanted: str) -> None:
     """Show another session; call `st.rerun` after."""
-    leave()
-    st.query_params[_SESSION] = wanted
+    _leave_for({_SESSION: wanted})
 
 
 def leave() -> None:
     """Go back to the start page; call `st.rerun` after."""
+    _leave_for({})
+
+
+def _leave_for(place: Mapping[str, str | None]) -> None:
     for name in _OF_ONE_SESSION:
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
-    show(None)
-    for named in (_SESSION, _SHARED, _PAGE, _SET, _CASE):
-        st.query_params.pop(named, None)
+    _name({name: place.get(name) for name in _PLACES})
+
+
+def _name(changes: Mapping[str, str | None]) -> None:
+    """Change the address in one step, so that the browser's way back has one entry for it; None takes a name out."""
+    now = st.query_params.to_dict()
+    wanted = {name: value for name, value in {**now, **changes}.items() if value is not None}
+    if wanted != now:
+        st.query_params.from_dict(wanted)
 
 
 def is_on_sets() -> bool:
     """Return whether the address names the pages of the eval sets."""
     return st.query_params.get(_PAGE) == _SETS
+
+
+def document() -> str | None:
+    """Return the document in the address, by the name of its file; None where it names none."""
+    return st.query_params.get(_DOCUMENT) or None
 
 
 def set_path() -> str | None:
@@ -180,20 +200,13 @@ def case_key() -> str | None:
 
 def show_sets(path: str | None = None, case: str | None = None) -> None:
     """Show the list of eval sets, or the set at a path, or a case of it; call `st.rerun` after."""
-    leave()
-    st.query_params[_PAGE] = _SETS
-    if path is not None:
-        st.query_params[_SET] = path
-        show_case(case)
+    _leave_for({_PAGE: _SETS, _SET: path, _CASE: case if path is not None else None})
 
 
 def show_case(key: str | None) -> None:
     """Show a case of the set in the address, or all of them; call `st.rerun` after."""
     put("part_failed", None)
-    if key is None:
-        st.query_params.pop(_CASE, None)
-    else:
-        st.query_params[_CASE] = key
+    _name({_CASE: key})
 
 
 def view() -> View | None:
@@ -204,10 +217,7 @@ def view() -> View | None:
 
 def show(wanted: View | None) -> None:
     """Show a page of the session in the address, or the session itself; call `st.rerun` after."""
-    if wanted is None:
-        st.query_params.pop(_VIEW, None)
-    else:
-        st.query_params[_VIEW] = wanted
+    _name({_VIEW: wanted})
 
 
 def get(flag: Flag) -> Any:

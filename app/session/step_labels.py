@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from app.forms.safe_labels import safe_label
 from app.live.player_names import PLAYERS
+from app.session.user_form import text_and_files
+from simulator.base.json_values import JsonObject
 from simulator.facts import (
     EVERY,
     CodeAnswered,
@@ -60,13 +62,11 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
             return _OTHERS.get(fact.kind, "the step")
 
 
-def text_said(fact: Fact | None) -> str:
-    """Return the text of a query that was taken back, to begin the next one with; empty for anything else."""
+def query_said(fact: Fact | None) -> tuple[str, tuple[JsonObject, ...]]:
+    """Return the text and the files of a query that was taken back, to begin the next one with; nothing for anything else."""
     if not isinstance(fact, TurnStarted) or fact.purpose != "query":
-        return ""
-    parts = fact.message.get("parts")
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return texts[0] if len(texts) == 1 and isinstance(texts[0], str) else ""
+        return "", ()
+    return text_and_files(fact.message) or ("", ())
 
 
 def would_answer(request: Request) -> str:

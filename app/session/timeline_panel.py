@@ -157,8 +157,8 @@ def _unstored_from(simulation: LiveSimulation) -> float:
 
 
 def _body(entry: HistoryEntry) -> None:
-    for shown in blocks(entry):
-        block(shown)
+    for number, shown in enumerate(blocks(entry)):
+        block(shown, f"file_{entry.fact}_{number}")
 
 
 def _ways(history: tuple[HistoryEntry, ...], place: int, simulation: LiveSimulation | None) -> None:

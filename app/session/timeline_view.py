@@ -248,7 +248,10 @@ def blocks(entry: HistoryEntry) -> tuple[DetailBlock, ...]:
 
 def _all_blocks(entry: HistoryEntry) -> Iterable[DetailBlock]:
     match entry:
-        case UserQuery() | SessionNote():
+        case UserQuery():
+            yield DetailBlock(title="", text=entry.content)
+            yield from (DetailBlock(title="", text=file.words, file=file) for file in entry.files)
+        case SessionNote():
             yield DetailBlock(title="", text=entry.content)
         case AgentMessage() | FinalResponse():
             yield DetailBlock(title="", text=entry.content)

@@ -12,6 +12,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
 from simulator.facts import UserPlayer
+from simulator.session.attached_files import file_of
 from simulator.session.user_fold import UserSeat
 
 USER_PLAYERS: dict[UserPlayer, str] = {
@@ -59,7 +60,9 @@ class ScenarioForm(Value):
             "conversation_plan": self.conversation_plan,
         }
         if self.persona == OWN_PERSONA:
-            written["user_persona"] = _object("Persona", self.own_persona)
+            persona = written["user_persona"] = _object("Persona", self.own_persona)
+            if not persona.get("id"):
+                raise FormError("Persona: enter its id.")
         elif self.persona != NO_PERSONA:
             written["user_persona"] = self.persona
         return written
@@ -136,6 +139,15 @@ def text_of(message: Mapping[str, Any]) -> str | None:
     if not isinstance(only, dict) or only.keys() != {"text"}:
         return None
     return only["text"] if isinstance(only["text"], str) else None
+
+
+def text_and_files(message: Mapping[str, Any]) -> tuple[str, tuple[JsonObject, ...]] | None:
+    """Return a message's text and its files as parts, where it is at most one text and files; None for anything else."""
+    parts = message.get("parts")
+    listed = parts if isinstance(parts, (list, tuple)) else ()
+    files = tuple(dict(part) for part in listed if isinstance(part, Mapping) and file_of(part))
+    texts = [text for part in listed if (text := text_of({"parts": [part]})) is not None]
+    return ("".join(texts), files) if len(texts) <= 1 and len(texts) + len(files) == len(listed) else None
 
 
 def seat_words(seat: UserSeat, held_for: str = "you") -> str:

@@ -222,6 +222,8 @@ class AdkEvalRun:
             return f"it printed more than {MOST_OUTPUT >> 20} MB"
         if self.spec.patience is None or seconds < self.spec.patience or view.turns_done == view.turns:
             return ""
+        if view.turns is None and view.turns_done and not view.asked:
+            return ""  # nobody knows how many turns there are, and between them ADK may score
         return f"no turn was done in {self.spec.patience:g} s: {view.words}"
 
     def _read(self, prepared: Prepared, exit_code: int) -> RunView:

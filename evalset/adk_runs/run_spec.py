@@ -63,7 +63,8 @@ class EvalRunSpec(Value):
         agent: The agent.
         cases: The ids of the cases; none for all.
         config: The document of an `EvalConfig`.
-        environment: The recorded environment that stands for the tools; None lets the real tools run.
+        environment: The recorded environment that stands for the tools, in which nothing is recorded where there is no such file; None lets the
+            real tools run.
         models: Who answers for the agent's models, where there is a recorded environment.
         unrecorded: What becomes of a call that was not recorded, where there is one.
         latencies: Whether each tool takes as long as when it was recorded, where there is a recorded environment.

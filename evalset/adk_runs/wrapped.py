@@ -25,10 +25,12 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
 from evalset.adk_runs.run_spec import ASKED_FILE, PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
+from evalset.recorded.recording import RecordedEnvironment
 from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
 from simulator.agents.agent_folder import is_importable, load_by_path, on_its_ground
+from simulator.agents.environment_data import environment_data_in
 from simulator.agents.module_table import IMPORTS, forget, prepare
 from simulator.runtime.adk.boundaries import without_senders
 from simulator.runtime.adk.tool_guards import guard_process
@@ -40,17 +42,19 @@ _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
 class TurnsTaken(BasePlugin):
     """Writes a line for each turn that the agent of a case has taken, and who was asked last, so that a run shows how far it is.
 
-    A turn that asks the user for input is run once more with the answer, and writes its line again.
+    A turn that asks the user for input is run once more with the answer, and writes its line again. Between the turns nobody is asked: a
+    simulated user thinks, or ADK scores.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__("turns_taken")
-        self._path = path
+        self._path, self._under_way = path, set[str]()
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Note that a turn begins; those of agents that are run as tools are a part of one."""
         if _TURN.get() is None:
             _TURN.set(invocation_context.invocation_id)
+            self._under_way.add(invocation_context.invocation_id)
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -76,6 +80,9 @@ class TurnsTaken(BasePlugin):
         if _TURN.get() not in {None, invocation_context.invocation_id}:
             return
         _TURN.set(None)
+        self._under_way.discard(invocation_context.invocation_id)
+        if not self._under_way:
+            self._asks("")
         with self._path.open("a", encoding="utf-8") as file:
             file.write(
                 json.dumps({"eval_id": running_eval_id(), "turn": invocation_context.invocation_id}) + "\n"
@@ -91,18 +98,19 @@ def wrapped(module_file: str) -> App:
     folder = Path(module_file).parent
     spec = EvalRunSpec.model_validate_json((folder / SPEC_FILE).read_text(encoding="utf-8"))
     plugins: list[BasePlugin] = [TurnsTaken(folder.parent.parent / PROGRESS_FILE)]
+    hermetic: HermeticEnvironment | None = None
     if spec.environment is not None:
         guard_process()
-        plugins.insert(
-            0,
-            HermeticEnvironment(
-                spec.environment,
-                models=spec.models,
-                unrecorded=spec.unrecorded,
-                latencies=spec.latencies,
-            ),
+        hermetic = HermeticEnvironment(
+            spec.environment if spec.environment.exists() else RecordedEnvironment(),
+            models=spec.models,
+            unrecorded=spec.unrecorded,
+            latencies=spec.latencies,
         )
-    found = _found(spec.agent)
+        plugins.insert(0, hermetic)
+    found, data = _found(spec.agent)
+    if hermetic is not None and spec.unrecorded == "generate":
+        hermetic.environment_data = environment_data_in(data)
     if isinstance(found, App):
         if spec.environment is not None:
             found = without_senders(found)
@@ -111,14 +119,17 @@ def wrapped(module_file: str) -> App:
     return App(name=name, root_agent=found, plugins=plugins)
 
 
-def _found(place: AgentPlace) -> Any:
-    """Load the agent: from its folder where it has one, else as the studio does."""
+def _found(place: AgentPlace) -> tuple[Any, str | Path]:
+    """Load the agent, from its folder where it has one, else as the studio does; return it with its environment data, or where that is."""
     if place.folder is not None and place.folder.is_dir():
-        return loaded_agent(place.folder.resolve())
+        folder = place.folder.resolve()
+        return loaded_agent(folder), folder
     if place.words:
-        return agent_named(place.words).agent
-    settings = AgentSettings(place.agents_dir, place.agents_file, place.demos)
-    return catalogue_for(settings).config(place.name).agent
+        config = agent_named(place.words)
+    else:
+        settings = AgentSettings(place.agents_dir, place.agents_file, place.demos)
+        config = catalogue_for(settings).config(place.name)
+    return config.agent, config.environment_data
 
 
 @cache

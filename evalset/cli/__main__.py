@@ -2,7 +2,8 @@
 
 import sys
 
+from evalset.cli.exit_codes import as_program
 from evalset.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(as_program(main))

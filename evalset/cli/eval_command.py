@@ -7,16 +7,21 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalset.cli.agent_and_file import agent_and_file
 from evalset.cli.terminal_output import output
 
 if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+
     from evalset.adk_runs.eval_process import AdkEvalRun, RunView
     from evalset.adk_runs.eval_results import RunResults
     from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
     from evalset.cli.progress_line import ProgressLine
+    from evalset.eval_config.run_needs import PlannedRun, Remedies
     from evalset.recorded.recording import RecordedEnvironment
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.base.json_values import JsonObject
@@ -62,6 +67,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
         prog: What started it, for the help.
     """
     given = _parser(prog).parse_args(argv)
+    given.agent, given.set = agent_and_file(given.agent, str(given.set))
     from evalset.cli.progress_line import ProgressLine, hush  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
@@ -91,7 +97,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         metavar="AGENT",
         help="a folder of one or more agents, a file of configs (with #name if there are several), or a demo agent",
     )
-    parser.add_argument("set", type=Path, metavar="SET", help="the eval set")
+    parser.add_argument("set", type=Path, metavar="SET", help="the eval set; may also be before AGENT")
     parser.add_argument(
         "--case", action="append", default=[], metavar="ID", help="evaluate only this case; repeatable"
     )
@@ -119,7 +125,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         choices=("fail", "rules", "generate"),
         default="fail",
         help="what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
-        "rules, then a generated draft (`generate`)",
+        "rules, then a generated draft (`generate`), which cases without a recording and scenarios need",
     )
     parser.add_argument(
         "--latencies",
@@ -176,72 +182,108 @@ def _ready(given: argparse.Namespace) -> _Ready:
     """
     from evalset.adk_runs.process_agents import named_place  # noqa: PLC0415 - as above
     from evalset.adk_runs.run_spec import EvalRunSpec  # noqa: PLC0415 - as above
+    from evalset.files.eval_names import no_case  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - as above
     from simulator.agents.agent_settings import interpreter_named  # noqa: PLC0415 - as above
 
-    cases = [case.eval_id for case in read_eval_set(given.set)]
-    if unknown := sorted(set(given.case) - set(cases)):
-        raise _RefusedError(
-            f"--case: {given.set} has no case {unknown[0]!r}; it has {', '.join(cases) or 'none'}"
-        )
-    chosen = [each for each in cases if not given.case or each in given.case]
+    held = read_eval_set(given.set)
+    known = [case.eval_id for case in held]
+    if unknown := sorted(set(given.case) - set(known)):
+        raise _RefusedError(f"--case: {no_case(given.set, unknown[0], known)}")
+    cases = [each for each in held if not given.case or each.eval_id in given.case]
     place, config = named_place(given.agent, interpreter_named(given.python))
-    environment, recorded = _environment(given, chosen)
-    models, why = _models(given, config, recorded, chosen)
+    planned = _planned(given, config, cases)
+    models, why = _models(given, config, planned)
     spec = EvalRunSpec(
         eval_set=given.set.absolute(),
         agent=place,
-        cases=tuple(chosen) if given.case else (),
-        config=_criteria(given, environment, recorded, chosen),
-        environment=environment,
+        cases=tuple(planned.cases) if given.case else (),
+        config=planned.config,
+        environment=None if planned.recorded is None else planned.recording,
         models=models,
         unrecorded=given.unrecorded,
         latencies=given.latencies,
         patience=given.timeout,
         history=_history(place, config, given.set),
     )
-    tools = "real tools" if environment is None else f"tool responses from {environment.name}"
-    return _Ready(spec, f"{config.name}: {tools}, {why}")
+    return _Ready(spec, f"{config.name}: {_answering(planned)}, {why}")
 
 
-def _environment(
-    given: argparse.Namespace, chosen: Sequence[str]
-) -> tuple[Path | None, RecordedEnvironment | None]:
+def _planned(
+    given: argparse.Namespace, config: SimulatedAgentConfig, cases: Sequence[EvalCase]
+) -> PlannedRun:
+    """Gather what a run needs.
+
+    Raises:
+        ValueError: It lacks something.
+    """
+    from evalset.eval_config.run_needs import PlannedRun, refusal  # noqa: PLC0415 - as above
+    from simulator.runtime.models.reachability import model_problem_for, model_reachability  # noqa: PLC0415 - as above
+
+    path, recorded = _environment(given)
+    chosen = [case.eval_id for case in cases]
+    scenarios = [case.eval_id for case in cases if case.conversation_scenario is not None]
+    planned = PlannedRun(
+        cases=chosen,
+        scenarios=scenarios,
+        recording=path,
+        recorded=recorded,
+        unrecorded=given.unrecorded,
+        recorded_models=given.models == "recorded",
+        config=_criteria(given, path, recorded, chosen),
+        models_lack=(model_reachability(config) or "") if scenarios and given.models == "auto" else "",
+    )
+    if why := refusal(planned, _remedies(), partial(model_problem_for, config)):
+        raise _RefusedError(why)
+    return planned
+
+
+def _remedies() -> Remedies:
+    from evalset.eval_config.run_needs import Remedies  # noqa: PLC0415 - as above
+
+    return Remedies(
+        answers="Name a recording with --environment, evaluate other cases with --case, generate responses with --unrecorded generate, or run the "
+        "agent's real tools with --real-tools",
+        models="Use --models real",
+        criteria="Name a file of criteria with --config",
+    )
+
+
+def _answering(run: PlannedRun) -> str:
+    """Say what answers the tools."""
+    if run.recorded is None:
+        return "real tools"
+    if not run.recording.is_file():
+        return "generated tool responses"
+    is_enough = all(each in run.recorded.cases for each in run.cases)
+    generated = "" if is_enough or run.unrecorded != "generate" else ", otherwise generated"
+    return f"tool responses from {run.recording.name}{generated}"
+
+
+def _environment(given: argparse.Namespace) -> tuple[Path, RecordedEnvironment | None]:
+    """Return the file that answers for the tools, and what it holds; None where the real tools run."""
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_recorded  # noqa: PLC0415 - as above
 
-    if given.real_tools:
-        return None, None
     path: Path = (given.environment or recording_of(given.set)).absolute()
-    if not path.is_file():
-        raise _RefusedError(
-            f"no recorded environment at {path}. Name it with --environment, export the case from the studio again, or run the "
-            "agent's real tools with --real-tools"
-        )
-    recorded = read_recorded(path)
-    if lacking := [each for each in chosen if each not in recorded.cases]:
-        raise _RefusedError(
-            f"{path} has no recording of the case {lacking[0]!r}. Evaluate other cases with --case, or run the real tools with --real-tools"
-        )
-    return path, recorded
+    if given.environment is not None and not path.is_file():
+        raise _RefusedError(f"--environment: no such file: {path}")
+    return path, None if given.real_tools else read_recorded(path)
 
 
-def _models(
-    given: argparse.Namespace,
-    config: SimulatedAgentConfig,
-    recorded: RecordedEnvironment | None,
-    chosen: Sequence[str],
-) -> tuple[str, str]:
+def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: PlannedRun) -> tuple[str, str]:
     """Decide who answers for the models, and say it."""
     from evalset.recorded.recorded_turns import needs_no_model  # noqa: PLC0415 - as above
     from evalset.verify.errors import NO_MODEL_TURNS  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
+    recorded = planned.recorded
     if recorded is None:
         if given.models == "recorded":
             raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
         return "real", "the agent's own models"
-    lacking = [each for each in chosen if not needs_no_model(recorded.cases[each])]
+    found = [(each, recorded.cases.get(each)) for each in planned.cases]
+    lacking = [eval_id for eval_id, case in found if case is None or not needs_no_model(case)]
     if given.models == "recorded" and lacking:
         raise _RefusedError(f"{lacking[0]}: {NO_MODEL_TURNS}")
     if given.models != "auto":
@@ -256,7 +298,7 @@ def _models(
 
 def _criteria(
     given: argparse.Namespace,
-    environment: Path | None,
+    environment: Path,
     recorded: RecordedEnvironment | None,
     chosen: Sequence[str],
 ) -> JsonObject:
@@ -271,7 +313,9 @@ def _criteria(
     if text is None:
         if given.config is not None:
             raise _RefusedError(f"--config: no such file: {path}")
-        if recorded is not None and any(recorded.cases[each].tolerances for each in chosen):
+        if recorded is not None and any(
+            each in recorded.cases and recorded.cases[each].tolerances for each in chosen
+        ):
             return eval_config(given.set, environment=environment)
         return starting_document()
     try:
@@ -302,8 +346,10 @@ def _evaluated(given: argparse.Namespace, ready: _Ready, progress: ProgressLine)
         run.start()
         try:
             view = _waited(run, progress)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, BrokenPipeError) as error:
             run.forget()
+            if isinstance(error, BrokenPipeError):
+                raise
             progress.say("interrupted; `adk eval` was stopped")
             return INTERRUPTED
         progress.clear()

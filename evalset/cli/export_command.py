@@ -59,6 +59,8 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace export") -> int:
 
     try:
         return _carried_out(given)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         told = f"{error.filename or given.out}: {error.strerror or error}"
     except ValueError as error:  # an ExportError, a VerifyError, or one of ours
@@ -166,14 +168,15 @@ def _exported(given: argparse.Namespace) -> Exported:
     if given.metrics and given.form != "dataset":
         raise _RefusedError("--metrics is only for --form dataset")
     from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
-    from evalset.files.eval_names import base_name  # noqa: PLC0415 - as above
+    from evalset.files.eval_names import base_name, no_case  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_recorded_set  # noqa: PLC0415 - as above
 
     environment = given.environment or recording_of(given.set)
     cases, recorded = read_recorded_set(given.set, environment)
-    if unknown := sorted(set(given.case) - {case.eval_id for case in cases}):
-        raise _RefusedError(f"--case: {given.set} has no case {unknown[0]!r}")
+    names = [case.eval_id for case in cases]
+    if unknown := sorted(set(given.case) - {*names}):
+        raise _RefusedError(f"--case: {no_case(given.set, unknown[0], names)}")
     if given.environment is not None and not given.environment.is_file():
         raise _RefusedError(f"--environment: no such file: {given.environment}")
     chosen = [case for case in cases if not given.case or case.eval_id in given.case]

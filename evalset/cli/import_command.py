@@ -8,6 +8,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,8 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
     progress = ProgressLine(sys.stderr, quiet=given.quiet)
     try:
         return _carried_out(given, progress)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         progress.say(f"error: {error.filename or given.out}: {error.strerror or error}")
     except (EvalSetError, SpoolError, ValueError) as error:
@@ -123,6 +126,8 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
 
     with Gathered(given.case, given.rename_agent) as gathered:
         harvest = Harvest(gathered, goes_on)
+        there = cache(lambda: _eval_ids(given.out))
+        harvest.is_there = lambda eval_id: eval_id in there()
         if given.session_input is not None:
             harvest.session_input = session_input_in(given.session_input)
         reviews: dict[str, CaseReview] = {}
@@ -135,6 +140,16 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
         return _added(given, progress, gathered, harvest, reviews)
 
 
+def _eval_ids(eval_set: Path) -> frozenset[str]:
+    """Return the ids of a set; none where it cannot be read, which is said when it is written."""
+    from evalset.files.set_writer import EvalSetWriter  # noqa: PLC0415 - as above
+
+    try:
+        return frozenset(EvalSetWriter(eval_set, "").eval_ids())
+    except EvalSetError:
+        return frozenset()
+
+
 def _added(
     given: argparse.Namespace,
     progress: ProgressLine,
@@ -142,23 +157,26 @@ def _added(
     harvest: Harvest,
     reviews: Mapping[str, CaseReview],
 ) -> int:
-    from evalset.importing.gathered import add_to_set, grouped  # noqa: PLC0415 - it imports ADK
+    from evalset.importing.gathered import Added, add_to_set, grouped  # noqa: PLC0415 - it imports ADK
 
-    unknown = sorted(set(given.case).difference(harvest.eval_ids))
+    unknown = sorted(set(given.case).difference(harvest.eval_ids, harvest.skipped))
     progress.clear()
     if unknown:
         progress.say(f"error: --case: no case {unknown[0]!r} was found")
         return BAD_INPUT
     for problem in grouped(harvest.problems):
         progress.say(f"warning: {problem}")
-    if not gathered or (given.strict and harvest.problems):
+    is_empty = not gathered and not harvest.skipped
+    if is_empty or (given.strict and harvest.problems):
         progress.say(
             "no case was found"
-            if not gathered
+            if is_empty
             else "nothing was written, because of the problems above (--strict)"
         )
         return LEFT_OUT
-    added = add_to_set(given.out, gathered, dry_run=given.dry_run)
+    added = Added(path=given.out, eval_ids=())
+    if gathered:
+        added = add_to_set(given.out, gathered, dry_run=given.dry_run)
     places = zip(gathered.cases(), added.eval_ids, strict=True)
     kept = {eval_id: reviews[case.eval_id] for case, eval_id in places if case.eval_id in reviews}
     _tell(given, gathered, harvest, added, kept)
@@ -198,8 +216,9 @@ def _tell(
             "environment": str(added.environment) if added.environment else None,
             "reviews": str(reviews_path(added.path)) if reviews else None,
             "eval_ids": list(added.eval_ids),
+            "skipped": list(harvest.skipped),
             "problems": list(harvest.problems),
-            "written": not given.dry_run,
+            "written": bool(added.eval_ids) and not given.dry_run,
         }
         output().write(json.dumps(result, ensure_ascii=False) + "\n")
         return
@@ -209,6 +228,7 @@ def _tell(
     places = list(zip(gathered.cases(), added.eval_ids, strict=True))
     changed = sum(before[case.eval_id] != eval_id for case, eval_id in places)
     told = f", {changed:,} renamed" if changed else ""
+    told += f", {len(harvest.skipped):,} skipped because the set already has them" if harvest.skipped else ""
     output().write(plain(f"{added.path}: {count:,} case{'' if count == 1 else 's'} {verb}{told}") + "\n")
     for case, eval_id in places:
         known = f"{', recorded' if case.recorded else ''}{', reviewed' if eval_id in reviews else ''}"

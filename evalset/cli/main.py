@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
 import platform
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -13,9 +11,10 @@ from typing import NamedTuple, Protocol
 
 from evalset.cli.terminal_output import escape_output, kept_from_agents
 from simulator.base.masked_log import masked_log
+from simulator.base.near_names import near
 
 PROGRAM = "golden-trace"
-BAD_USAGE, BROKEN_PIPE = 2, 141
+BAD_USAGE = 2
 _DISTRIBUTIONS = ("golden-trace-studio", "google-adk", "streamlit")
 
 
@@ -82,8 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(_versions())
         return 0
     if name not in COMMANDS:
-        wrong = f"{PROGRAM}: unknown command {name!r}\n" if name else ""
-        sys.stderr.write(f"{_usage()}{wrong}`{PROGRAM} --help` lists the commands.\n")
+        wrong = f"{_usage()}{PROGRAM}: unknown command {name!r}; {near(name, COMMANDS)}\n`{PROGRAM} --help` lists the commands.\n"
+        sys.stderr.write(wrong if name else _help())
         return BAD_USAGE
     return _carried_out(name, arguments)
 
@@ -91,28 +90,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _carried_out(name: str, arguments: Sequence[str]) -> int:
     module, _, function = COMMANDS[name].home.partition(":")
     run: CommandFunction = getattr(importlib.import_module(module), function)
-    try:
-        with masked_log(), kept_from_agents(arguments):
-            code = run(arguments, prog=f"{PROGRAM} {name}")
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    return code
+    with masked_log(), kept_from_agents(arguments):
+        return run(arguments, prog=f"{PROGRAM} {name}")
 
 
 def scripted(arguments: Sequence[str], *, prog: str) -> int:
     """Run `run`, `sessions` or `script`, which `python -m simulator` has too, and return the exit code."""
-    from evalset.cli.exit_codes import end_when_interrupted  # noqa: PLC0415 - as above
     from evalset.cli.simulator_program import main as simulator_main  # noqa: PLC0415 - it imports ADK
 
     program, _, name = prog.rpartition(" ")
-    before = signal.getsignal(signal.SIGINT)
-    end_when_interrupted()
-    try:
-        return simulator_main([name, *arguments], prog=program)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return simulator_main([name, *arguments], prog=program)
 
 
 def _usage() -> str:

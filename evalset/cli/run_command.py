@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from google.adk.evaluation.eval_case import EvalCase
 
+from evalset.cli.agent_and_file import agent_and_file
 from evalset.cli.eval_command import PYTHON_HELP
-from evalset.cli.exit_codes import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
+from evalset.cli.exit_codes import BAD_INPUT, CODES, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
 from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.editing.case_play import script_with_recording
-from evalset.errors import EvalSetError, GoldenTraceError, ScenarioError
-from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
+from evalset.editing.golden_writing import replace_case
+from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
+from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
@@ -27,7 +29,7 @@ from evalset.golden_trace.case_script import read_cases
 from evalset.recorded.embedded_recording import ArchiveError, parted, text_of_archive
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, blanks_in
-from evalset.recorded.recording_export import record
+from evalset.recorded.recording_export import record, recorded_for
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
@@ -80,6 +82,9 @@ def add_run(commands: Any, about: str) -> None:
     )
     played = run.add_mutually_exclusive_group(required=True)
     played.add_argument(
+        "file", nargs="?", metavar="FILE", help="the same as --script; may also be before AGENT"
+    )
+    played.add_argument(
         "--script",
         type=Path,
         metavar="FILE",
@@ -110,11 +115,7 @@ def _add_ways(run: Any) -> None:
         help="the case to play, if the file has several; for scenarios, the id that ADK gives it, or its number",
     )
     _add_user(run)
-    run.add_argument(
-        "--eval-id",
-        metavar="ID",
-        help="the id of the new case (default: the agent's name and the start time of the session)",
-    )
+    _add_id(run)
     run.add_argument(
         "--otherwise",
         choices=get_args(Otherwise),
@@ -143,6 +144,20 @@ def _add_ways(run: Any) -> None:
     run.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")
 
 
+def _add_id(run: Any) -> None:
+    """Add the options of the written case: its id, and whether it takes another one's place."""
+    run.add_argument(
+        "--eval-id",
+        metavar="ID",
+        help="the id of the new case (default: the agent's name and the start time of the session)",
+    )
+    run.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace the case with the id of --eval-id; its notes, review, rubrics and tolerances stay",
+    )
+
+
 def _add_user(run: Any) -> None:
     """Add the options of a scenario: who speaks for the user."""
     run.add_argument(
@@ -165,6 +180,8 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine,
     Raises:
         Ends: It ends otherwise than well.
     """
+    if given.file is not None:
+        given.agent, given.script = agent_and_file(given.agent, given.file)
     if given.scenario is not None:
         _run_scenario(given, typed, progress, out)
         return
@@ -175,9 +192,10 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine,
     if given.otherwise:
         script = script._replace(script=script.script.model_copy(update={"otherwise": given.otherwise}))
     writer = EvalSetWriter(given.out, config.name)
-    _check(writer, given.eval_id, may_wait=True)
+    _check(writer, given, may_wait=True)
     turns = script.script.turns
-    waiting = waiting_case(unrecorded_cases(writer.path), said_in(turns), given.eval_id)
+    unrecorded = () if given.replace else unrecorded_cases(writer.path)
+    waiting = waiting_case(unrecorded, said_in(turns), given.eval_id)
     if waiting is not None and all(turn.say is not None for turn in turns):
         script, losses = _to_complete(writer.path, waiting.eval_id, config, progress)
     asks = partial(_asks, typed, progress, script.where) if typed.isatty() else None
@@ -203,16 +221,17 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     waiting: EvalCase | None = None,
 ) -> None:
     """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
-    blanks = blanks_in(recorded_case(session, facts))
-    for line in blanks:
-        progress.say(f"{'error' if given.strict else 'warning'}: {line}")
-    if blanks and given.strict:
-        raise Ends(NO_ANSWER, "a response has a blank (--strict); nothing was written")
-    path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
-    again = _AGAIN
-    if given.scenario is not None:  # a simulator may say something else the next time
-        again = f"Run {given.agent} with --script {path} --case {eval_id} --eval-id {eval_id} --out {path}"
-    environment = _recorded(session, facts, path, eval_id, config, again)
+    blanks = _blanks(session, facts, given, progress)
+    if given.replace:
+        path, eval_id, environment = _in_its_place(session, facts, config, given)
+    else:
+        path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
+        again = _AGAIN
+        if given.scenario is not None:  # a simulator may say something else the next time
+            again = (
+                f"Run {given.agent} with --script {path} --case {eval_id} --eval-id {eval_id} --out {path}"
+            )
+        environment = _recorded(session, facts, path, eval_id, config, again)
     checked = None if given.no_replay else _replayed_back(path, eval_id, config, progress)
     if given.json:
         result = {
@@ -229,9 +248,20 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
         out.write(json.dumps(result) + "\n")
     else:
         out.write(plain(f"{path}: {eval_id}") + "\n")
-        out.writelines(
-            plain(f"tolerance added: {line}") + "\n" for line in (checked.lines if checked else ())
-        )
+        added = checked.lines if checked else ()
+        out.writelines(plain(f"tolerance added: {line}") + "\n" for line in added)
+
+
+def _blanks(
+    session: SimulationSession, facts: Sequence[Fact], given: argparse.Namespace, progress: ProgressLine
+) -> Sequence[str]:
+    """Tell and return what nobody knows of the responses."""
+    blanks = blanks_in(recorded_case(session, facts))
+    for line in blanks:
+        progress.say(f"{'error' if given.strict else 'warning'}: {line}")
+    if blanks and given.strict:
+        raise Ends(NO_ANSWER, "a response has a blank (--strict); nothing was written")
+    return blanks
 
 
 def _replayed_back(
@@ -245,6 +275,8 @@ def _replayed_back(
     except VerifyError as error:
         progress.say(f"warning: the case was written, but could not be replayed: {error}")
         return None
+    except KeyboardInterrupt as error:
+        raise Ends(INTERRUPTED, f"interrupted; {path}: {eval_id} was written, but not replayed") from error
     if not checked.passed:
         divergence = checked.run.divergence
         why = checked.run.error or (divergence.sentence if divergence else "")
@@ -255,7 +287,7 @@ def _replayed_back(
 def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
     config = _load(given)
-    _check(EvalSetWriter(given.out, config.name), given.eval_id)
+    _check(EvalSetWriter(given.out, config.name), given)
     played = play_scenario(given, config, typed, progress)
     progress.clear()
     for problem in played.problems:
@@ -313,7 +345,7 @@ def _recorded_of(path: Path, text: str, case: EvalCase) -> RecordedCase | None:
 def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:
     names = ", ".join(cases) or "none"
     if case and case not in cases:
-        raise Ends(BAD_INPUT, f"{path}: no case {case!r}; it has {names}")
+        raise Ends(BAD_INPUT, no_case(path, case, cases))
     if not case and len(cases) != 1:
         raise Ends(BAD_INPUT, f"{path}: choose the case to play with --case; it has {names}")
     return cases[case] if case else next(iter(cases.values()))
@@ -328,17 +360,22 @@ def _load(given: argparse.Namespace) -> SimulatedAgentConfig:
         raise Ends(BAD_INPUT, f"AGENT: {error}") from error
 
 
-def _check(writer: EvalSetWriter, eval_id: str | None, *, may_wait: bool = False) -> None:
+def _check(writer: EvalSetWriter, given: argparse.Namespace, *, may_wait: bool = False) -> None:
     """Check that the case can be written, before anything is played; `may_wait` where one without its environment is completed."""
+    eval_id = given.eval_id
+    if given.replace and eval_id is None:
+        raise Ends(BAD_INPUT, "--replace needs --eval-id")
     try:
         taken = writer.eval_ids()
     except EvalSetError as error:
         raise Ends(BAD_INPUT, f"--out: {error}") from error
     if eval_id is not None and (flaw := flaw_of_eval_id(eval_id)):
         raise Ends(BAD_INPUT, f"--eval-id: {flaw}")
+    if given.replace and eval_id not in taken:
+        raise Ends(BAD_INPUT, f"--replace: {no_case(writer.path, eval_id, sorted(taken))}")
     waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()
-    if eval_id in taken - waiting:
-        raise Ends(BAD_INPUT, f"--eval-id: {writer.path} already has a case with the eval id {eval_id!r}")
+    if not given.replace and eval_id in taken - waiting:
+        raise Ends(BAD_INPUT, f"--eval-id: {CaseTakenError(writer.path, eval_id)}. Replace it with --replace")
 
 
 def _asks(
@@ -420,6 +457,20 @@ def _written(
     return written.path, written.eval_id
 
 
+def _in_its_place(
+    session: SimulationSession, facts: Sequence[Fact], config: SimulatedAgentConfig, given: argparse.Namespace
+) -> tuple[Path, str, Path]:
+    """Write the case in the place of the one with its id, and its environment with it; return both files and the id."""
+    try:
+        case = GoldenTraceBuilder(session, eval_id=given.eval_id, confirmations="beside").build()
+        saved = replace_case(given.out, case, recorded_for(session, facts, config.root_agent))
+    except GoldenTraceError as error:
+        raise Ends(FAILED, f"{error}; nothing was written") from error
+    except EvalSetError as error:
+        raise Ends(BAD_INPUT, f"--replace: {error}") from error
+    return saved.path, case.eval_id, sidecar_of(saved.path)
+
+
 def _completed(case: EvalCase, waiting: EvalCase) -> str:
     """Check that the case that was played is still the one in its set, and return its id."""
     if not says_the_same(case, waiting):
@@ -438,5 +489,5 @@ def _recorded(  # noqa: PLR0917 - what was played, where it goes, and what to do
 ) -> Path:
     try:
         return record(eval_set, eval_id, session, facts, config.root_agent)
-    except (RecordedEnvironmentError, OSError) as error:
-        raise Ends(NOT_RECORDED, _UNRECORDED.format(error, again)) from error
+    except (RecordedEnvironmentError, OSError, KeyboardInterrupt) as error:
+        raise Ends(NOT_RECORDED, _UNRECORDED.format(str(error) or "interrupted", again)) from error

@@ -16,6 +16,7 @@ from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.errors import ScenarioError
+from evalset.files.eval_names import no_case
 from evalset.files.file_kinds import holds_cases
 from evalset.golden_trace.case_script import read_cases
 from evalset.golden_trace.scenarios import read_scenarios, scenario_case
@@ -34,7 +35,7 @@ from simulator.scripts.script import ScriptTurn
 from simulator.scripts.script_text import waits_for, waits_for_user
 from simulator.scripts.scripted_session import opened
 from simulator.session import Seats, SessionState, SimulationSession
-from simulator.session.user_fold import ADKS_SIMULATOR
+from simulator.session.user_fold import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
 
 _OVER = frozenset({"stop_signal_detected", "turn_limit_reached", "no_message_generated"})
 _SIMULATOR = "user_simulator_config"
@@ -161,16 +162,15 @@ def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
             BAD_INPUT,
             f"{path}: no case of this eval set has a conversation scenario; use --script to play it",
         )
-    names = ", ".join(found)
     numbered = list(found.values())
     if case in found:
         return found[case]
     if case.isdecimal() and 1 <= int(case) <= len(numbered):
         return numbered[int(case) - 1]
     if case:
-        raise Ends(BAD_INPUT, f"{path}: no case {case!r}; it has {names}")
+        raise Ends(BAD_INPUT, no_case(path, case, found))
     if len(found) != 1:
-        raise Ends(BAD_INPUT, f"{path}: choose the case to play with --case; it has {names}")
+        raise Ends(BAD_INPUT, f"{path}: choose the case to play with --case; it has {', '.join(found)}")
     return numbered[0]
 
 
@@ -221,7 +221,9 @@ def _user_config(given: argparse.Namespace) -> JsonObject:
 def _check_config(path: Path, config: JsonObject) -> None:
     """Refuse what a file does not decide: where the model's key goes, and which code is imported."""
     refused = [str(each) for each in server_settings(config)]
-    if config.get("type", ADKS_SIMULATOR) not in {None, ADKS_SIMULATOR}:
+    if config.get("type") == ADKS_SPEAKER:
+        refused.append(f"type: {NO_AUDIO}")
+    elif config.get("type", ADKS_SIMULATOR) not in {None, ADKS_SIMULATOR}:
         refused.append("type names a user simulator. Name it with --user-simulator")
     if refused:
         raise Ends(BAD_INPUT, "\n".join(f"{path}: {each}" for each in refused))

@@ -105,6 +105,11 @@ def program() -> Sequence[str]:
     return [str(place)] if place.is_file() else [sys.executable, "-m", "evalset.cli"]
 
 
+def studio_line(*options: str) -> str:
+    """Return the command that starts the studio, from any folder and however it is installed."""
+    return shlex.join([*program(), "studio", *options])
+
+
 def _pytest(agent: AgentWords, eval_set: Path, eval_id: str, *, lacks_pytest: bool) -> str:
     in_its_folder = agent.folder is not None and eval_set.parent == agent.folder
     named = [] if in_its_folder else ["--agent", agent.words]

@@ -12,21 +12,15 @@ import logging
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn, TextIO
+from typing import TextIO
 
-from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends, end_when_interrupted
+from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.sessions_command import add_script, add_sessions
 from evalset.cli.terminal_output import escape_output, kept_from_agents, output
 from simulator.base.masked_log import masked_log
 
 _RUN = "play a script with an agent and write the golden trace into an eval set"
-
-
-def start() -> NoReturn:
-    """Run the program with the arguments of this process, and end the process."""
-    end_when_interrupted()
-    sys.exit(main())
 
 
 def main(

@@ -16,6 +16,14 @@ import evalset
 from simulator.agents import AGENTS_DIR_VARIABLE, AGENTS_VARIABLE
 
 BAD_INPUT = 2
+_STREAMLIT = """
+import signal
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+from streamlit.web.cli import main
+main(prog_name="streamlit")
+"""
+"""`python -m streamlit`, whose import an interrupt ends without a traceback. Once it listens, its server closes in order and then ends as the interrupt has it."""
 _EPILOG = (
     "Options of Streamlit are passed on, for example --server.headless=true or --theme.base=dark; `streamlit run --help` "
     "lists them. Exit codes: those of Streamlit; 2 bad input."
@@ -58,7 +66,7 @@ def studio_command(argv: Sequence[str], *, prog: str = "golden-trace studio") ->
         *(["--no-demos"] if given.no_demos else []),
     ]
     # -P: an `app` or a `streamlit.py` in the working directory is not the studio's.
-    start = [sys.executable, "-P", "-m", "streamlit", "run", str(page)]
+    start = [sys.executable, "-P", "-c", _STREAMLIT, "run", str(page)]
     return [*start, *options, *passed_on, "--", *agents]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
 
+from evalset.cli.agent_and_file import agent_and_file
 from evalset.cli.doctor_advice import doctor_advice
 from evalset.cli.output_files import Kind, write_output
 from evalset.cli.terminal_output import output
@@ -39,7 +40,7 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
         argv: The arguments behind `verify`.
         prog: What started it, for the help.
     """
-    given = parser(prog).parse_args(argv)
+    given = _read(parser(prog), argv)
     from evalset.cli.progress_line import ProgressLine, hush  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
@@ -52,6 +53,16 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
             advice = doctor_advice(error.eval_set) if isinstance(error, UnreadableSetError) else ""
             progress.say(f"error: {error}{advice}")
             return _BAD
+
+
+def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """Read the arguments; the agent may stand next to the set, before or after it."""
+    given = reader.parse_intermixed_args(argv)
+    if given.next_to_set is not None:
+        if given.agent is not None:
+            reader.error(f"argument AGENT: not allowed with --agent: {given.next_to_set}")
+        given.agent, given.set = agent_and_file(given.next_to_set, str(given.set))
+    return given
 
 
 def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> int:
@@ -192,8 +203,11 @@ def _write(path: Path, content: bytes, kind: Kind) -> None:
         raise VerifyError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+_DONE_WORDS = {True: "pass", False: "FAIL", None: "skip"}
+
+
 def _progress_words(now: VerifyProgress) -> str:
-    return f"{now.done} of {now.total}: {'pass' if now.passed else 'FAIL'} {now.eval_id}"
+    return f"{now.done} of {now.total}: {_DONE_WORDS[now.passed]} {now.eval_id}"
 
 
 def criteria_from(
@@ -261,7 +275,7 @@ def _stopped_by_interrupt(progress: ProgressLine) -> Iterator[threading.Event]:
 
 
 CODES = (
-    "Exit codes: 0 all cases passed; 1 some failed; 2 some could not be run and none failed, or bad usage, or a file that "
+    "Exit codes: 0 all cases passed, or are scenarios, which are skipped; 1 some failed; 2 some could not be run and none failed, or bad usage, or a file that "
     "cannot be read; 130 interrupted."
 )
 _SKIPPED = ("trajectory", "response", "state", "responses")
@@ -285,6 +299,9 @@ def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("set", type=Path, metavar="SET", help="the eval set")
+    made.add_argument(
+        "next_to_set", nargs="?", metavar="AGENT", help="the same as --agent; may also be before SET"
+    )
     _add_agents(made)
     made.add_argument(
         "--environment",

@@ -93,12 +93,19 @@ class Patient(NamedTuple):
     document: Document | None
     kind: Kind
     cases: int = 0
+    scenarios: int = 0
 
     def examined(self) -> ExaminedFile:
         """Return what was found."""
         places = self.document.places if self.document else None
         findings = self.notes.findings(places)
-        return ExaminedFile(file=self.notes.file, kind=self.kind, cases=self.cases, findings=findings)
+        return ExaminedFile(
+            file=self.notes.file,
+            kind=self.kind,
+            cases=self.cases,
+            scenarios=self.scenarios,
+            findings=findings,
+        )
 
 
 def examine(  # long: what it takes is most of it
@@ -147,12 +154,20 @@ def examine(  # long: what it takes is most of it
     skipped = [*dict.fromkeys(settings.agents.skipped), *stopped]
     if not settings.agents.any and any(file.cases for file in files):
         skipped.append(WITHOUT_AGENT)
+    skipped += [f"{file.file}: {_unplayed(file.scenarios)}" for file in files if file.scenarios]
     return Examination(
         files=tuple(files),
         skipped=tuple(skipped),
         unreadable=tuple(unreadable),
         measured=Measured(files=tuple(measured), agents=settings.agents.measured),
         renamed=_renamed(_recordings(measured), settings.agents),
+    )
+
+
+def _unplayed(scenarios: int) -> str:
+    return (
+        f"Calls and responses of {scenarios} scenario case{'' if scenarios == 1 else 's'} were not checked. A simulated user plays such a case, so they "
+        "are known only after a run."
     )
 
 
@@ -284,7 +299,13 @@ def examined(
     if document is None:
         return Patient(notes, None, "nothing known")
     kind = "recorded environment" if is_environment(file) else set_checks.kind_of(document.value)
-    return Patient(notes, document, kind, _noted(kind, document, notes, settings, partner))
+    scenarios = sum(each.field("conversation_scenario") is not None for each in _cases_in(document, kind))
+    return Patient(notes, document, kind, _noted(kind, document, notes, settings, partner), scenarios)
+
+
+def _cases_in(document: Document, kind: Kind) -> Iterable[JsonNode]:
+    """Return the cases of an eval set; nothing of another kind."""
+    return JsonNode(document.value).items("eval_cases") if kind == "eval set" else ()
 
 
 def _noted(kind: Kind, document: Document, notes: Notes, settings: Settings, partner: JsonNode | None) -> int:

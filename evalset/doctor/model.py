@@ -55,11 +55,12 @@ class Finding(Value):
 
 
 class ExaminedFile(Value):
-    """A file that was looked at, and what it is."""
+    """A file that was looked at, and what it is; `scenarios` counts the cases that a simulated user plays."""
 
     file: Path
     kind: Kind
     cases: int = 0
+    scenarios: int = Field(default=0, exclude=True)
     findings: tuple[Finding, ...] = ()
 
 

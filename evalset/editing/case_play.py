@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from evalset.editing.case_parts import Case, CaseStep, EditError, at, put, steps_of, turns_of
 from evalset.golden_trace.case_script import CaseScript, script_of_case
 from evalset.golden_trace.confirmations import asked_about
-from evalset.recorded.recorded_script import answer_line, with_recording
+from evalset.recorded.recorded_script import answer_line, with_earlier, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn, RejectedCall
 from simulator.base.json_differences import ABSENT
@@ -40,7 +40,7 @@ def script_with_recording(
         return script_of_case(case, nested)
     made = script_of_case(with_confirmations(case, recorded), nested)
     script = _as_recorded(made.script, recorded) if _is_turn_by_turn(case, recorded) else made.script
-    return made._replace(script=with_graph(script, recorded))
+    return made._replace(script=with_graph(with_earlier(script, recorded), recorded))
 
 
 def _is_turn_by_turn(case: EvalCase, recorded: RecordedCase) -> bool:

@@ -56,11 +56,28 @@ NO_REVIEW = CaseReview()
 
 
 def merged_review(base: CaseReview, mine: CaseReview, theirs: CaseReview) -> CaseReview:
-    """Bring together what two people made of one review: the comments of both, without those that either has removed."""
+    """Bring together what two people made of one review: the comments of both, without those that either has removed.
+
+    Where both have decided, and not the same, `mine` counts, and what the other has decided becomes a comment by them.
+    """
     kept = [each for each in theirs.comments if each in mine.comments or each not in base.comments]
     new = [each for each in mine.comments if each not in base.comments and each not in kept]
+    if decided_otherwise(base, mine, theirs):
+        new.append(
+            CaseComment(text=f"Decided at the same time: {decision_words(theirs)}", by=theirs.reviewer)
+        )
     decided = mine if _decision(mine) != _decision(base) else theirs
     return decided.model_copy(update={"comments": (*kept, *new)})
+
+
+def decision_words(review: CaseReview) -> str:
+    """Say what was decided."""
+    return review.status.replace("_", " ") or "no status"
+
+
+def decided_otherwise(base: CaseReview, mine: CaseReview, theirs: CaseReview) -> bool:
+    """Return whether two people have decided about a case, and not the same."""
+    return mine.status != theirs.status and base.status not in {mine.status, theirs.status}
 
 
 def _decision(review: CaseReview) -> tuple[str, str, str]:

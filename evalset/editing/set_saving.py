@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,13 @@ from pydantic import ValidationError
 from evalset.editing.case_bytes import spliced
 from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, ReviewCase, SetValue
 from evalset.editing.case_parts import Case, field, is_same, put
-from evalset.editing.case_reviews import NO_REVIEW, CaseReview, merged_review
+from evalset.editing.case_reviews import (
+    NO_REVIEW,
+    CaseReview,
+    decided_otherwise,
+    decision_words,
+    merged_review,
+)
 from evalset.editing.opened_set import OpenedSet, identity_at
 from evalset.editing.recording_beside import RecordingSidecar
 from evalset.editing.reviews_beside import ReviewFileError, ReviewSidecar, parsed_reviews, reviews_text
@@ -65,6 +71,7 @@ class Saved(Value):
         trouble: Why the recorded environment was not written; the eval set was.
         reviews: The file of reviews, where that changed too.
         review_trouble: Why the reviews were not written; the eval set was.
+        decided_twice: Whose decision about which case became a comment, because another one was saved now.
         converted_copy: Where the text in ADK's old form is kept, where that was converted.
     """
 
@@ -74,6 +81,7 @@ class Saved(Value):
     trouble: str = ""
     reviews: Path | None = None
     review_trouble: str = ""
+    decided_twice: tuple[str, ...] = ()
     converted_copy: Path | None = None
 
 
@@ -111,6 +119,7 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
         converted_copy=copy,
         reviews=work.reviews.path if reviews else None,
         review_trouble=trouble,
+        decided_twice=tuple(reviews.decided_twice) if reviews else (),
     )
     return _finish(work, state, identity, saved)
 
@@ -363,6 +372,7 @@ class _Reviews(NamedTuple):
 
     path: Path
     text: bytes
+    decided_twice: Sequence[str]
 
 
 def _review_changes(work: SetWork, state: State) -> dict[str, tuple[CaseReview, CaseReview]]:
@@ -376,6 +386,16 @@ def _review_changes(work: SetWork, state: State) -> dict[str, tuple[CaseReview, 
         for eval_id in {**before, **after}
     }
     return {eval_id: both for eval_id, both in found.items() if both[0] != both[1]}
+
+
+def decided_twice(work: SetWork, theirs: Mapping[str, CaseReview]) -> Sequence[str]:
+    """Name the cases about which somebody else has decided otherwise than here, with who and what; `theirs` are the reviews as they are on the disk."""
+    others = [
+        (eval_id, theirs.get(eval_id, NO_REVIEW))
+        for eval_id, (base, mine) in _review_changes(work, work.state).items()
+        if decided_otherwise(base, mine, theirs.get(eval_id, NO_REVIEW))
+    ]
+    return [f"{eval_id}: {each.reviewer or 'someone'}, {decision_words(each)}" for eval_id, each in others]
 
 
 def _reviews_to_write(work: SetWork, state: State) -> _Reviews | None:
@@ -396,9 +416,10 @@ def _reviews_to_write(work: SetWork, state: State) -> _Reviews | None:
         ) from error
     if path.exists() and not os.access(path, os.W_OK):
         raise EvalSetError(work.opened.path, f"the review file next to it is read-only: {path}")
+    twice = decided_twice(work, held)
     for eval_id, (base, mine) in changed.items():
         held[eval_id] = merged_review(base, mine, held.get(eval_id, NO_REVIEW))
-    return _Reviews(path, reviews_text(held))
+    return _Reviews(path, reviews_text(held), twice)
 
 
 # Brings edits onto a set that somebody else has written meanwhile, case by case. Pure but for what the sets hold.

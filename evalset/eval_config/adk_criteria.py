@@ -35,6 +35,7 @@ class Criterion(Value):
         lowest: The least score.
         highest: The best score.
         rubric_type: The `type` of the rubrics of a case that it takes in.
+        needs_golden: Whether it compares with what a golden expects, so that a case that a simulated user plays gets no score.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Criterion(Value):
     lowest: float = 0.0
     highest: float = 1.0
     rubric_type: str = ""
+    needs_golden: bool = False
 
 
 CRITERIA: tuple[Criterion, ...] = (
@@ -55,11 +57,13 @@ CRITERIA: tuple[Criterion, ...] = (
         sentence="The tool calls match the golden trace.",
         kind="trajectory",
         usual=1.0,
+        needs_golden=True,
     ),
     Criterion(
         name="response_match_score",
         title="Response wording",
         sentence="The final response shares its words with the golden one (ROUGE-1).",
+        needs_golden=True,
     ),
     Criterion(
         name="final_response_match_v2",
@@ -67,6 +71,7 @@ CRITERIA: tuple[Criterion, ...] = (
         sentence="A judge model checks that the final response means the same as the golden one.",
         kind="judge",
         needs="judge",
+        needs_golden=True,
     ),
     Criterion(
         name="rubric_based_final_response_quality_v1",
@@ -115,6 +120,7 @@ CRITERIA: tuple[Criterion, ...] = (
         usual=3.5,
         lowest=1.0,
         highest=5.0,
+        needs_golden=True,
     ),
     Criterion(
         name="multi_turn_task_success_v1",

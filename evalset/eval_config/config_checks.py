@@ -20,7 +20,7 @@ from google.adk.evaluation.eval_metrics import (
 from pydantic import BaseModel, ValidationError
 
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, Criterion, Kind, criterion_named
-from evalset.eval_config.config_edits import custom_metrics, flaw_of_function, threshold, value_at
+from evalset.eval_config.config_edits import INTERVAL, custom_metrics, flaw_of_function, threshold, value_at
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
@@ -160,6 +160,12 @@ def _custom(document: JsonObject) -> Iterator[Flaw]:
     criteria = value_at(document, ("criteria",))
     for name, path in custom_metrics(document).items():
         place = f"custom_metrics.{name}"
+        metric = value_at(document, ("custom_metrics", name))
+        yield from _ignored("custom_metrics", metric, place)
+        least, most = (value_at(metric, (*INTERVAL, end)) for end in ("min_value", "max_value"))
+        if isinstance(least, (int, float)) and isinstance(most, (int, float)) and least > most:
+            where, sentence = ".".join(INTERVAL), f"its lowest score {least:g} is above its highest {most:g}"
+            yield Flaw(severity="warning", place=f"{place}.{where}", sentence=sentence)
         if path and (flaw := flaw_of_function(path)):
             yield Flaw(severity="error", place=f"{place}.code_config.name", sentence=flaw)
         if isinstance(criteria, dict) and name not in criteria:
@@ -175,12 +181,22 @@ def _rest(document: JsonObject) -> Iterator[Flaw]:
     others = {name: held for name, held in document.items() if name != "criteria"}
     yield from _misfits(EvalConfig, others, "")
     yield from _unread(EvalConfig, others, "")
+    live = value_at(document, ("live_model_config",))
+    if isinstance(live, dict):
+        yield from _ignored("live_model_config", live, "live_model_config")
     simulated = value_at(document, ("user_simulator_config",))
     if isinstance(simulated, dict):
         classes = _user_simulators()
         found = classes.get(str(simulated.get("type") or "llm_backed"))
         if found is not None:
             yield from _unread(found, simulated, "user_simulator_config")
+
+
+def _ignored(field: str, said: Mapping[str, Any], place: str) -> Iterator[Flaw]:
+    """Find what the model ignores that a field of the document holds, where this ADK has that field."""
+    known = EvalConfig.model_fields.get(field)
+    for model in _models_in(known.annotation) if known else ():
+        yield from _unread(model, said, place)
 
 
 @cache

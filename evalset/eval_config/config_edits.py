@@ -81,6 +81,23 @@ def with_value(document: JsonObject, path: Sequence[str], value: JsonValue) -> J
     return made
 
 
+def without_values(held: JsonObject, paths: Sequence[Sequence[str]]) -> JsonObject:
+    """Return an object without what stands at some paths; what is empty without it goes too."""
+    for path in paths:
+        if value_at(held, path) is not None:
+            held = _without_empty(with_value(held, path, None), path)
+    return held
+
+
+def with_values(held: JsonObject, paths: Sequence[Sequence[str]], other: Mapping[str, Any]) -> JsonObject:
+    """Return an object with what another one has at some paths, where it says nothing there itself."""
+    for path in paths:
+        said = value_at(other, path)
+        if said is not None and value_at(held, path) is None:
+            held = with_value(held, path, said)
+    return held
+
+
 def _is_metric(path: Sequence[str], depth: int) -> bool:
     """Return whether a name is that of a metric, which has one spelling, and not of a field."""
     return depth == 1 and path[0] in {_CRITERIA, _CUSTOM}
@@ -222,6 +239,35 @@ def flaw_of_function(path: str) -> str:
     if module.partition(".")[0] in sys.stdlib_module_names:
         return f"{path!r} is a part of Python. Name a function of the agent's project"
     return ""
+
+
+INTERVAL = ("metric_info", "metric_value_info", "interval")
+"""Where a custom metric says which scores it gives."""
+METRIC_OBJECTS = tuple(INTERVAL[:depth] for depth in range(1, len(INTERVAL) + 1))
+"""What ADK wants to be objects on the way there."""
+_ENDS = {"min_value": 0.0, "max_value": 1.0}
+"""The range that ADK takes where none is given."""
+
+
+def with_metric_field(document: JsonObject, name: str, path: Sequence[str], value: JsonValue) -> JsonObject:
+    """Return the document with a field of a custom metric; None takes it away.
+
+    ADK reads an interval with both ends alone, and information on a metric with a name and its own description. So an end is set with
+    the other one, and taking away an end takes its usual value; what is needed beside it is added.
+    """
+    at = (_CUSTOM, name)
+    if tuple(path[:-1]) != INTERVAL:
+        return with_value(document, (*at, *path), value)
+    if value is None and path[-1] in _ENDS:
+        value = _ENDS[path[-1]]
+    made = with_value(document, (*at, *path), value)
+    about = {"metric_name": name, "description": value_at(document, (*at, "description"))}
+    needed: dict[tuple[str, ...], Any] = {(*INTERVAL, end): usual for end, usual in _ENDS.items()}
+    needed |= {("metric_info", field): said for field, said in about.items()}
+    for where, said in needed.items():
+        if said is not None and value_at(made, (*at, *where)) is None:
+            made = with_value(made, (*at, *where), said)
+    return made
 
 
 def with_custom_metric(document: JsonObject, name: str, path: str | None) -> JsonObject:

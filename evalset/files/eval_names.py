@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.base.json_values import digest
 from simulator.base.name_casing import snake
+from simulator.base.near_names import near
 
 NAMELESS = "agent"
 """Stands for a name in which no letter or digit can be written in ASCII."""
@@ -131,3 +132,8 @@ def reviews_path(eval_set: Path | str) -> Path:
     return path.with_name(
         f"{stem if stem != path.name else path.name.removesuffix(path.suffix)}{REVIEWS_ENDING}"
     )
+
+
+def no_case(eval_set: object, eval_id: str, eval_ids: Iterable[str]) -> str:
+    """Say that a file has no case of an id, and which it has that are like it."""
+    return f"{eval_set} has no case {eval_id!r}; {near(eval_id, eval_ids)}"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from google.adk.evaluation.eval_case import EvalCase
 
-from evalset.errors import EvalSetError
+from evalset.errors import CaseTakenError, EvalSetError
 from evalset.files import outline_cache as known_files
 from evalset.files.case_text import case_object, new_eval_set, set_pieces
 from evalset.files.eval_names import flaw_of_eval_id, set_id_for
@@ -234,7 +234,7 @@ class EvalSetWriter:
         taken = set(_ids(found))
         for eval_id in new.eval_ids:
             if eval_id in taken:
-                raise EvalSetError(self.path, f"already has a case with the eval id {eval_id!r}")
+                raise CaseTakenError(self.path, eval_id)
             taken.add(eval_id)
         if found is None:
             named = set_id_for(self.path)

@@ -38,7 +38,17 @@ def warnings(session: SimulationSession) -> tuple[str, ...]:
         *_changed_state(session),
         *_data_for_text(session),
         *_left_out(session),
+        *_earlier(session),
     )
+
+
+def _earlier(session: SimulationSession) -> Iterator[str]:
+    """Tell of what the session began with and a case has no field for."""
+    names = ", ".join(dict.fromkeys(each.filename for each in session.earlier.artifacts))
+    if names:
+        yield f"The session began with the artifacts {names}. A case has no field for them; the recorded environment has them."
+    if session.earlier.memory:
+        yield "The session began with memory. A case has no field for it; the recorded environment has it."
 
 
 def _left_out(session: SimulationSession) -> Iterator[str]:

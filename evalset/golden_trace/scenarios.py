@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import EvalCase, SessionInput
 
 from evalset.errors import ScenarioError
@@ -80,13 +81,23 @@ def scenario_case(
     """
     _scenario(1, scenario)
     read = read_scenario(scenario)
-    text = json.dumps(read.model_dump(), sort_keys=True)
     return EvalCase(
-        eval_id=hashlib.sha256(text.encode()).hexdigest()[:8],
+        eval_id=_id_of(read),
         conversation_scenario=read,
         session_input=SessionInput(app_name=app_name, user_id=user_id, state=dict(state or {})),
         creation_timestamp=at,
     )
+
+
+def is_named_by_scenario(case: EvalCase) -> bool:
+    """Return whether a case has the id that ADK's command makes of its scenario: where that id is taken, the scenario is there."""
+    scenario = case.conversation_scenario
+    return scenario is not None and case.eval_id == _id_of(scenario)
+
+
+def _id_of(scenario: ConversationScenario) -> str:
+    text = json.dumps(scenario.model_dump(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def add_scenario(writer: EvalSetWriter, case: EvalCase) -> AddedScenario:

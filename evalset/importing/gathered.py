@@ -19,6 +19,7 @@ from evalset.files.eval_names import FreeIds, case_digest, flaw_of_eval_id, usab
 from evalset.files.json_streams import Span
 from evalset.files.set_writer import EvalSetWriter
 from evalset.files.spool import Spool, SpoolError
+from evalset.golden_trace.scenarios import is_named_by_scenario
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recording import RecordedCase, version_of
@@ -331,6 +332,8 @@ class Harvest:
         problems: What could not be taken, in sentences with the place.
         rewritten: The digests of reviewed cases as they are written now, by those that they had.
         session_input: The session that scenarios begin with, as their files name none.
+        is_there: Whether the set that the cases are for has an id: a scenario that it has already is skipped, as by ADK's command.
+        skipped: The ids of the scenarios that were.
     """
 
     def __init__(
@@ -344,6 +347,8 @@ class Harvest:
         self.problems: list[str] = []
         self.rewritten: dict[str, str] = {}
         self.session_input = SessionInput(app_name="", user_id="user")
+        self.is_there: Callable[[str], bool] = lambda _: False
+        self.skipped: list[str] = []
 
     def take(self, place: str, found: Iterable[FoundCase]) -> None:
         """Take in cases that were found at a place.
@@ -355,6 +360,9 @@ class Harvest:
             if not self._goes_on(len(self.eval_ids)):
                 raise StoppedImportError
             wanted, case = each.case.eval_id, each.case
+            if is_named_by_scenario(case) and (self.is_there(wanted) or wanted in self.eval_ids):
+                self.skipped.append(wanted)
+                continue
             free = self._free.take(usable_eval_id(wanted))
             if free != wanted:
                 why = flaw_of_eval_id(wanted) or "this id already exists"

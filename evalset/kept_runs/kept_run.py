@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from evalset.verify.results import CaseStatus, Verdict, What
+from evalset.verify.results import Verdict, What
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.private_network import NetworkUse
@@ -16,6 +16,9 @@ VERSION = 1
 """The newest version. A file of a newer one is refused."""
 
 Engine: TypeAlias = Literal["verify", "adk eval"]
+KeptStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]
+"""A case that was skipped is not kept."""
+
 KeptVerdict: TypeAlias = Literal["passed", "flaky", "failed", "error", "stopped"]
 
 
@@ -56,7 +59,7 @@ class KeptCase(Value):
     """
 
     eval_id: str
-    status: CaseStatus
+    status: KeptStatus
     passed: int = 0
     runs: int = 0
     models: str = ""

@@ -15,11 +15,19 @@ from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
 from evalset.errors import FileError, first_flaw
 from evalset.files.eval_names import base_name
 from evalset.files.own_formats import own_document
-from evalset.kept_runs.kept_run import FORMAT, VERSION, KeptAgent, KeptCase, KeptDivergence, KeptRun
+from evalset.kept_runs.kept_run import (
+    FORMAT,
+    VERSION,
+    KeptAgent,
+    KeptCase,
+    KeptDivergence,
+    KeptRun,
+    KeptStatus,
+)
 from evalset.measured import Measured
 from evalset.recorded.recording import lean
 from evalset.verify.report import steps_beside
-from evalset.verify.results import CaseResult, CaseStatus, Divergence, Verification
+from evalset.verify.results import CaseResult, Divergence, Verification
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 from simulator.base.user_data import made_folder
@@ -76,7 +84,7 @@ def kept_run_of(verification: Verification, at: float, *, is_partial: bool = Fal
         studio=_studio(),
         criteria=lean(verification.criteria),
         is_partial=is_partial,
-        cases=tuple(map(_case, verification.cases)),
+        cases=tuple(_case(each, each.status) for each in verification.cases if each.status != "skipped"),
         network=verification.network,
     )
 
@@ -179,7 +187,7 @@ def _studio() -> str:
         return ""
 
 
-def _case(case: CaseResult) -> KeptCase:
+def _case(case: CaseResult, status: KeptStatus) -> KeptCase:
     ended = next((run.error for run in case.runs if run.error), "")
     failed = next((run for run in case.runs if not run.passed), None)
     checks = (
@@ -188,7 +196,7 @@ def _case(case: CaseResult) -> KeptCase:
     words = "; ".join(f"{check.name}: {check.detail}" if check.detail else check.name for check in checks)
     return KeptCase(
         eval_id=case.eval_id,
-        status=case.status,
+        status=status,
         passed=sum(run.passed for run in case.runs),
         runs=len(case.runs),
         models=next((run.models for run in case.runs), ""),
@@ -212,7 +220,7 @@ def _divergence(found: Divergence) -> KeptDivergence:
 
 
 def _adk_case(case: AdkCaseResult) -> KeptCase:
-    statuses: dict[str, CaseStatus] = {"passed": "passed", "failed": "failed"}
+    statuses: dict[str, KeptStatus] = {"passed": "passed", "failed": "failed"}
     status = statuses.get(case.status, "error")
     failed = ", ".join(metric.name for metric in case.metrics if metric.status == "failed")
     return KeptCase(

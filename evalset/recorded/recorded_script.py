@@ -67,9 +67,14 @@ def script_of_recorded(eval_id: str, case: RecordedCase, *, agent: Agents = "mod
     return RecordedScript(with_recording(script, case), tuple(losses))
 
 
+def with_earlier(script: Script, case: RecordedCase) -> Script:
+    """Return a script whose session begins with the artifacts and the memory that a case began with."""
+    return script.model_copy(update={"earlier": case.earlier}) if case.earlier else script
+
+
 def with_recording(script: Script, case: RecordedCase) -> Script:
     """Return a script that, before anything is said, gives the session the recorded calls of a case: its drafts come from them."""
-    known = tuple(_plain(case))
+    script, known = with_earlier(script, case), tuple(_plain(case))
     if not known:
         return script
     given = EnvironmentChange(environment=RecordingGiven(at=0.0, name=RECORDING, calls=known))

@@ -70,6 +70,7 @@ def recorded_case(
         seed=opened.seed if opened else "",
         recorded_at=session.start_timestamp,
         state=dict(copied(first_state(session, groups))),
+        earlier=session.earlier,
         final_state=copied(lasting(groups[-1][-1].state)) if groups else {},
         rules=session.rules,
         tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},

@@ -12,17 +12,17 @@ from evalset.recorded.tolerances import Tolerance
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import Outcome, RaisedError, ToolEffects
+from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 6
+VERSION = 7
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
-_WITH_UNKNOWNS = 6
+_WITH_UNKNOWNS, _WITH_EARLIER = 6, 7
 
 
 class Author(Value):
@@ -224,6 +224,7 @@ class RecordedCase(Value):
         seed: Where ids and chance came from.
         recorded_at: When its session began, in seconds since the epoch.
         state: What the session began with.
+        earlier: The artifacts and the memory that it began with.
         final_state: What the session's state was at the end; None where nobody knows.
         rules: The injections as they were at the end.
         tools: The tools, by name.
@@ -240,6 +241,7 @@ class RecordedCase(Value):
     seed: str = ""
     recorded_at: float = 0.0
     state: JsonObject = Field(default_factory=dict)
+    earlier: EarlierData = NOTHING_EARLIER
     final_state: JsonObject | None = Field(default_factory=dict)
     rules: tuple[InjectionRule, ...] = ()
     tools: dict[str, RecordedTool] = Field(default_factory=dict)
@@ -315,8 +317,8 @@ class RecordedEnvironment(Value):
 
 def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
-    if any(turn.state_delta for turn in case.turns) or case.final_state is None:
-        return _WITH_UNKNOWNS
+    if case.earlier or any(turn.state_delta for turn in case.turns) or case.final_state is None:
+        return _WITH_EARLIER if case.earlier else _WITH_UNKNOWNS
     if any(turn.agents for turn in case.turns):
         return _WITH_AGENTS
     if _holds_inputs(case):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from evalset.recorded.recorded_turns import inputs_of, only_asked, seen_response
@@ -21,6 +21,7 @@ from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.state_scopes import lasting
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.session.adk_event_fields import content_text, parts_of
 from simulator.session.fact_entries import calls_in
 from simulator.session.model import REQUEST_INPUT
@@ -456,9 +457,25 @@ class SessionFollowed:
         return found[0] if found else None
 
     @property
+    def eval_id(self) -> str:
+        """The id of the nearest case; empty where there is none."""
+        return self.nearest.eval_id if self.nearest else ""
+
+    @property
+    def known(self) -> Mapping[str, RecordedCase]:
+        """The recorded cases that tell how a call may be answered that was not recorded."""
+        return {self.nearest.eval_id: self.nearest.case} if self.nearest else {}
+
+    @property
     def state(self) -> JsonObject:
         """The state that the recording had before this turn: what all cases that it may be began with, and what changed it since."""
         return _common([case.state for case in self._fitting])
+
+    @property
+    def earlier(self) -> EarlierData:
+        """The artifacts and the memory that all cases that it may be began with; nothing where they differ."""
+        found = [case.case.earlier for case in self._fitting] or [NOTHING_EARLIER]
+        return found[0] if all(each == found[0] for each in found) else NOTHING_EARLIER
 
     @property
     def state_delta(self) -> JsonObject:
@@ -606,6 +623,75 @@ class SessionFollowed:
     def _others(self) -> str:
         more = len(self._fitting) - 1
         return f" (nor do the {more} other cases that start the same)" if more else ""
+
+
+class FreeSession(SessionFollowed):
+    """A session that follows no recorded case: a simulated user decides what is said in it, or its case has no recording.
+
+    The same call as one that is recorded, of whichever case, gets its response: its own case comes first, then the one that answered last.
+    Asked again, it gets the next response that this case has for it, and in the end the last one again. What a fault or a refusal
+    told instead of a response is no part of what happened, so it is not given.
+
+    Args:
+        eval_id: The id of its case.
+        cases: All that is recorded, by eval ids.
+    """
+
+    def __init__(self, eval_id: str, cases: Mapping[str, RecordedCase]) -> None:
+        super().__init__({})
+        self._eval_id, self._cases = eval_id, cases
+        self._calls = [(name, call) for name, case in cases.items() for call in _happened(case)]
+        self._last_case, self._used = "", set[int]()
+
+    @property
+    def eval_id(self) -> str:
+        """The id of its case."""
+        return self._eval_id
+
+    @property
+    def known(self) -> Mapping[str, RecordedCase]:
+        """All that is recorded."""
+        return self._cases
+
+    def call(self, asked: IncomingCall) -> RecordedCall:
+        """Return the recorded call that is the same.
+
+        Raises:
+            UnrecordedError: There is none.
+        """
+        alike = [place for place, (_, call) in enumerate(self._calls) if is_same_call(call, asked)]
+        if not alike:
+            where = f"case {self._eval_id!r}: no response is recorded for {_written(asked)}"
+            calls = [call for _, call in self._calls]
+            raise UnrecordedError(f"{where}: {_nearest_words(calls, asked)}" if calls else where)
+        place = min(alike, key=self._rank)
+        self._last_case = self._calls[place][0]
+        self._used.add(place)
+        return self._calls[place][1]
+
+    def _rank(self, place: int) -> tuple[bool, bool, bool, int]:
+        name, is_used = self._calls[place][0], place in self._used
+        return name != self._eval_id, name != self._last_case, is_used, -place if is_used else place
+
+    def agent_runs(self, asked: IncomingCall, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:  # noqa: ARG002 - as of a followed one
+        """Return that the agent of an agent tool runs, where it can by itself."""
+        return by_itself, None
+
+    def _check_fits(self) -> None:
+        raise UnrecordedError(
+            f"case {self._eval_id!r} follows no recording, so nothing but tool calls can be answered"
+        )
+
+
+def _happened(case: RecordedCase) -> Iterator[RecordedCall]:
+    """Yield the calls of a case with what really happened."""
+    calls = [(turn.calls, place) for turn in case.turns for place in range(len(turn.calls))]
+    for all_calls, place in calls:
+        call = all_calls[place]
+        if call.beneath is not None:
+            yield call.model_copy(update={"outcome": call.beneath, "beneath": None})
+        elif call.author.source not in {"injected", "refused"} and not only_asked(all_calls, place):
+            yield call
 
 
 def _common(found: Sequence[JsonObject]) -> JsonObject:

@@ -40,6 +40,7 @@ from evalset.recorded.recording import RecordedCall, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
+    FreeSession,
     IncomingCall,
     InputQuestion,
     InputReply,
@@ -50,10 +51,11 @@ from evalset.replay.case_following import (
 from evalset.replay.earlier_events import follow
 from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.recorded_inputs import RecordedConversation
-from evalset.replay.running_case import running_eval_id
+from evalset.replay.running_case import running_eval_id, runs_scenario
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
+from simulator.facts import NOTHING_EARLIER
 from simulator.runtime.adk.adk_private import (
     Run,
     has_own_code,
@@ -65,6 +67,7 @@ from simulator.runtime.adk.adk_private import (
 from simulator.runtime.adk.allowed_hosts import UNLISTED, AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent, seat_agents_elsewhere
 from simulator.runtime.adk.codec import event_json, jsonable, made_error
+from simulator.runtime.adk.earlier_services import give_earlier
 from simulator.runtime.adk.tool_guards import with_set
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.knowledge.tool_shapes import shape_of
@@ -99,10 +102,10 @@ class ToolsChangedError(UnrecordedCallError):
 class SessionReplay:
     """The replay of one session, and how far it has gone. Threads may use it at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment_data: str = "") -> None:
         self.lock = threading.RLock()
         self.followed: SessionFollowed | None = None
-        self.improvised = Improvised()
+        self.improvised = Improvised(environment_data)
 
     @property
     def case(self) -> SessionFollowed:
@@ -136,7 +139,7 @@ class _Answers(Claiming[SessionReplay]):
     """Answers calls from the recording."""
 
     def __init__(self, plugin: HermeticEnvironment) -> None:
-        super().__init__(Sessions(SessionReplay, MOST_SESSIONS))
+        super().__init__(Sessions(lambda: SessionReplay(plugin.environment_data), MOST_SESSIONS))
         self._plugin = plugin
 
     def lists(self, tool_name: str) -> bool:  # noqa: ARG002 - what runs agents runs them, and those are replayed
@@ -186,8 +189,13 @@ class HermeticEnvironment(BasePlugin):
     the user says, and by `case` where that is not enough. A session may begin with events of earlier turns: they are found in the
     recording, and the replay goes on from there.
 
+    Under `adk eval` a case that a simulated user plays follows no recording: a call gets the response of the same call in any recorded case, or
+    else what `unrecorded` says. So does a case without a recording, with `generate`.
+
     A session that lacks some of the state that its case began with, or that tools changed in earlier turns, gets it from the recording before its first
     turn here; what it has is kept. Under `adk eval` the state is that of the eval set. What a later message of the user set in the state is set again.
+
+    The artifacts and the memory that its case began with are given to it before its first turn here, under `adk eval` too.
 
     Args:
         path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
@@ -212,9 +220,11 @@ class HermeticEnvironment(BasePlugin):
         refused: The recorded calls that the agent's tools do not accept any more, in sentences.
         unlisted: The tool sets that could not say which tools they have, in sentences.
         restores_state: Whether sessions get the state that they lack.
+        environment_data: What there is in the agent's world when a session begins, JSON of tables or words: drafts agree with it.
     """
 
     restores_state = True
+    environment_data = ""
 
     def __init__(
         self,
@@ -288,6 +298,7 @@ class HermeticEnvironment(BasePlugin):
         replayed = self._answers.sessions.of(_Context(invocation_context))
         message = user_message.model_dump(mode="json", exclude_none=True)
         state: JsonObject = {}
+        earlier = NOTHING_EARLIER
         with replayed.lock:
             if replayed.followed is not None:
                 replayed.followed.hear(message)
@@ -295,14 +306,24 @@ class HermeticEnvironment(BasePlugin):
                 replayed.followed = self._followed(invocation_context.session, message)
                 if self.restores_state and running_eval_id() is None:
                     state = replayed.followed.state
+                earlier = replayed.followed.earlier
             given = replayed.followed.state_delta
         await _restore_state(invocation_context, state, given)
+        session = invocation_context.session
+        where = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
+        services = invocation_context.artifact_service, invocation_context.memory_service
+        await give_earlier(earlier, *services, where)
 
     def _followed(self, session: Session, message: JsonObject) -> SessionFollowed:
         """Return a session that is new to the plugin, followed up to a message; it may have begun before."""
         cases, events = self._environment.cases, list(map(event_json, session.events))
         eval_id = self._case or running_eval_id()
         if eval_id is not None:
+            is_free = runs_scenario() or (self._policy == "generate" and eval_id not in cases)
+            if is_free and self._case is None:
+                free = FreeSession(eval_id, cases)
+                free.hear(message)
+                return free
             self._check(eval_id)
             return follow({eval_id: cases[eval_id]}, message, events=events)
         return follow(cases, message, events=events, state=jsonable(dict(session.state)))
@@ -429,9 +450,8 @@ class HermeticEnvironment(BasePlugin):
             UnrecordedCallError: Nobody may answer it.
         """
         with replayed.lock:
-            nearest, turn = followed.nearest, followed.turn
-        eval_id, case = (nearest.eval_id, nearest.case) if nearest else ("", None)
-        made = await replayed.improvised.answer(eval_id, case, question, within(), self._policy)
+            eval_id, known, turn = followed.eval_id, followed.known, followed.turn
+        made = await replayed.improvised.answer(eval_id, known, question, within(), self._policy)
         if made is None:
             raise self._missed(UnrecordedError(f"{missing}; no rule answers it")) from None
         text = f"{missing}; it was answered by {words_of(made.author)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from evalset.recorded.recorder import author_of
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase
@@ -25,9 +25,13 @@ class Improvised:
     """Answers the calls of one session that were not recorded. Threads may use it at once.
 
     It knows what was answered before: the recorded answers count for the rules, and a draft does not contradict them.
+
+    Args:
+        environment_data: What there is in the agent's world when a session begins.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, environment_data: str = "") -> None:
+        self._data = environment_data
         self._lock = threading.Lock()
         self._heard: list[tuple[EnvironmentCall, RecordedCall]] = []
         self._plays: dict[str, SessionPlay] = {}
@@ -42,13 +46,13 @@ class Improvised:
     async def answer(
         self,
         eval_id: str,
-        case: RecordedCase | None,
+        known: Mapping[str, RecordedCase],
         question: EnvironmentCall,
         within: tuple[str, ...],
         policy: Policy,
     ) -> RecordedCall | None:
-        """Answer a call of a session that replays a case; None where the policy lets nobody answer."""
-        play = self._play(eval_id, case)
+        """Answer a call of the session of a case, by its rules and with what is known; None where the policy lets nobody answer."""
+        play = self._play(eval_id, known)
         answering = PluginAnswering(play, None, time.time)
         told, made = await answering.answer(question, "offline" if policy == "generate" else "refuse", None)
         if made.source == "refused":
@@ -65,10 +69,10 @@ class Improvised:
             author=author_of(told.provenance),
         )
 
-    def _play(self, eval_id: str, case: RecordedCase | None) -> SessionPlay:
+    def _play(self, eval_id: str, known: Mapping[str, RecordedCase]) -> SessionPlay:
         with self._lock:
             if eval_id not in self._plays:
-                play = self._plays[eval_id] = _play_of(eval_id, case)
+                play = self._plays[eval_id] = _play_of(eval_id, known, self._data)
                 for question, call in self._heard:
                     _learn(play, question, call)
             return self._plays[eval_id]
@@ -82,12 +86,12 @@ def words_of(author: Author) -> str:
     return f"a generated draft{notes}"
 
 
-def _play_of(eval_id: str, case: RecordedCase | None) -> SessionPlay:
-    if case is None:
-        return SessionPlay(SessionEnvironment(), (), "")
-    recordings = {eval_id: tuple(_plain(eval_id, case))}
-    rules = tuple(_without_waiting(rule) for rule in case.rules)
-    return SessionPlay(SessionEnvironment(recordings=recordings), rules, case.seed)
+def _play_of(eval_id: str, known: Mapping[str, RecordedCase], data: str) -> SessionPlay:
+    recordings = {name: tuple(_plain(name, case)) for name, case in known.items()}
+    environment = SessionEnvironment(data=data, is_data_brought=bool(data), recordings=recordings)
+    own = known.get(eval_id)
+    rules = tuple(_without_waiting(rule) for rule in own.rules) if own else ()
+    return SessionPlay(environment, rules, own.seed if own else "")
 
 
 def _plain(eval_id: str, case: RecordedCase) -> Iterator[ObservedCall]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from types import FrameType
+from typing import Any
 
 _HOME = ("google", "adk", "evaluation")
 _LOCAL = "eval_case"
@@ -15,17 +16,28 @@ def running_eval_id() -> str | None:
     google-adk 2.13's evaluation calls the runner from coroutines that hold the case as `eval_case`. Without it two cases
     that begin alike would be told apart only by what the user says later, or not at all.
     """
+    eval_id: str | None = getattr(_running_case(), "eval_id", None)
+    return eval_id
+
+
+def runs_scenario() -> bool:
+    """Return whether a simulated user plays the case that is running in this task."""
+    return getattr(_running_case(), "conversation_scenario", None) is not None
+
+
+def _running_case() -> Any:
     frame = inspect.currentframe()
     while frame is not None:
-        if (found := _eval_id_in(frame)) is not None:
+        if (found := _case_in(frame)) is not None:
             return found
         frame = frame.f_back
     return None
 
 
-def _eval_id_in(frame: FrameType) -> str | None:
+def _case_in(frame: FrameType) -> Any:
     module = frame.f_globals.get("__name__", "")
     if tuple(str(module).split(".")[:3]) != _HOME:
         return None
-    eval_id = getattr(frame.f_locals.get(_LOCAL), "eval_id", None)
-    return eval_id if isinstance(eval_id, str) and eval_id else None
+    case = frame.f_locals.get(_LOCAL)
+    eval_id = getattr(case, "eval_id", None)
+    return case if isinstance(eval_id, str) and eval_id else None

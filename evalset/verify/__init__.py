@@ -1,7 +1,7 @@
 """Verifies golden traces: replays each case of an eval set without its world, and says where the agent went another way.
 
     verification = verify(path)                        # all cases, once; see `verify` for agents, cases, runs, progress, stop
-    verification.status                                # "passed", "failed", "error" or "stopped"; `exit_code` for a command
+    verification.status                                # "passed", "failed", "error", "stopped" or "skipped"; `exit_code` for a command
     for case in verification.cases:                    # a CaseResult for each, in the order of the file
         case.eval_id, case.status, case.error          # the error says why a case could not be run at all
         for run in case.runs:                          # a RunResult for each of `runs`

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from evalset.datasets.agent_projects import project_of
 from evalset.errors import EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded
+from evalset.files.eval_names import no_case
 from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
@@ -131,8 +132,7 @@ def _chosen(eval_set: Path, chosen: Collection[str]) -> tuple[list[EvalCase], Da
     """Read the cases of these ids, all where there are none, in the order of the file; of a dataset, also what else it says of them."""
     cases, dataset = _read(eval_set)
     if missing := set(chosen) - {case.eval_id for case in cases}:
-        known = ", ".join(repr(case.eval_id) for case in cases) or "none"
-        raise VerifyError(f"{eval_set}: no case {min(missing)!r}; it has {known}")
+        raise VerifyError(no_case(eval_set, min(missing), [case.eval_id for case in cases]))
     return [case for case in cases if not chosen or case.eval_id in chosen], dataset
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from simulator.base.validation_words import InputError
 
-NO_GOLDEN = "a scenario case has no golden conversation to compare with"
+NO_GOLDEN = (
+    "a scenario case has no golden conversation to compare with. To score it, use `golden-trace eval`. To compare it, play it into a golden with "
+    "`golden-trace run AGENT --scenario SET --case ID --out NEW_SET`"
+)
 """Why a case cannot be verified that a simulated user plays: nothing is wrong with it."""
 
 NOT_RECORDED = (

@@ -238,7 +238,8 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
 
 def _not_run(each: ReadyCase | Unready) -> CaseResult:
     error = each.error if isinstance(each, Unready) else NO_MODEL_TURNS
-    return CaseResult(eval_id=each.case.eval_id, status="error", error=error, golden=golden_steps(each))
+    status: CaseStatus = "skipped" if each.case.conversation_scenario is not None else "error"
+    return CaseResult(eval_id=each.case.eval_id, status=status, error=error, golden=golden_steps(each))
 
 
 def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:

@@ -17,12 +17,19 @@ from simulator.base.json_values import canonical
 
 _SHOWN, _AROUND = 160, 60
 _NONE: Mapping[str, Sequence[Tolerance]] = MappingProxyType({})
-_MARKS: dict[CaseStatus, str] = {"passed": "PASS", "failed": "FAIL", "error": "ERROR", "stopped": "STOPPED"}
+_MARKS: dict[CaseStatus, str] = {
+    "passed": "PASS",
+    "failed": "FAIL",
+    "error": "ERROR",
+    "stopped": "STOPPED",
+    "skipped": "SKIP",
+}
 _COUNTED: dict[CaseStatus, str] = {
     "passed": "passed",
     "failed": "failed",
     "error": "could not be run",
     "stopped": "stopped",
+    "skipped": "skipped",
 }
 
 
@@ -174,6 +181,7 @@ def as_json(verification: Verification, proposed: Mapping[str, Sequence[Toleranc
         "failed": verification.count("failed"),
         "errors": verification.count("error"),
         "stopped": verification.count("stopped"),
+        "skipped": verification.count("skipped"),
         "pass_power": [verification.pass_power(k) for k in range(1, verification.runs + 1)],
     }
     if proposed:
@@ -189,13 +197,13 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(verification: Verification) -> bytes:
-    """Write a verification as JUnit XML in UTF-8. What was stopped counts as skipped, what could not be run as an error."""
+    """Write a verification as JUnit XML in UTF-8. What was stopped counts as skipped, too; what could not be run as an error."""
     name = _plain(verification.eval_set.name)
     counts: dict[str, Any] = {
         "tests": str(len(verification.cases)),
         "failures": str(verification.count("failed")),
         "errors": str(verification.count("error")),
-        "skipped": str(verification.count("stopped")),
+        "skipped": str(verification.count("stopped") + verification.count("skipped")),
         "time": f"{verification.seconds:.3f}",
     }
     suites = ET.Element("testsuites", name="evalset verify", **counts)
@@ -227,6 +235,8 @@ def _add(suite: ET.Element, set_name: str, case: CaseResult) -> None:
             ET.SubElement(element, "error", message=_plain(case.error)).text = _plain(case.error)
         case "stopped":
             ET.SubElement(element, "skipped", message="stopped before all runs were done")
+        case "skipped":
+            ET.SubElement(element, "skipped", message=_plain(case.error))
         case "passed":
             pass
     for words in unknown_words(case.unknown):

@@ -21,7 +21,7 @@ from simulator.runtime.adk.private_network import NetworkUse
 from simulator.session.model import REQUEST_INPUT
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
-CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]
+CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped", "skipped"]
 Players: TypeAlias = Literal["real", "recorded"]
 What: TypeAlias = Literal["query", "call", "arguments", "response", "text", "state"]
 Verdict: TypeAlias = Literal["agent_changed", "golden_stale", "environment_changed", "user_changed", "varies"]
@@ -199,7 +199,8 @@ class CaseResult(Value):
     Attributes:
         eval_id: The case.
         agent: The agent that was run, by ADK's name of its app; empty where none was found.
-        status: `passed` if all runs passed; `error` if it could not be run; `stopped` if not all its runs were made.
+        status: `passed` if all runs passed; `error` if it could not be run; `stopped` if not all its runs were made; `skipped` if it has nothing to
+            compare with, as its user is simulated.
         error: Why it could not be run.
         golden: The golden's steps, turn by turn.
         runs: Its runs, in their order.
@@ -273,15 +274,15 @@ class Verification(Value):
 
     @property
     def status(self) -> CaseStatus:
-        """What became of it all: stopped, or else failed, or else error, or else passed."""
+        """What became of it all: stopped, or else failed, or else error, or else passed, or else skipped."""
         found = {case.status for case in self.cases}
-        worst: tuple[CaseStatus, ...] = ("stopped", "failed", "error")
+        worst: tuple[CaseStatus, ...] = ("stopped", "failed", "error", "passed", "skipped")
         return next((status for status in worst if status in found), "passed")
 
     @property
     def exit_code(self) -> int:
-        """0 all passed; 1 some failed; 2 some could not be run, and none failed; 130 stopped."""
-        return {"passed": 0, "failed": 1, "error": 2, "stopped": 130}[self.status]
+        """0 all passed, or had nothing to compare with; 1 some failed; 2 some could not be run, and none failed; 130 stopped."""
+        return {"passed": 0, "skipped": 0, "failed": 1, "error": 2, "stopped": 130}[self.status]
 
     def pass_power(self, k: int) -> float | None:
         """Return pass^k: how likely `k` runs in a row of a case all pass, on average; None where no case has so many."""

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from evalset.errors import EvalSetError
+from evalset.files.eval_names import no_case
 from evalset.files.set_outline import ids_in_order
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
@@ -181,6 +182,5 @@ def chosen_ids(eval_set: Path, chosen: Collection[str]) -> list[str]:
 
         ids = [case.eval_id for case in read_eval_set(eval_set)]
     if missing := set(chosen) - set(ids):
-        known = ", ".join(map(repr, ids)) or "none"
-        raise VerifyError(f"{eval_set}: no case {min(missing)!r}; it has {known}")
+        raise VerifyError(no_case(eval_set, min(missing), ids))
     return [eval_id for eval_id in ids if not chosen or eval_id in chosen]

@@ -260,8 +260,8 @@ class Sharing:
 
     def _hold(self, place: int, part: WorkPart, case: CaseResult) -> None:
         self._found[place].append((part.first, case))
-        passed = [run.passed for run in case.runs] or [False] * part.runs
-        for each in passed:
+        passed: list[bool | None] = [run.passed for run in case.runs]
+        for each in passed or [None if case.status == "skipped" else False] * part.runs:
             self._done += 1
             self._tell(
                 VerifyProgress(
@@ -290,11 +290,11 @@ class Sharing:
             return CaseResult(eval_id=eval_id, status="stopped")
         cases = [case for _, case in sorted(found, key=lambda each: each[0])]
         runs = tuple(run for case in cases for run in case.runs)
-        error = next((case for case in cases if case.status == "error"), None)
+        error = next((case for case in cases if case.status in {"error", "skipped"}), None)
         status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
         if error is not None:
             return (next((case for case in cases if case.golden), error)).model_copy(
-                update={"status": "error", "error": error.error, "runs": runs}
+                update={"status": error.status, "error": error.error, "runs": runs}
             )
         return cases[0].model_copy(
             update={"status": status if len(runs) == self._runs else "stopped", "runs": runs}

@@ -24,6 +24,7 @@ from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
 from simulator.agents.load_advice import advice
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.agents.module_table import IMPORTS
+from simulator.base.near_names import near
 
 Source: TypeAlias = Literal["folder", "file", "demo"]
 
@@ -328,7 +329,7 @@ class AgentCatalogue:
             return listed
         found = self._found()
         if name not in found:
-            raise UnknownAgentError(f"no agent named {name!r}; available: {', '.join(found) or 'none'}")
+            raise UnknownAgentError(f"no agent named {name!r}; {near(name, found)}")
         return found[name]
 
     def _load(self, found: _Found, *, anew: bool) -> AgentEntry:

@@ -24,9 +24,19 @@ def environment_data_of(config: SimulatedAgentConfig) -> str:
     Raises:
         EnvironmentDataError: The file cannot be read, or holds no such data.
     """
-    given = config.environment_data
+    return environment_data_in(
+        config.environment_data, f"SimulatedAgentConfig {config.name!r}: environment_data"
+    )
+
+
+def environment_data_in(given: str | Path, named: str = "") -> str:
+    """Return environment data: as `environment_data_of`, of a text, which errors call as it is named, or of a file or folder.
+
+    Raises:
+        EnvironmentDataError: As `environment_data_of`.
+    """
     if not isinstance(given, Path):
-        return _checked(given, f"SimulatedAgentConfig {config.name!r}: environment_data")
+        return _checked(given, named)
     place = given.expanduser()
     file = _in_folder(place) if place.is_dir() or not place.suffix else place
     return "" if file is None else _checked(_read(file), str(file))

@@ -48,8 +48,8 @@ def prepare(folder: Path, *, package: str | None = None) -> None:
 
 def forget(name: str) -> None:
     """Take a module and all that is in it out of the table, so that the next import reads it anew."""
-    for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
-        del sys.modules[known]
+    for known in [one for one in list(sys.modules) if one == name or one.startswith(f"{name}.")]:
+        sys.modules.pop(known, None)
 
 
 def _look_first_in(folder: Path) -> None:
@@ -77,7 +77,7 @@ def _top_level_names(folder: Path) -> Iterable[str]:
 
 def _files_of(name: str) -> list[Path]:
     known = [one for one in list(sys.modules) if one == name or one.startswith(f"{name}.")]
-    files = (getattr(sys.modules[one], "__file__", None) for one in known)
+    files = (getattr(sys.modules.get(one), "__file__", None) for one in known)
     return [Path(file) for file in files if file]
 
 

@@ -10,6 +10,7 @@ from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.catalogue import AgentCatalogue, Elsewhere, UnknownAgentError
 from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.agents.load_failure import AgentLoadError
+from simulator.base.near_names import near
 
 
 def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgentConfig:
@@ -33,9 +34,18 @@ def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgen
     if path.is_file() or _is_a_module(place):
         return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False), elsewhere), words, name)
     raise UnknownAgentError(
-        f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent "
-        f"({', '.join(DEMOS)})"
+        f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent; "
+        f"{near(path.name, [*DEMOS, *_folders_beside(path)])}"
     )
+
+
+def _folders_beside(path: Path) -> list[str]:
+    """Name the folders that lie where a folder was looked for."""
+    try:
+        found = sorted(each.name for each in path.parent.iterdir() if each.is_dir())
+    except OSError:
+        return []
+    return [name for name in found if not name.startswith((".", "__"))]
 
 
 def absolute_agent(words: str) -> str:

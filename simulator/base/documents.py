@@ -49,6 +49,7 @@ FileForm: TypeAlias = Literal[
     "examined",
     "archive",
     "cases",
+    "message",
 ]
 
 _MB = 1 << 20
@@ -65,6 +66,7 @@ LIMITS: dict[FileForm, int] = {
     "examined": 64 * _MB,  # by the doctor, which keeps where everything stands
     "archive": 256 * _MB,  # of all that is unpacked
     "cases": 1024 * _MB,  # what is read case by case, of which little is held
+    "message": 4 * _MB,  # the files that a person attaches to one: a journal holds them twice, in base64
 }
 """The most bytes of a file of each form. What a form makes of a megabyte decides it."""
 

@@ -43,6 +43,9 @@ _FREE = frozenset({
 """Fields whose inner names are somebody's own."""
 _NAMES = frozenset({"model", "judge_model", "audio_model"})
 
+CLOUD_VOICE = "cloud_tts"
+"""ADK's name of Google Cloud Text-to-Speech, which speaks for a simulated user that sends audio."""
+
 
 class ServerSetting(NamedTuple):
     """A field that a text may not set; `place` is a path in the document, as `http_options.base_url`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
@@ -202,6 +203,8 @@ def _of_text(text: str) -> SimulatedEnvironmentConfig:
 
 def _of_adk(read: ReadConfig) -> SimulatedEnvironmentConfig:
     """Answer as ADK's engine: injections, then mocks; every other call is the real tool's, and chance is new in every run."""
+    if read.deprecation:
+        warnings.warn(read.deprecation, FutureWarning, stacklevel=2)
     asked_with = read.simulation_model_configuration
     settings = EnvironmentSettings(
         simulation_model=(read.simulation_model or ADKS_MODEL) if read.mock_tools else "",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import remember_fingerprint
@@ -70,6 +72,25 @@ class KernelAgentConfig(SimulatedAgentConfig):
         if last is None or last is self.outline or last == self.outline or not self.outline:
             return self
         return replace(KernelAgentConfig.of_outline(last, self.kernels), name=self.name)
+
+    def model_problem(self, name: str) -> str | None:
+        """Return why a model cannot be asked from the agent's process, which asks it; None where it can."""
+        try:
+            problem: str | None = self._told("problem_here", {"name": name})
+        except (KernelError, RefusedError) as error:
+            return f"the model {name} could not be checked: {error}"
+        return problem
+
+    def variables_set(self, names: Sequence[str]) -> frozenset[str]:
+        """Return which of some variables the environment of the agent's process has; all where it does not tell."""
+        try:
+            return frozenset(self._told("set_here", {"names": [*names]}))
+        except (KernelError, RefusedError):
+            return frozenset(names)
+
+    def _told(self, function: str, arguments: JsonObject) -> Any:
+        asked: JsonObject = {"function": function, "arguments": arguments}
+        return self.kernels.kernel().ask("run", asked, patience=_CHECK_SECONDS)
 
     def check_message(self, message: str | JsonObject) -> None:
         """Hold a message to the agent's input schema, by the agent's own code.

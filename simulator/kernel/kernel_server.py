@@ -26,7 +26,7 @@ from simulator.base.json_values import JsonObject
 from simulator.base.masked_log import masked_log
 from simulator.base.model_settings import server_settings_in
 from simulator.base.secret_masking import error_words
-from simulator.facts import Fact
+from simulator.facts import EarlierData, Fact
 from simulator.journal import Journal
 from simulator.kernel.agent_outline import outlined
 from simulator.kernel.agent_requests import listed, loaded
@@ -58,6 +58,8 @@ FOR_KERNELS = {
     "accept_here": "evalset.verify.work_sharing",
     "criteria_here": "evalset.verify.work_sharing",
     "eval_ids_here": "evalset.verify.work_sharing",
+    "problem_here": "simulator.runtime.models.reachability",
+    "set_here": "simulator.runtime.models.reachability",
     "replay_written_here": "evalset.verify.written_case",
     "verify_part": "evalset.verify.work_sharing",
 }
@@ -274,6 +276,7 @@ class Server:
             simulation = Simulation.resume(journal, config, clock=clock, wait=0.0)
         else:
             given["seats"] = _SEATS.validate_python(given.get("seats"))
+            given["earlier"] = EarlierData.model_validate(given.get("earlier") or {})
             simulation = Simulation.open(
                 config, **given, clock=clock, keep=lambda journal: reported.begin(journal, told=True)
             )

@@ -104,6 +104,6 @@ def _step_aside(top: str) -> None:
 
 
 def _known(top: str) -> Iterator[tuple[str, ModuleType]]:
-    for name, module in [*sys.modules.items()]:
+    for name, module in sys.modules.copy().items():  # in one step: other threads may import
         if name == top or name.startswith(f"{top}."):
             yield name, module

@@ -22,7 +22,18 @@ from simulator.environment.recordings.recorded_calls import ObservedCall, read_r
 from simulator.environment.world.entities import Contradiction, EntityChange
 from simulator.environment.world.invariants import InvariantStatus, check_invariant
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, ToolPlayer, TurnEnded, TurnStarted, UserPlayer
+from simulator.facts import (
+    EVERY,
+    NOTHING_EARLIER,
+    AgentPlayer,
+    EarlierData,
+    Fact,
+    Outcome,
+    ToolPlayer,
+    TurnEnded,
+    TurnStarted,
+    UserPlayer,
+)
 from simulator.journal import Journal
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
@@ -134,6 +145,7 @@ class RemoteSimulation:
         seats: Seats | None = None,
         rules: Iterable[InjectionRule] = (),
         initial_state: JsonObject | None = None,
+        earlier: EarlierData = NOTHING_EARLIER,
         seed: str | None = None,
         user_id: str = "user",
         session_id: str | None = None,
@@ -150,6 +162,7 @@ class RemoteSimulation:
         given: JsonObject = {
             "seats": _SEATS.dump_python(seats, mode="json"),
             "initial_state": initial_state,
+            "earlier": earlier.model_dump(mode="json"),
             "seed": seed,
             "user_id": user_id,
             "session_id": session_id,

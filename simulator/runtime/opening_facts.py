@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import environment_data_of
-from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import AgentSelected, Fact, RulesChanged, SeatChanged, SessionOpened
 from simulator.runtime.models.reachability import default_seats
@@ -16,7 +16,7 @@ from simulator.session import Seats
 def opening_facts(
     config: SimulatedAgentConfig,
     header: Mapping[str, str],
-    state: JsonObject,
+    begins: Mapping[str, Any],
     seats: Seats | None,
     rules: Iterable[InjectionRule],
     *,
@@ -27,7 +27,7 @@ def opening_facts(
     Args:
         config: The agent.
         header: The session's id, ADK's user and the seed, by the names of `SessionOpened`.
-        state: What ADK's session state holds at first.
+        begins: What ADK's session holds at first, by the names of `AgentSelected`.
         seats: Who plays; by default each agent's own model if it can be reached, else a person.
         rules: The injection rules that are in force.
         now: The time, in seconds since the epoch.
@@ -40,8 +40,8 @@ def opening_facts(
         at=now,
         agent_name=config.name,
         app_name=config.app_name,
-        initial_state=state,
         environment_data=environment_data_of(config),
+        **begins,
     )
     # A person answers the tools anyway: the journal need not say so.
     seats = Seats(agents=default_seats(config).agents) if seats is None else seats

@@ -246,7 +246,7 @@ class Engine:
     async def _restored(self, facts: list[tuple[int, Fact]]) -> Ground:
         fold = self.journal.fold
         ended = [(number, fact) for number, fact in facts if isinstance(fact, TurnEnded)]
-        return await restored(ended, fold.initial_state, fold.place_in_adk(), self.events_of)
+        return await restored(ended, fold.initial_state, fold.earlier, fold.place_in_adk(), self.events_of)
 
     async def move(self, number: int) -> None:
         """Go to another fact and execute the way there again; what is asked there, a person has first."""

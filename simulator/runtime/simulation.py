@@ -6,16 +6,29 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import EnvironmentDataError
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, RulesChanged, ToolPlayer, TurnStarted
+from simulator.facts import (
+    EVERY,
+    NOTHING_EARLIER,
+    AgentPlayer,
+    EarlierData,
+    Fact,
+    Outcome,
+    RulesChanged,
+    ToolPlayer,
+    TurnStarted,
+)
 from simulator.journal import Journal
 from simulator.runtime import simulation_commands
+from simulator.runtime.adk.earlier_services import checked_earlier
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.errors import ReplayDivergence, SimulationError
 from simulator.runtime.opening_facts import opening_facts
@@ -27,6 +40,10 @@ from simulator.runtime.user_player import author_of, said_by
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import IllegalFactError, Seats, SimulationSession
+
+if TYPE_CHECKING:
+    from google.adk.apps import App
+    from google.adk.workflow import BaseNode
 
 
 class SimulationView(Value):
@@ -82,11 +99,12 @@ class Simulation(UserCommands):
     @classmethod
     def open(
         cls,
-        config: SimulatedAgentConfig,
+        config: SimulatedAgentConfig | BaseNode | App,
         *,
         rules: Iterable[InjectionRule] = (),
         seats: Seats | None = None,
         initial_state: JsonObject | None = None,
+        earlier: EarlierData = NOTHING_EARLIER,
         seed: str | None = None,
         user_id: str = "user",
         session_id: str | None = None,
@@ -96,10 +114,11 @@ class Simulation(UserCommands):
         """Begin a session with an agent.
 
         Args:
-            config: The agent.
+            config: The agent, or its configuration.
             rules: Injection rules that are in force from the start.
             seats: Who plays from the start; by default each agent's own model if it can be reached, else a person, who plays the tools.
             initial_state: What ADK's session state holds at first.
+            earlier: The artifacts and the memory that there are at first: `simulator.earlier_data` makes them of files and texts.
             seed: Where ids and draws come from; a random one by default, as `session_id`.
             user_id: ADK's user.
             session_id: The session's id.
@@ -107,24 +126,22 @@ class Simulation(UserCommands):
             keep: Gives the journal to go on with instead of one that is only in memory: a store's.
 
         Raises:
-            SimulationError: The initial state is no JSON, two rules have one id, the agent's environment data cannot be
-                used, or the agent cannot be simulated.
+            AgentConfigError: `config` is nothing that can be simulated.
+            SimulationError: Two rules have one id, or something of what the session begins with cannot be used.
         """
-        header = {
-            "session_id": session_id or uuid.uuid4().hex,
-            "user_id": user_id,
-            "seed": seed or uuid.uuid4().hex,
-        }
-        state = simulation_commands.plain(initial_state or {}, "initial state")
+        config = SimulatedAgentConfig.of(config)
+        header = {"session_id": session_id or _new_id(), "user_id": user_id, "seed": seed or _new_id()}
+        state, now = simulation_commands.plain(initial_state or {}, "initial state"), round(clock(), 3)
+        begins = {"initial_state": state, "earlier": checked_earlier(earlier, now)}
         with _as_simulation_error():
-            journal = Journal(opening_facts(config, header, state, seats, rules, now=round(clock(), 3)))
+            journal = Journal(opening_facts(config, header, begins, seats, rules, now=now))
             return cls(config, keep(journal) if keep else journal, clock)
 
     @classmethod
     def resume(
         cls,
         journal: Journal,
-        config: SimulatedAgentConfig,
+        config: SimulatedAgentConfig | BaseNode | App,
         *,
         clock: Callable[[], float] = time.time,
         wait: float | None = None,
@@ -132,8 +149,10 @@ class Simulation(UserCommands):
         """Go on with the session of a journal, as a command does: no model and no real tool is asked again.
 
         Raises:
+            AgentConfigError: `config` is nothing that can be simulated.
             SimulationError: The journal's session has no agent yet, or another one.
         """
+        config = SimulatedAgentConfig.of(config)
         session = journal.session()
         if session.agent_name != config.name:
             raise SimulationError(
@@ -198,7 +217,7 @@ class Simulation(UserCommands):
 
     def query(
         self,
-        message: str | JsonObject,
+        message: str | JsonObject | types.Content,
         *,
         state_delta: JsonObject | None = None,
         wait: float | None = None,
@@ -206,8 +225,9 @@ class Simulation(UserCommands):
         max_llm_calls: int = 500,
         by: str = "",
     ) -> bool:
-        """Let the user say something: text, or google-genai's `Content` in JSON. True if the agent came to rest.
+        """Let the user say something: text, or google-genai's `Content`, also in JSON. True if the agent came to rest.
 
+        A content may have files: parts with `inline_data`, as `types.Part.from_bytes` makes them.
         `by` names who says it, where that is neither a person nor who sits in the user's seat: a script.
         """
         return self._turn(
@@ -423,6 +443,10 @@ class Simulation(UserCommands):
             work(self._engine)
 
         self._command(worked)
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
 
 
 @contextmanager

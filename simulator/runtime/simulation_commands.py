@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
@@ -303,8 +304,8 @@ def plain(value: Any, what: str) -> Any:
         raise SimulationError(f"the {what} is {error}") from error
 
 
-def content_of(message: str | JsonObject) -> JsonObject:
-    """Return what the user says as google-genai's `Content` in JSON.
+def content_of(message: str | JsonObject | types.Content) -> JsonObject:
+    """Return what the user says, a text or google-genai's `Content`, as that in JSON.
 
     Raises:
         SimulationError: The message is empty, no content, or somebody else's.
@@ -313,10 +314,10 @@ def content_of(message: str | JsonObject) -> JsonObject:
         if not message.strip():
             raise SimulationError("the user message is empty")
         return {"role": "user", "parts": [{"text": plain(message, "user message")}]}
+    if isinstance(message, types.Content):
+        message = message.model_dump(mode="json", exclude_none=True)
     if not isinstance(message, dict):
-        raise SimulationError(
-            f"the user message is a {type(message).__name__}, not a text or a Content in JSON"
-        )
+        raise SimulationError(f"the user message is a {type(message).__name__}, not a text or a Content")
     content: JsonObject = plain(message, "user message")
     if unknown := sorted(content.keys() - {"role", "parts"}):
         raise SimulationError(f"the user message has fields that Content does not have: {', '.join(unknown)}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
+from google.genai import types
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
@@ -72,7 +73,7 @@ class UserCommands(ABC):
     def _command_and_wait(self, work: Callable[[], Any], patience: float | None) -> bool: ...
 
     @abstractmethod
-    def query(self, message: str | JsonObject, *, wait: float | None = None) -> bool:
+    def query(self, message: str | JsonObject | types.Content, *, wait: float | None = None) -> bool:
         """Let the user say something."""
 
     @abstractmethod
@@ -83,7 +84,7 @@ class UserCommands(ABC):
         self,
         player: UserPlayer,
         *,
-        script: Iterable[str | JsonObject] = (),
+        script: Iterable[str | JsonObject | types.Content] = (),
         scenario: JsonObject | None = None,
         config: JsonObject | None = None,
         model: BaseLlm | None = None,
@@ -94,7 +95,7 @@ class UserCommands(ABC):
 
         Args:
             player: Who: a person, a script, a recording or a scenario.
-            script: The messages of a script or recording: texts, or google-genai's `Content` in JSON.
+            script: The messages of a script or recording: texts, or google-genai's `Content`, also in JSON.
             scenario: ADK's `ConversationScenario` in JSON; its persona is an object, or the id of one of ADK's own.
             config: ADK's `LlmBackedUserSimulatorConfig` in JSON. An empty `model` is none: after the starting prompt, a
                 person is asked. A `max_allowed_invocations` of -1 is no limit. An address, headers and keys in it hold in this
@@ -120,7 +121,9 @@ class UserCommands(ABC):
 
         return self._command_and_wait(sit, wait)
 
-    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
+    def accept(
+        self, message: str | JsonObject | types.Content | None = None, *, wait: float | None = None
+    ) -> bool:
         """Let the user say the message that is held, or what a person has made of it.
 
         Raises:
@@ -150,7 +153,7 @@ class UserCommands(ABC):
 
 def _fields(
     player: UserPlayer,
-    script: Iterable[str | JsonObject],
+    script: Iterable[str | JsonObject | types.Content],
     scenario: JsonObject | None,
     config: JsonObject | None,
     model: BaseLlm | None,
@@ -174,7 +177,7 @@ def _fields(
     }
 
 
-def _messages(player: str, script: Iterable[str | JsonObject]) -> Iterable[JsonObject]:
+def _messages(player: str, script: Iterable[str | JsonObject | types.Content]) -> Iterable[JsonObject]:
     for number, message in enumerate(script, start=1):
         try:
             yield simulation_commands.content_of(message)

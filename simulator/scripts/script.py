@@ -10,7 +10,7 @@ from pydantic import Field, Tag, field_serializer, field_validator, model_valida
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
 from simulator.environment.injection.injection import InjectionRule
-from simulator.facts import ToolPlayer
+from simulator.facts import NOTHING_EARLIER, EarlierData, ToolPlayer
 from simulator.scripts.script_lines import (
     AgentMove,
     Change,
@@ -130,6 +130,7 @@ class Script(Value):
         otherwise: What to do where the script has no answer.
         seed: Where ids and chance come from; a random one by default.
         session_id: The session's id; a random one by default.
+        earlier: The artifacts and the memory that the session begins with.
         began: When the session began, in seconds since the epoch; the present time by default.
     """
 
@@ -141,6 +142,7 @@ class Script(Value):
     user_id: str = Field(default="user", min_length=1)
     began: float | None = None
     initial_state: JsonObject = Field(default_factory=dict)
+    earlier: EarlierData = NOTHING_EARLIER
     otherwise: Otherwise = "ask"
     agent: _Agents | None = None
     players: dict[str, ToolPlayer] = Field(default_factory=dict)

@@ -116,6 +116,7 @@ _ABOUT = {
     "session_id": "The session's id. Remove it for a new one.",
     "began": "When the session started, in seconds since the epoch. Remove it for the current time.",
     "initial_state": "The session's initial state.",
+    "earlier": "The artifacts and the memory that the session begins with.",
     "otherwise": "What to do where the script has no answer: ask, generate or fail.",
     "agent": "Who plays the agent: model (its own), person (this script), a list of moves, or one of these for each agent.",
     "players": "Who answers a tool where the script has no answer: offline, model, recorded, auto, real, refuse, person.",

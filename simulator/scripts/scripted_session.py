@@ -41,6 +41,7 @@ def open_for_script(
         rules=script.rules,
         seats=seats_of(script, config),
         initial_state=script.initial_state,
+        earlier=script.earlier,
         seed=script.seed or None,
         user_id=script.user_id,
         session_id=script.session_id or None,

@@ -96,6 +96,7 @@ class _Writer:
                 self._head |= {"user_id": fact.user_id} if fact.user_id != "user" else {}
             case AgentSelected():
                 self._head |= {"initial_state": fact.initial_state} if fact.initial_state else {}
+                self._head |= {"earlier": fact.earlier} if fact.earlier else {}
             case TurnStarted():
                 self._begin(fact)
             case ModelAnswered() | ToolAnswered() | AgentRan() | CodeAnswered():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from simulator.base.json_values import JsonObject
+from simulator.session.attached_files import file_of
 from simulator.session.model import OpenCall
 
 USER_AUTHOR = "user"
@@ -56,6 +57,19 @@ def content_text(content: Any) -> str:
         json.dumps(each.get("response"), ensure_ascii=False, sort_keys=True) for each in answers if each
     ]
     return "\n".join([part["text"] for part in others] or written)
+
+
+def message_text(message: Any) -> str:
+    """Write a message for readers: as `content_text`, but for files, of which each is a line with its name, type and size."""
+    parts = parts_of(message)
+    files = [file_of(part) for part in parts]
+    if not any(files):
+        return content_text(message)
+    others = ({"parts": [part]} for part in parts)
+    lines = (
+        f"[{file.words}]" if file else content_text(each) for file, each in zip(files, others, strict=True)
+    )
+    return "\n".join(filter(None, lines))
 
 
 def final_event(events: Sequence[JsonObject]) -> int | None:

@@ -24,7 +24,15 @@ from simulator.facts import (
     TurnStarted,
     UserSeated,
 )
-from simulator.session.adk_event_fields import content_text, final_event, final_output, output_text, parts_of
+from simulator.session.adk_event_fields import (
+    content_text,
+    final_event,
+    final_output,
+    message_text,
+    output_text,
+    parts_of,
+)
+from simulator.session.attached_files import files_in
 from simulator.session.environment_state import SessionEnvironment, words_of_change
 from simulator.session.history import (
     AgentMessage,
@@ -55,7 +63,9 @@ def started(number: int, fact: TurnStarted) -> list[HistoryEntry]:
     """Show what the user said: a query, or the replies to what was left open."""
     common: dict[str, Any] = {"fact": number, "turn": fact.turn, "timestamp": when(fact.at)}
     if fact.purpose == "query":
-        return [UserQuery(content=content_text(fact.message), provenance=fact.provenance, **common)]
+        files = tuple(files_in(fact.message))
+        text = message_text(fact.message)
+        return [UserQuery(content=text, files=files, provenance=fact.provenance, **common)]
     return [
         UserReply(
             call_id=response.get("id") or "",

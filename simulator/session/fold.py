@@ -20,6 +20,7 @@ from simulator.base.validation_words import InputError
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import EnvironmentFact
 from simulator.facts import (
+    NOTHING_EARLIER,
     AgentPlayer,
     AgentRan,
     AgentSelected,
@@ -28,6 +29,7 @@ from simulator.facts import (
     CodeAnswered,
     ConversationEnded,
     DraftDrawn,
+    EarlierData,
     Fact,
     ModelAnswered,
     ModelProposed,
@@ -138,6 +140,11 @@ class SessionFold:
     def initial_state(self) -> JsonObject:
         """What ADK's session state held at first."""
         return self._selected.initial_state if self._selected else {}
+
+    @property
+    def earlier(self) -> EarlierData:
+        """The artifacts and the memory that the session began with."""
+        return self._selected.earlier if self._selected else NOTHING_EARLIER
 
     def call_ids(self) -> set[str]:
         """Return the ids of all tool calls so far."""
@@ -391,6 +398,7 @@ class SessionFold:
             start_timestamp=self._opened.at if self._opened else 0.0,
             turns=tuple(self._turns),
             initial_state=initial,
+            earlier=self.earlier,
             current_state=done[-1].state if done else initial,
             seats=self._seats,
             rules=self._rules,

@@ -14,6 +14,7 @@ from pydantic import Field
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
 from simulator.facts import Outcome, Provenance
+from simulator.session.attached_files import AttachedFile
 
 
 class _Entry(Value):
@@ -23,13 +24,14 @@ class _Entry(Value):
 
 
 class UserQuery(_Entry):
-    """What the user asked; `content` is text, or JSON where there is more than text.
+    """What the user asked; `content` is text, with a line for each of the `files`, or JSON where there is something else.
 
     Without a provenance a person asked, where nobody else could.
     """
 
     type: Literal["user_query"] = "user_query"
     content: str
+    files: tuple[AttachedFile, ...] = Field(default=(), exclude_if=lambda files: not files)
     provenance: Provenance | None = None
 
 

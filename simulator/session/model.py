@@ -11,7 +11,15 @@ from pydantic import Field, model_validator
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, WrittenObject
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer
+from simulator.facts import (
+    EVERY,
+    NOTHING_EARLIER,
+    AgentPlayer,
+    EarlierData,
+    RaisedError,
+    SavedArtifact,
+    ToolPlayer,
+)
 from simulator.session.environment_state import SessionEnvironment
 from simulator.session.history import (
     FinalResponse,
@@ -171,6 +179,7 @@ class SimulationSession(Value):
     start_timestamp: float = 0.0
     turns: tuple[Turn, ...] = ()
     initial_state: JsonObject = Field(default_factory=dict)
+    earlier: EarlierData = NOTHING_EARLIER
     current_state: JsonObject = Field(default_factory=dict)
     seats: Seats = Seats()
     rules: tuple[InjectionRule, ...] = ()

@@ -16,6 +16,15 @@ _ADK_LIMIT = 20
 ADKS_SIMULATOR = "llm_backed"
 """What ADK calls the configuration of its own user simulator."""
 
+ADKS_SPEAKER = "llm_audio"
+"""What ADK calls the configuration of its user simulator that sends audio."""
+
+NO_AUDIO = (
+    f"ADK's user simulator {ADKS_SPEAKER!r} sends audio, and a session is played in text. Use the type {ADKS_SIMULATOR!r} here. `golden-trace eval` "
+    f"plays {ADKS_SPEAKER!r}"
+)
+"""Why that one plays no user in a session."""
+
 
 class UserSeat(Value):
     """The user's seat at one moment.

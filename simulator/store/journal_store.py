@@ -14,7 +14,7 @@ from sqlalchemy import insert, select
 
 from simulator.facts import TurnStarted
 from simulator.journal import Journal
-from simulator.session.adk_event_fields import content_text
+from simulator.session.adk_event_fields import message_text
 from simulator.store import fact_rows, session_files
 from simulator.store.background_writer import Writer
 from simulator.store.database import Database
@@ -266,4 +266,4 @@ class JournalStore(Library):
 
 def _first_query(journal: Journal) -> str:
     first = next((fact for _, fact in journal.path() if isinstance(fact, TurnStarted)), None)
-    return content_text(first.message)[:LONGEST_QUERY] if first else ""
+    return message_text(first.message)[:LONGEST_QUERY] if first else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.facts import Fact, TurnStarted
 from simulator.journal import ROOT, Journal
 from simulator.session import SessionFold
-from simulator.session.adk_event_fields import content_text
+from simulator.session.adk_event_fields import message_text
 from simulator.store import fact_rows
 from simulator.store.database_tables import Place
 from simulator.store.durability import DurablePart, JournalTail
@@ -86,7 +86,7 @@ class StoredJournal(Journal):
         with shelf.lock:
             number = super().append(fact)
             if type(fact) is TurnStarted and fact.turn == 0:
-                shelf.query = content_text(fact.message)[:LONGEST_QUERY]
+                shelf.query = message_text(fact.message)[:LONGEST_QUERY]
             shelf.changed += 1
         shelf.writer.tell(shelf)
         return number

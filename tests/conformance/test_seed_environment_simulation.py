@@ -6,6 +6,7 @@ The examples stand as in the guide; only the module is another one, from which a
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
 import random
@@ -19,7 +20,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.environment_simulation import environment_simulation_config as adks
 from google.adk.tools.function_tool import FunctionTool
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from typing_extensions import TypedDict
 
 import simulator
@@ -36,7 +37,8 @@ from simulator import (
 )
 from simulator.base.documents import write_json, write_yaml
 from simulator.base.json_values import JsonObject
-from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
+from simulator.environment.injection.adk_injection_config import EnvironmentConfigError, read_config
+from simulator.environment.injection.rule_sets import read_rule_set
 from simulator.runtime.plugin import read_environment_config
 from tests.simulator.base.rows import for_each
 from tests.simulator.runtime.plugin.standing import Form, Oracle, Stage, both, responses
@@ -188,7 +190,134 @@ def test_a_listed_tool_whose_injections_do_not_fire_runs_for_real(
     assert sum("get_item" in record.getMessage() for record in caplog.records) == 1
 
 
+def test_a_callback_is_an_async_callable_for_any_agent() -> None:
+    """Two agents have one each; each is awaited with the tool, its arguments and ADK's context."""
+    config = injected("get_item", InjectionConfig(injected_response={"found": True}))
+    for name in ("one", "two"):
+        callback: Any = EnvironmentSimulationFactory.create_callback(config)
+        agent = LlmAgent(name=name, model="gemini-flash-latest", before_tool_callback=callback)
+        assert agent.canonical_before_tool_callbacks == [callback]
+        assert inspect.iscoroutinefunction(type(callback).__call__)
+        assert asyncio.run(callback(FunctionTool(really("get_item")), {}, None)) == {"found": True}
+
+
+@both
+def test_a_tools_name_has_to_match_exactly(form: Form) -> None:
+    """A tool whose name only looks alike is none of the configuration's, and runs for real."""
+    config = injected("get_item", InjectionConfig(injected_response={"found": True}))
+    seen = seen_by_agent(form, config, call("get_items", item_id="1"), call("get_item", item_id="1"))
+    assert seen == [{"real": "get_items", "of": "1"}, {"found": True}]
+
+
 # ---------------------------------------------------------------- configuration reference
+
+
+DEFAULTS: list[tuple[type[BaseModel], str, Any]] = [
+    (EnvironmentSimulationConfig, "environment_data", None),
+    (EnvironmentSimulationConfig, "tracing", None),
+    (ToolSimulationConfig, "injection_configs", []),
+    (ToolSimulationConfig, "mock_strategy_type", MockStrategy.MOCK_STRATEGY_UNSPECIFIED),
+    (InjectionConfig, "injected_error", None),
+    (InjectionConfig, "injected_response", None),
+    (InjectionConfig, "injection_probability", 1.0),
+    (InjectionConfig, "match_args", None),
+    (InjectionConfig, "injected_latency_seconds", 0.0),
+    (InjectionConfig, "random_seed", None),
+]
+
+
+def test_the_defaults_of_the_reference() -> None:
+    """Each optional field has the default of the reference; the others have to be given."""
+    for model, name, default in DEFAULTS:
+        field = model.model_fields[name]
+        assert not field.is_required()
+        assert field.get_default(call_default_factory=True) == default, name
+    for model in (ToolSimulationConfig, InjectedError):
+        assert all(
+            model.model_fields[name].is_required()
+            for name in ("tool_name", "injected_http_error_code", "error_message")
+            if name in model.model_fields
+        )
+
+
+WRONG: dict[str, JsonObject] = {
+    "tool_simulation_configs": {"tool_simulation_configs": "a"},
+    "simulation_model": {"simulation_model": 1},
+    "simulation_model_configuration": {"simulation_model_configuration": "hot"},
+    "environment_data": {"environment_data": {"a": 1}},
+    "tracing": {"tracing": []},
+    "tool_name": {"tool_simulation_configs": [{"tool_name": 5, "mock_strategy_type": 1}]},
+    "injection_configs": {"tool_simulation_configs": [{"tool_name": "a", "injection_configs": 5}]},
+    "mock_strategy_type": {"tool_simulation_configs": [{"tool_name": "a", "mock_strategy_type": 7}]},
+}
+WRONG_INJECTIONS: dict[str, JsonObject] = {
+    "injected_response": {"injected_response": [1]},
+    "injected_http_error_code": {"injected_error": {"injected_http_error_code": "x", "error_message": "m"}},
+    "error_message": {"injected_error": {"injected_http_error_code": 500, "error_message": 5}},
+    "injection_probability": {"injected_response": {"a": 1}, "injection_probability": 1.5},
+    "match_args": {"injected_response": {"a": 1}, "match_args": "a"},
+    "injected_latency_seconds": {"injected_response": {"a": 1}, "injected_latency_seconds": 120.5},
+    "random_seed": {"injected_response": {"a": 1}, "random_seed": "x"},
+}
+
+
+@for_each("field", [*WRONG, *WRONG_INJECTIONS])
+def test_each_field_has_the_type_of_the_reference(field: str) -> None:
+    """Another type, or a number beyond its bounds, is refused with the name of the field."""
+    good: JsonObject = {"tool_simulation_configs": [{"tool_name": "a", "mock_strategy_type": 1}]}
+    if field in WRONG:
+        document = {**good, **WRONG[field]}
+    else:
+        tool: JsonObject = {"tool_name": "a", "injection_configs": [WRONG_INJECTIONS[field]]}
+        document = {"tool_simulation_configs": [tool]}
+    with pytest.raises(EnvironmentConfigError, match=field):
+        create_callback(document)
+
+
+def test_a_configuration_of_no_tool_is_refused() -> None:
+    """ADK's class lets the list be left out; the reference requires it."""
+    with pytest.raises(EnvironmentConfigError, match="tool_simulation_configs"):
+        create_plugin(EnvironmentSimulationConfig())
+
+
+def test_the_configurations_model_is_asked_for_both(caplog: pytest.LogCaptureFixture) -> None:
+    """`simulation_model` analyses the tools and makes the responses: one that nobody knows is named for both."""
+    config = mocked("create_order", "get_order", simulation_model="no-such-model")
+    with caplog.at_level(logging.WARNING):
+        seen_by_agent("plugin", config, call("create_order"), tools=("create_order", "get_order"))
+    said = [record.getMessage() for record in caplog.records if "no-such-model" in record.getMessage()]
+    assert any("connections" in text for text in said)
+    assert any(text.startswith("create_order is answered by") for text in said)
+
+
+def test_match_args_have_to_be_all_there() -> None:
+    """The injection fires where the arguments contain every pair; others may be there too."""
+    both_args = InjectionConfig(match_args={"a": 1, "b": "x"}, injected_response={"hit": True})
+    config = injected("find", both_args, InjectionConfig(injected_response={"hit": False}))
+    callback: Any = create_callback(config)
+    calls = [{"a": 1}, {"a": 1, "b": "y"}, {"a": 1, "b": "x"}, {"a": 1, "b": "x", "c": 3}]
+    seen = [asyncio.run(callback(FunctionTool(really("find")), args, None))["hit"] for args in calls]
+    assert seen == [False, False, True, True]
+
+
+@for_each(("probability", "fires"), [(0.0, False), (1.0, True)])
+def test_the_ends_of_a_probability(probability: float, fires: bool) -> None:
+    """0.0 never fires and 1.0 always does."""
+    chance = InjectionConfig(injection_probability=probability, injected_response={"hit": True})
+    config = injected("flaky", chance, InjectionConfig(injected_response={"hit": False}))
+    assert [one["hit"] for one in by_hand(config, 20)] == [fires] * 20
+
+
+def test_the_deprecated_strategy_is_the_other_one_with_tracing() -> None:
+    """`MOCK_STRATEGY_TRACING` answers as `MOCK_STRATEGY_TOOL_SPEC` does, with the tracing as input; a warning says so."""
+    old = ToolSimulationConfig(
+        tool_name="search_products", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TRACING
+    )
+    model = oracle(lambda _: {"products": []})
+    with pytest.warns(FutureWarning, match="search_products: MOCK_STRATEGY_TRACING is deprecated"):
+        callback: Any = create_callback(only(old, tracing="P-123 was found"), model=model)
+    assert asyncio.run(callback(FunctionTool(really("search_products")), {}, None)) == {"products": []}
+    assert "P-123 was found" in model.prompts[-1]
 
 
 BAD: dict[str, dict[str, Any]] = {
@@ -411,6 +540,27 @@ def test_combining_multiple_injection_configs() -> None:
     assert any(fails)
 
 
+@for_each(
+    "block",
+    [
+        'InjectionConfig(\n    injected_response={"status": "ok", "order_id": "ORD-9999"}\n)',
+        (
+            'InjectionConfig(\n    match_args={"item_id": "ITEM-404"},\n    injected_error=InjectedError(\n'
+            '        injected_http_error_code=404,\n        error_message="Item not found.",\n    ),\n)'
+        ),
+        'ToolSimulationConfig(\n    tool_name="send_notification",\n    mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC,\n)',
+    ],
+)
+def test_a_block_that_is_a_part_is_python_and_can_be_pasted(block: str) -> None:
+    """It runs with the names of `simulator`; its text alone is read as the rules that it makes."""
+    part = eval(block, {name: getattr(simulator, name) for name in simulator.__all__ if name[0] in "IMT"})  # noqa: S307 - it stands above
+    read = read_rule_set(block, "place_order").adk
+    assert read is not None
+    if isinstance(part, InjectionConfig):
+        part = ToolSimulationConfig(tool_name="place_order", injection_configs=[part])
+    assert read == read_config(only(part))
+
+
 # ---------------------------------------------------------------- mock strategy mode
 
 ORDERS = mocked("create_order", "get_order", "cancel_order")
@@ -480,6 +630,42 @@ def test_mocked_tools_hang_together() -> None:
     assert "NEVER-1" in json.dumps(missing)
 
 
+def test_mocked_tools_without_a_schema_hang_together() -> None:
+    """Tools that say no more than `dict`, without a model: each order has an id of its own, and one that was never created is not found."""
+
+    def create_order(item: str) -> dict[str, Any]:
+        """Create an order."""
+        raise AssertionError(item)
+
+    def get_order(order_id: str) -> dict[str, Any]:
+        """Get an order."""
+        raise AssertionError(order_id)
+
+    def cancel_order(order_id: str) -> dict[str, Any]:
+        """Cancel an order."""
+        raise AssertionError(order_id)
+
+    def next_calls(request: Any) -> list[Any]:
+        made = [part.function_response.response["order_id"] for part in request.contents[-1].parts]
+        return [call(name, order_id=one) for one in made for name in ("get_order", "cancel_order")]
+
+    agent = agent_of(
+        [call("create_order", item="lamp"), call("create_order", item="desk")],
+        next_calls,
+        [call("get_order", order_id="NEVER-1"), call("cancel_order", order_id="NEVER-1")],
+        tools=[create_order, get_order, cancel_order],
+    )
+    config = ORDERS.model_copy(update={"simulation_model": "no-such-model"})
+    app = App(name="stage", root_agent=agent, plugins=[create_plugin(config)])
+    stage = Stage(InMemoryRunner(app=app), create_plugin({}))
+    lamp, desk, *found, missing, no_cancel = responses(asyncio.run(stage.turn()))
+    assert lamp["order_id"] != desk["order_id"]
+    ids = [one["order_id"] for one in (lamp, lamp, desk, desk)]
+    assert [one["order_id"] for one in found] == ids
+    assert [one["item"] for one in found] == ["lamp", "lamp", "desk", "desk"]
+    assert all("NEVER-1" in one["error_message"] for one in (missing, no_cancel))
+
+
 @both
 def test_providing_environment_data(form: Form) -> None:
     """The data is in what the model is asked, and without a model the answer is made of it."""
@@ -524,6 +710,69 @@ def test_providing_tracing_data(form: Form) -> None:
         {"products": []}
     ]
     assert "P-123" in model.prompts[-1]
+
+
+def test_environment_data_and_tracing_answer_without_a_model() -> None:
+    """Names, prices and stock are the data's; a call that the tracing has is answered as it was."""
+    rows = [
+        {"id": "P-001", "name": "Wireless Headphones", "price": 79.99, "stock": 12},
+        {"id": "P-002", "name": "USB-C Hub", "price": 34.99, "stock": 0},
+    ]
+    known = {"products": [{"id": "P-123", "name": "Premium Wireless ANC Headphones"}]}
+    use = {"name": "search_products", "args": {"query": "high-end headphones"}, "response": known}
+    trace = {"invocation_id": "inv-001", "user_content": {"role": "user", "parts": [{"text": "Search"}]}}
+    traces = [{**trace, "intermediate_data": {"tool_uses": [use]}}]
+
+    def search_products(query: str) -> dict[str, Any]:
+        """Search for products."""
+        raise AssertionError(query)
+
+    def answered(query: str, **more: Any) -> Any:
+        callback: Any = create_callback(mocked("search_products", simulation_model="no-such-model", **more))
+        return asyncio.run(callback(FunctionTool(search_products), {"query": query}, None))
+
+    data = json.dumps({"products": rows, "warehouse_location": "US-WEST-2"})
+    assert answered("headphones", environment_data=data) == {"products": rows[:1]}
+    assert answered("high-end headphones", tracing=json.dumps(traces)) == known
+
+
+def test_what_the_model_is_told_of_a_call() -> None:
+    """The schema of the tool, the arguments, and what the session has made so far; each session has its own."""
+    order = {"order_id": "ORD-77", "status": "new", "item": "lamp"}
+    connected = {
+        "uses": [{"tool_name": "get_order", "parameter": "order_id", "kind": "order", "use": "reads"}],
+        "produces": [{"tool_name": "create_order", "field": "order_id", "kind": "order", "creates": True}],
+        "roles": [],
+    }
+    made: list[str] = []
+
+    def say(prompt: str) -> Any:
+        if '"produces"' in prompt:
+            return connected
+        made.append(prompt)
+        return order
+
+    agent = agent_of(
+        [call("create_order", item="lamp")],
+        [call("get_order", order_id="ORD-77")],
+        tools=[create_order, get_order],
+    )
+    model = Oracle(say=say)
+    plugin = create_plugin(mocked("create_order", "get_order"), model=model)
+    app = App(name="stage", root_agent=agent, plugins=[plugin])
+    stage = Stage(InMemoryRunner(app=app), plugin)
+    assert responses(asyncio.run(stage.turn())) == [order, order]
+    analysed = [prompt for prompt in model.prompts if '"produces"' in prompt]
+    assert len(analysed) == 1
+    assert all(name in analysed[0] for name in ("create_order", "get_order", "order_id"))
+    assert "lamp" in made[0]
+    assert "item" in made[0]
+    assert "ORD-77" in made[1]
+    world = plugin.world("s")
+    assert world is not None
+    made_by = [(one.tool_name, one.field) for one in world.connections.produces if one.creates]
+    assert made_by == [("create_order", "order_id")]
+    assert [(one.tool_name, one.parameter) for one in world.connections.uses] == [("get_order", "order_id")]
 
 
 @both

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from evalset import EvalSetError, EvalSetWriter, GoldenTraceBuilder, GoldenTraceError, eval_id_for
 from simulator import (
@@ -32,6 +34,7 @@ from simulator import (
     returned,
 )
 from simulator.agent_config import AgentConfigError
+from simulator.base.json_values import JsonObject
 from tests.simulator.base.rows import for_each
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say
 
@@ -100,7 +103,39 @@ def test_a_config_is_checked(name: str, agent: Any, path: Any) -> None:
         SimulatedAgentConfig(name, weather_agent() if agent else "no agent", path)
 
 
+def test_a_config_is_a_dataclass_of_three_fields() -> None:
+    """They come in the document's order and are all required; the path may be a text or a `Path`."""
+    fields = dataclasses.fields(SimulatedAgentConfig)
+    assert [field.name for field in fields][:3] == ["name", "agent", "eval_set_path"]
+    assert all(field.default is dataclasses.MISSING for field in fields[:3])
+    assert all(field.default is not dataclasses.MISSING for field in fields[3:])
+    agent = weather_agent()
+    for path in ("w.json", Path("w.json")):
+        config = SimulatedAgentConfig("W", agent, path)
+        assert config.resolve_eval_set_path() == Path.cwd() / "w.json"
+
+
 # ---------------------------------------------------------------- SimulationSession
+
+
+def test_the_defaults_of_a_session() -> None:
+    """Nothing is chosen and nothing has happened; made with its agent alone, it has no tools and no session of ADK's."""
+    config = SimulatedAgentConfig(name="WeatherDesk", agent=weather_agent(), eval_set_path="w.json")
+    session = SimulationSession(session_id="s", agent_config=config, start_timestamp=AT)
+    assert (session.state, list(session.history)) == (SessionState.SELECTING_AGENT, [])
+    assert (session.agent_name, session.agent) == ("WeatherDesk", config.agent)
+    assert (session.tools, session.adk_session) == ([], None)
+    assert (session.session_id, session.start_timestamp) == ("s", AT)
+    given = Session(id="a", app_name="weather", user_id="user")
+    assert SimulationSession(agent_config=config, adk_session=given).adk_session is given
+
+
+def test_each_session_has_an_id_of_its_own_and_its_start() -> None:
+    """Two that are opened have different ids; the start is in seconds since the epoch."""
+    with opened() as one, opened() as two:
+        assert one.session.session_id
+        assert one.session.session_id != two.session.session_id
+        assert one.session.start_timestamp == AT
 
 
 def test_the_states_and_their_values() -> None:
@@ -212,6 +247,92 @@ def test_a_raised_exception_has_a_traceback() -> None:
     assert error.traceback.startswith("Traceback ")
 
 
+ENTRIES: dict[type[Any], JsonObject] = {
+    UserQuery: {"content": "Rome?"},
+    ToolCall: {"tool_name": "get_weather", "arguments": {"city": "Rome"}, "call_id": "c1"},
+    ToolOutput: {"call_id": "c1", "result": [1, None], "duration_ms": 1.5},
+    ToolError: {"call_id": "c1", "error_type": "E", "error_message": "m", "duration_ms": 2.0},
+    FinalResponse: {"content": "It rains."},
+}
+WORDS: dict[type[Any], str] = {
+    UserQuery: "user_query",
+    ToolCall: "tool_call",
+    ToolOutput: "tool_output",
+    ToolError: "tool_error",
+    FinalResponse: "final_response",
+}
+
+
+@for_each("kind", ENTRIES)
+def test_an_entry_is_made_of_the_documents_fields(kind: type[Any]) -> None:
+    """Its type is there by itself and cannot be another, its time is now; read as a `HistoryEntry` it is of its class."""
+    before = datetime.now(UTC)
+    fields: dict[str, Any] = dict(ENTRIES[kind])
+    entry = kind(**fields)
+    assert entry.type == WORDS[kind]
+    assert before <= entry.timestamp <= datetime.now(UTC)
+    assert {name: getattr(entry, name) for name in fields} == fields
+    with pytest.raises(ValidationError):
+        kind(**fields, type="session_note")
+    at = datetime(2025, 12, 23, tzinfo=UTC)
+    assert kind(**fields, timestamp=at).timestamp == at
+    read: Any = TypeAdapter[Any](HistoryEntry).validate_python({"type": WORDS[kind], **fields})
+    assert type(read) is kind
+
+
+REQUIRED = [(kind, name) for kind, fields in ENTRIES.items() for name in fields if name != "duration_ms"]
+
+
+@for_each(("kind", "name"), REQUIRED)
+def test_an_entry_lacks_no_field_of_the_document(kind: type[Any], name: str) -> None:
+    """Each field that has no default is required; only the duration may be left out, too."""
+    with pytest.raises(ValidationError, match=name):
+        kind(**{key: value for key, value in ENTRIES[kind].items() if key != name})
+
+
+@for_each(
+    ("kind", "wrong"),
+    [
+        (UserQuery, {"content": 5}),
+        (ToolCall, {"tool_name": 5}),
+        (ToolCall, {"arguments": [1]}),
+        (ToolCall, {"call_id": 5}),
+        (ToolOutput, {"call_id": None}),
+        (ToolOutput, {"duration_ms": "long"}),
+        (ToolError, {"error_type": 5}),
+        (ToolError, {"error_message": None}),
+        (ToolError, {"traceback": 5}),
+        (FinalResponse, {"content": None}),
+    ],
+)
+def test_a_field_of_an_entry_has_its_type(kind: type[Any], wrong: dict[str, Any]) -> None:
+    """Another type is refused by the name of the field."""
+    (name,) = wrong
+    with pytest.raises(ValidationError, match=name):
+        kind(**{**ENTRIES[kind], **wrong})
+
+
+def test_a_traceback_may_be_there() -> None:
+    """It is none by default, and else a text."""
+    fields: dict[str, Any] = dict(ENTRIES[ToolError])
+    assert ToolError(**fields).traceback is None
+    assert ToolError(**fields, traceback="Traceback ...").traceback == "Traceback ..."
+
+
+def test_structured_data_is_json_in_the_content() -> None:
+    """A final response of an agent with an output schema is its JSON; so is a query of more than text."""
+    picture = {"inline_data": {"mime_type": "image/png", "data": "AAAA"}}
+    agent = weather_agent([say('{"sky": "rain"}')])
+    with opened(agent) as simulation:
+        message: Any = {"role": "user", "parts": [{"text": "What is this?"}, picture]}
+        simulation.query(message, wait=PATIENCE)
+        query, final = simulation.session.history
+    assert isinstance(query, UserQuery)
+    assert isinstance(final, FinalResponse)
+    assert json.loads(final.content) == {"sky": "rain"}
+    assert "image/png" in query.content
+
+
 # ---------------------------------------------------------------- GoldenTraceBuilder
 
 
@@ -282,6 +403,46 @@ def test_only_a_completed_session_can_be_built() -> None:
             GoldenTraceBuilder(simulation.session).build()
 
 
+def test_a_builder_knows_its_session_and_changes_nothing() -> None:
+    """It is made of a session alone; the case has no other fields of the conversation than the document's."""
+    session = completed()
+    builder = GoldenTraceBuilder(session)
+    assert builder.session is session
+    first, second = builder.build(), builder.build()
+    assert first == second
+    assert len(first.conversation or ()) == 1
+
+
+@for_each(
+    ("name", "snake"),
+    [
+        ("WeatherDesk", "weather_desk"),
+        ("weather", "weather"),
+        ("Weather2Go", "weather2_go"),
+        ("weather-desk", "weather_desk"),
+    ],
+)
+def test_an_eval_id_is_the_agents_name_and_the_start(name: str, snake: str) -> None:
+    """In snake case, with the start of the session in UTC by ISO."""
+    assert eval_id_for(name, AT).startswith(f"{snake}_2023-11-14T22")
+
+
+def test_many_calls_stand_in_their_order() -> None:
+    """Calls and responses are chronological, and each response has the name and the id of its call."""
+    turns = [[call("get_weather", city=city)] for city in ("Rome", "Oslo", "Bonn")]
+    with opened(weather_agent(*turns, [say("Done.")])) as simulation:
+        simulation.query("go", wait=PATIENCE)
+        for number in range(3):
+            simulation.answer(simulation.pending[0], {"n": number}, wait=PATIENCE)
+        data: Any = only_invocation(GoldenTraceBuilder(simulation.session).build()).intermediate_data
+    assert [use.args["city"] for use in data.tool_uses] == ["Rome", "Oslo", "Bonn"]
+    assert [response.response for response in data.tool_responses] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert [(one.id, one.name) for one in data.tool_responses] == [
+        (one.id, one.name) for one in data.tool_uses
+    ]
+    assert len({one.id for one in data.tool_uses}) == 3
+
+
 # ---------------------------------------------------------------- EvalSetWriter
 
 
@@ -300,6 +461,35 @@ def test_a_writer_creates_a_set_and_appends_to_it(tmp_path: Path) -> None:
     assert "WeatherDesk" in written.description
     assert [case.eval_id for case in written.eval_cases] == ["one", "two"]
     assert written.creation_timestamp
+
+
+def test_a_set_is_written_with_two_spaces_and_read_by_adk(tmp_path: Path) -> None:
+    """The JSON is indented by two; what ADK itself has written is appended to."""
+    path = tmp_path / "w.evalset.json"
+    case = GoldenTraceBuilder(completed(), eval_id="one").build()
+    EvalSetWriter(path, "WeatherDesk").write_eval_case(case)
+    assert path.read_text().splitlines()[:2] == ["{", '  "eval_set_id": "w",']
+    adks = EvalSet(
+        eval_set_id="w", name="Mine", description="By hand", eval_cases=[case], creation_timestamp=5.0
+    )
+    path.write_text(adks.model_dump_json(indent=2))
+    EvalSetWriter(path, "WeatherDesk").write_eval_case(case.model_copy(update={"eval_id": "two"}))
+    read = EvalSet.model_validate_json(path.read_text())
+    assert (read.name, read.description, read.creation_timestamp) == ("Mine", "By hand", 5.0)
+    assert [one.eval_id for one in read.eval_cases] == ["one", "two"]
+
+
+def test_a_session_is_exported_to_the_path_of_its_config(tmp_path: Path) -> None:
+    """What the config names is made, and a second session is appended to the first."""
+    path = tmp_path / "evals" / "weather.evalset.json"
+    for number in range(2):
+        session = completed(path=path, session_id=f"s-{number}")
+        writer = EvalSetWriter(session.agent_config.resolve_eval_set_path(), session.agent_name)
+        writer.write_eval_case(GoldenTraceBuilder(session, eval_id=f"case-{number}").build())
+    assert [one.eval_id for one in EvalSet.model_validate_json(path.read_text()).eval_cases] == [
+        "case-0",
+        "case-1",
+    ]
 
 
 def test_a_case_needs_a_valid_id(tmp_path: Path) -> None:

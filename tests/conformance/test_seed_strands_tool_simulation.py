@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import warnings
 from enum import Enum
 from typing import Any
 
 import pytest
 from google.adk.runners import InMemoryRunner
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
-from simulator import StateRegistry, ToolSimulator, create_plugin
-from simulator.environment.world.tool_settings import DefaultToolResponse
+from simulator import DefaultToolResponse, RegisteredTool, StateRegistry, ToolSimulator, create_plugin
 from tests.simulator.runtime.plugin.standing import Oracle, Stage, responses
 from tests.simulator.runtime.stage import agent_of, call
 
@@ -93,6 +93,171 @@ def room(tool_simulator: ToolSimulator) -> list[Any]:
         """Read current room temperature and humidity."""
 
     return [tool_simulator.get_tool("hvac_controller"), tool_simulator.get_tool("room_sensor")]
+
+
+def test_the_parameters_have_the_order_of_the_reference() -> None:
+    """Each can be given by its place, as the tables of methods list them."""
+    signatures: dict[Any, str] = {
+        ToolSimulator.tool: "output_schema name share_state_id initial_state_description",
+        ToolSimulator.get_tool: "tool_name",
+        ToolSimulator.get_state: "state_key",
+        ToolSimulator.list_tools: "",
+        ToolSimulator.clear_tools: "",
+        StateRegistry.get_state: "state_key",
+        StateRegistry.clear_state: "state_key",
+        StateRegistry.cache_tool_call: "tool_name state_key response_data parameters",
+    }
+    for method, names in signatures.items():
+        given = [name for name in inspect.signature(method).parameters if name != "self"]
+        assert given[: len(names.split())] == names.split(), method
+    registry = StateRegistry()
+    registry.initialize_state_via_description("Starting state", "env")
+    assert registry.list_states() == ["env"]
+
+
+def test_an_order_tool_by_definition() -> None:
+    """The function is only a signature and a docstring: those are what an agent is told of the tool."""
+    tool_simulator = ToolSimulator()
+
+    @tool_simulator.tool(output_schema=OrderStatus)
+    def check_order(order_id: str) -> dict[str, Any]:
+        """Check the current status of a customer order."""
+        pytest.fail("the body is never run")
+
+    order_tool = tool_simulator.get_tool("check_order")
+    assert order_tool is not None
+    assert (order_tool.name, order_tool.description) == (
+        "check_order",
+        "Check the current status of a customer order.",
+    )
+    declared = order_tool._get_declaration()
+    assert declared is not None
+    parameters: Any = declared.parameters_json_schema
+    assert parameters["properties"]["order_id"]["type"] == "string"
+    (seen,) = run(call("check_order", order_id="12345"), tools=[order_tool])
+    assert OrderStatus.model_validate(seen).order_id == "12345"
+
+
+def test_a_long_docstring_is_told_as_a_whole() -> None:
+    """Every line is in the description for the agent, and in the prompt of the simulator's model."""
+    model = answers({"temperature": 70.0, "mode": "heat", "status": "success"})
+    tool_simulator = ToolSimulator(model=model)
+
+    @tool_simulator.tool(output_schema=HVACResponse)
+    def hvac_controller(temperature: float, mode: str) -> dict:
+        """Control home heating and cooling.
+
+        The system takes ten minutes to reach the target temperature.
+        """
+
+    tool = tool_simulator.get_tool("hvac_controller")
+    assert tool is not None
+    run(call("hvac_controller", temperature=70.0, mode="heat"), tools=[tool])
+    for text in ("Control home heating", "takes ten minutes"):
+        assert text in tool.description
+        assert text in model.prompts[-1]
+
+
+def test_the_models_of_the_reference() -> None:
+    """`RegisteredTool` and `DefaultToolResponse` are pydantic models with the fields of the reference."""
+    fields = {"name", "function", "output_schema", "initial_state_description", "share_state_id"}
+    assert issubclass(RegisteredTool, BaseModel)
+    assert set(RegisteredTool.model_fields) == fields
+    bare = RegisteredTool(name="my_tool")
+    assert [getattr(bare, name) for name in sorted(fields - {"name"})] == [None] * 4
+    tool_simulator = ToolSimulator()
+    room(tool_simulator)
+    found = tool_simulator.registered("hvac_controller")
+    assert isinstance(found, RegisteredTool)
+    assert found.output_schema is HVACResponse
+    for wrong in ({"name": 5}, {"name": "t", "function": 5}, {"name": "t", "share_state_id": 5}):
+        with pytest.raises(ValidationError):
+            RegisteredTool.model_validate(wrong)
+    assert issubclass(DefaultToolResponse, BaseModel)
+    assert DefaultToolResponse(response="done").model_dump() == {"response": "done"}
+    with pytest.raises(ValidationError):
+        DefaultToolResponse.model_validate({"response": 5})
+
+
+def test_a_default_of_the_schema_is_in_the_answer() -> None:
+    """Without a model, a field with a default has it."""
+    (seen,) = run(call("hvac_controller", temperature=70.0, mode="cool"), tools=room(ToolSimulator()))
+    assert seen == {"temperature": 70.0, "mode": "cool", "status": "success"}
+
+
+def test_what_a_model_is_told_of_a_call() -> None:
+    """Input schema, output schema with its descriptions, the docstring, the parameters and the state."""
+    model = answers({"temperature": 72.0, "mode": "heat", "status": "success"})
+    tool_simulator = ToolSimulator(model=model)
+    run(call("hvac_controller", temperature=71.5, mode="heat"), tools=room(tool_simulator))
+    (prompt,) = (each for each in model.prompts if '"produces"' not in each)
+    told = (
+        "hvac_controller",
+        "Control heating/cooling system",
+        "71.5",
+        "Target temperature in Fahrenheit",
+        "Operation status",
+        "humidity 45%",
+    )
+    assert [each for each in told if each not in prompt] == []
+
+
+def test_an_answer_of_another_shape_is_not_given() -> None:
+    """The model is shown what is wrong, and answers again; after that a draft by the schema stands."""
+    wrong = {"temperature": "warm", "mode": "melt"}
+    right = {"temperature": 70.0, "mode": "cool", "status": "success"}
+    for given, expected in (((wrong, right), right), ((wrong, wrong), None)):
+        tool_simulator = ToolSimulator(model=answers(*given))
+        (seen,) = run(call("hvac_controller", temperature=70.0, mode="cool"), tools=room(tool_simulator))
+        HVACResponse.model_validate(seen)
+        assert expected is None or seen == expected
+
+
+def test_states_that_are_not_shared_are_each_tools_own() -> None:
+    """A tool without `share_state_id` has its name as its key, and sees no other tool's calls."""
+    model = answers({"response": "stored"}, {"response": "42 left"})
+    tool_simulator = ToolSimulator(model=model)
+
+    @tool_simulator.tool()
+    def tool_a(item: str) -> dict:
+        """Do one thing."""
+
+    @tool_simulator.tool()
+    def tool_b() -> dict:
+        """Do another."""
+
+    tools: list[Any] = [tool_simulator.get_tool(name) for name in tool_simulator.list_tools()]
+    run(call("tool_a", item="zebra"), call("tool_b"), tools=tools)
+    assert [one["response"] for one in tool_simulator.get_state("tool_a")["previous_calls"]] == [
+        {"response": "stored"}
+    ]
+    assert [one["tool_name"] for one in tool_simulator.get_state("tool_b")["previous_calls"]] == ["tool_b"]
+
+
+def test_a_tool_is_given_to_an_agent_of_each_case() -> None:
+    """As the task of an experiment does: an agent for each input, with the same tools; what was called is there after each."""
+    tool_simulator = ToolSimulator()
+    for number, mode in enumerate(("heat", "cool"), start=1):
+        tools = [tool_simulator.get_tool("hvac_controller") or room(tool_simulator)[0]]
+        (seen,) = run(call("hvac_controller", temperature=60.0 + number, mode=mode), tools=tools)
+        assert seen["mode"] == mode
+        last = tool_simulator.get_state("room_environment")["previous_calls"][-1]
+        assert (last["parameters"], last["response"]) == ({"temperature": 60.0 + number, "mode": mode}, seen)
+
+
+def test_a_larger_cache_keeps_more_calls() -> None:
+    """50 calls of a key are kept where that is asked for; a registry that is given has its own bound."""
+    bounds = {
+        50: ToolSimulator(max_tool_call_cache_size=50),
+        100: ToolSimulator(state_registry=StateRegistry(100)),
+    }
+    for size, tool_simulator in bounds.items():
+        registry: Any = tool_simulator.state_registry
+        for number in range(120):
+            registry.cache_tool_call("t", "key", {"n": number}, {})
+        assert [one["response"]["n"] for one in registry.get_state("key")["previous_calls"]] == list(
+            range(120 - size, 120)
+        )
 
 
 @pytest.mark.parametrize("by_model", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -195,8 +196,6 @@ def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: 
     studio.press(studio.button("open_sets"))
     studio.keyed("set_path_typed").get_by_role("textbox").fill(str(path))
     studio.keyed("set_path_typed").get_by_role("textbox").press("Enter")
-    studio.rest()
-    studio.press(studio.button("set_open_typed"))
     expect(studio.keyed("cases_count")).to_contain_text("3 cases")
     # Over the end of the table, which shows buttons of its own then.
     studio.like("cases_table_").get_by_test_id("stDataFrameResizable").hover()
@@ -236,3 +235,29 @@ def test_a_name_with_a_null_character_is_no_end_of_the_page(studio: Studio, path
     studio.press(studio.button("set_open_upload"))
     expect(studio.keyed("set_head")).to_contain_text("null_name.evalset.json")
     studio.rest()
+
+
+@pytest.mark.long
+def test_each_step_is_one_step_of_the_browsers_way_back(studio: Studio, path: Path) -> None:
+    """To the list, to a set, to a case, and to the start page: as many entries, and the way back leads through them."""
+    entries = partial(studio.page.evaluate, "history.length")
+    before = entries()
+    studio.press(studio.button("open_sets"))
+    studio.keyed("set_path_typed").get_by_role("textbox").fill(str(path))
+    studio.rest()
+    listed = entries()
+    studio.keyed("set_path_typed").get_by_role("textbox").press("Enter")
+    expect(studio.keyed("cases_count")).to_contain_text("3 cases")
+    studio.rest()
+    opened = entries()
+    studio.press(studio.button("new_session"))
+    studio.keyed("start_query").wait_for()
+    studio.rest()
+    assert [listed - before, opened - listed, entries() - opened] == [1, 1, 1]
+    studio.page.go_back()
+    expect(studio.keyed("cases_count")).to_contain_text("3 cases")
+    studio.page.go_back()
+    studio.keyed("set_path_typed").wait_for()
+    studio.page.go_forward()
+    expect(studio.keyed("cases_count")).to_contain_text("3 cases")
+    assert studio.troubles == []

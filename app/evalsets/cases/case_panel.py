@@ -28,7 +28,7 @@ from app.evalsets.set_context import (
     SetContext,
     step_value,
 )
-from app.forms.common_panel import pane, unfolding
+from app.forms.common_panel import pane, shown_file, unfolding
 from app.forms.safe_labels import literal, safe_label
 from app.forms.shown_value_widgets import value_or_json
 from app.forms.shown_values import values_line
@@ -62,6 +62,8 @@ from evalset.editing.case_reviews import CaseComment
 from evalset.editing.recording_edits import blanks_of
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words
+from simulator.session.adk_event_fields import message_text
+from simulator.session.attached_files import files_in
 
 COLUMNS = (1.25, 1)
 
@@ -350,7 +352,13 @@ def _value(name: str, value: Any, where: Where, lacks: str = "none") -> SetComma
 
 def _body(step: CaseStep, name: str) -> None:
     value = step_value(step)
-    if step.kind in {"query", "text", "final"} and is_plain_text(value):
+    is_said = step.kind in {"query", "text", "final"}
+    files = [*files_in(value)] if is_said and isinstance(value, dict) else []
+    if files:
+        st.text(literal(message_text(value)))
+        for number, file in enumerate(files):
+            shown_file(file, f"case_file_{name}_{number}")
+    elif is_said and is_plain_text(value):
         st.text(literal(text_of(value)))
     else:
         value_or_json(value, name)

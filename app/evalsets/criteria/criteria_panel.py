@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import streamlit as st
 from pydantic import JsonValue
 
 from app.evalsets.choices_panel import followed_key, keep_option, key_of, option_key
-from app.evalsets.criteria.criteria_needs import unmet
 from app.evalsets.run.adk_eval_jobs import TOLERANT, check_metrics
 from app.evalsets.set_facts import environment_of
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem, views
+from app.forms.model_names import model_problem, variables_set
 from app.forms.safe_labels import literal
+from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.widget_store import slug
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS, Criterion, criterion_named
 from evalset.eval_config.config_checks import Flaw, check
 from evalset.eval_config.config_edits import (
+    INTERVAL,
+    METRIC_OBJECTS,
     criteria_in,
     custom_metrics,
     option,
@@ -27,18 +31,31 @@ from evalset.eval_config.config_edits import (
     rubrics_from,
     threshold,
     value_at,
+    with_metric_field,
     with_option,
     with_threshold,
     with_value,
+    with_values,
+    without_values,
 )
+from evalset.eval_config.criteria_needs import VERTEX, unmet
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
 
 SIDES = ("Form", "JSON")
 
 
-def criteria_editor(workspace: Workspace, scenarios: int = 0) -> None:
-    """Draw the editor; `scenarios` counts the cases that a simulated user plays."""
+def criteria_editor(
+    workspace: Workspace, scenarios: int = 0, config: SimulatedAgentConfig | None = None
+) -> None:
+    """Draw the editor.
+
+    Args:
+        workspace: The eval set.
+        scenarios: How many cases a simulated user plays.
+        config: The agent that is evaluated; None where it is not loaded.
+    """
     draft = workspace.criteria
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="head_criteria", wrap=False
@@ -58,7 +75,9 @@ def criteria_editor(workspace: Workspace, scenarios: int = 0) -> None:
         _form(workspace, document)
     if document is not None:
         _flaws(check(document))
-        _unmet(list(unmet(document, os.environ, scenarios=scenarios)))
+        problem_of = partial(model_problem, config=config)
+        found = unmet(document, variables_set(VERTEX, config), problem_of=problem_of, scenarios=scenarios)
+        _unmet(list(found), is_agents=config is not None and config.runs_elsewhere)
     _buttons(workspace)
 
 
@@ -107,13 +126,14 @@ def _flaws(flaws: tuple[Flaw, ...]) -> None:
             st.code(literal(lines), language=None, wrap_lines=True)
 
 
-def _unmet(sentences: list[str]) -> None:
+def _unmet(sentences: list[str], *, is_agents: bool) -> None:
     if sentences:
-        st.warning(
-            "Unavailable with the keys that the studio was started with. The agent's `.env` may contain others. A metric without a "
-            "score fails no case.",
-            icon=":material/key_off:",
+        where = (
+            "in the agent's process."
+            if is_agents
+            else "with the keys that the studio was started with. The agent's `.env` may contain others."
         )
+        st.warning(f"Unavailable {where} A metric without a score fails no case.", icon=":material/key_off:")
         st.code(literal("\n".join(sentences)), language=None, wrap_lines=True)
 
 
@@ -168,6 +188,15 @@ _MATCHES = {
 _NUMBERS = ("0", "1", "2")
 _COLUMNS = (2.4, 1)
 _JUDGE = "judge_model_options"
+_MOST = 1 << 53
+"""From here on a browser does not count exactly."""
+_JUDGE_CONFIG = (_JUDGE, "judge_model_config")
+_JUDGE_FIELDS: tuple[tuple[tuple[str, ...], str, str, float], ...] = (
+    (("temperature",), "Temperature", "The model's default", 0.1),
+    (("max_output_tokens",), "Maximum output tokens", "The model's default", 1),
+    (("thinking_config", "thinking_budget"), "Thinking budget", "The model's default", 1),
+)
+"""What most people set of ADK's `GenerateContentConfig`: the field, its label, what holds without it, and the step of its number."""
 
 
 def criteria_form(workspace: Workspace, document: JsonObject) -> None:
@@ -246,7 +275,8 @@ def _more(workspace: Workspace, document: JsonObject, criterion: Criterion) -> N
         _judge(options)
 
 
-class _Options(NamedTuple):
+@dataclass(frozen=True)
+class _Options:
     """What one criterion can be told beside its threshold."""
 
     workspace: Workspace
@@ -266,12 +296,12 @@ class _Options(NamedTuple):
         self.workspace.criteria.take(with_option(self.document, self.name, path, value))
         st.rerun()
 
-    def flag(self, field: str, label: str) -> None:
-        """Draw an option that is on or off, and off where nothing is said."""
-        now = self.held(field) is True
+    def flag(self, field: str, label: str, *way: str) -> None:
+        """Draw an option that is on or off, and off where nothing is said; `way` leads to its field."""
+        now = self.held(*way, field) is True
         wanted = st.checkbox(label, key=self.key(field, now))
         if wanted != now:
-            self.put((field,), True if wanted else None)
+            self.put((*way, field), True if wanted else None)
 
     def line(self, path: Sequence[str], label: str, usual: str) -> None:
         """Draw an option that is a text, with the usual one where nothing is said."""
@@ -287,6 +317,36 @@ class _Options(NamedTuple):
         said = st.number_input(label, key=self.key(path[-1], now), min_value=1, step=1)
         if said is not None and said != now:
             self.put(path, None if said == usual else said)
+
+    def optional(self, path: Sequence[str], label: str, usual: str, step: float) -> None:
+        """Draw an option that is a number or nothing; a whole one where the step is. What is neither is left to the JSON."""
+        held, kind = self.held(*path), type(step)
+        is_number = isinstance(held, (int, kind)) and not isinstance(held, bool)
+        if held is not None and not (is_number and abs(held) < _MOST):
+            st.caption(f"{label}: not a number. Edit it in the JSON view.")
+            return
+        now = None if held is None else kind(held)
+        said = st.number_input(label, value=None, key=self.key(path[-1], now), step=step, placeholder=usual)
+        if said != now:
+            self.put(path, said)
+
+    def rest(self, path: Sequence[str], label: str, but: Sequence[tuple[str, ...]]) -> None:
+        """Draw as JSON what an object holds beside the options `but`, which have inputs."""
+        held: JsonObject = self.held(*path) or {}
+        now = without_values(held, but)
+        text = st.text_area(
+            label,
+            key=self.key(path[-1], write_json(now) if now else ""),
+            height=90,
+            placeholder='{"top_p": 0.9, "seed": 7}',
+        )
+        try:
+            said = parse_object(text) if text and text.strip() else {}
+        except TypedJsonError as error:
+            st.error(f"Invalid JSON on line {error.line}, column {error.column}: {error.message}.")
+            return
+        if said != now:
+            self.put(path, with_values(said, but, held) or None)
 
 
 def _trajectory(options: _Options) -> None:
@@ -330,11 +390,21 @@ def _judge(options: _Options) -> None:
         options.number((_JUDGE, "num_samples"), "Samples", 5)
     with right:
         options.number((_JUDGE, "parallelism_limit"), "Parallel", 1)
+    if not isinstance(options.held(*_JUDGE_CONFIG), dict | None):
+        st.caption("`judge_model_config` is not an object. Edit it in the JSON view.")
+        return
+    for column, (path, label, usual, step) in zip(st.columns(3, gap="small"), _JUDGE_FIELDS, strict=True):
+        with column:
+            options.optional((*_JUDGE_CONFIG, *path), label, usual, step)
+    fields = [path for path, *_ in _JUDGE_FIELDS]
+    options.rest(_JUDGE_CONFIG, "Other settings of the judge (JSON)", fields)
 
 
 # What else an evaluation can be told beside ADK's own criteria: metrics of one's own, the simulated user, live mode.
 
 
+_CUSTOM, _INFO = "custom_metrics", ("metric_info",)
+_ENDS = (("min", "Lowest score", "0"), ("max", "Highest score", "1"))
 _USER = "user_simulator_config"
 _LIVE = "live_model_config"
 _LIVE_SECONDS = 300
@@ -412,6 +482,35 @@ def _own_metric(workspace: Workspace, document: JsonObject, name: str, path: str
         ):
             workspace.criteria.own_metric(name, None)
             st.rerun()
+    with st.expander("More", key=f"more_own_{slug(name)}", type="compact"):
+        _metric_info(_MetricOptions(workspace, document, name))
+
+
+class _MetricOptions(_Options):
+    """What ADK is told about a custom metric."""
+
+    def held(self, *path: str) -> Any:
+        """Return a field of it as the document has it."""
+        return value_at(self.document, (_CUSTOM, self.name, *path))
+
+    def put(self, path: Sequence[str], value: JsonValue) -> None:
+        """Put a field of it into the draft; None takes it away."""
+        self.workspace.criteria.take(with_metric_field(self.document, self.name, path, value))
+        st.rerun()
+
+
+def _metric_info(options: _MetricOptions) -> None:
+    odd = [way for way in METRIC_OBJECTS if not isinstance(options.held(*way), dict | None)]
+    if odd:
+        st.caption(f"`{'.'.join(odd[0])}` is not an object. Edit it in the JSON view.")
+        return
+    has_info = options.held(*_INFO) is not None
+    options.line((*_INFO, "description") if has_info else ("description",), "Description", "What it measures")
+    for column, (end, label, usual) in zip(st.columns(2, gap="small"), _ENDS, strict=True):
+        with column:
+            options.optional((*INTERVAL, f"{end}_value"), label, usual, 0.05)
+            options.flag(f"open_at_{end}", f"{label.split()[0]} is exclusive", *INTERVAL)
+    st.caption("The range only describes the scores. The threshold decides what passes.")
 
 
 def simulated_user(workspace: Workspace, document: JsonObject) -> None:

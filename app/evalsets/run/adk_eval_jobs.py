@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from app.evalsets.set_agents import history_of, place_of
-from app.evalsets.set_facts import environment_of
+from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import Workspace
 from app.server.owners import LOCAL
 from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import custom_metrics, option
+from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal
 from evalset.recorded.recording_files import recording_of, sidecar_of
 from evalset.replay.unrecorded_calls import Policy
+from evalset.verify.cases_to_verify import read_recorded
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.runtime.models.reachability import model_problem_for, model_reachability
 
 TOLERANT = "evalset.verify.metric.tolerant_trajectory"
 """The studio's own metric: the trajectory with the tolerances of a recorded environment."""
 
 TOLERANT_RESPONSE = "evalset.verify.metric.tolerant_response"
 """The same for the response match."""
+
+
+_REMEDIES = Remedies(
+    answers="On the tab Run of the set, under adk eval, unrecorded calls can be generated, or real tools run",
+    models="Let the agent's own models respond",
+    criteria="Choose criteria",
+)
 
 
 class AdkEvalOptions(Value):
@@ -49,16 +60,33 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
     check_metrics(workspace, document)
     config = agents.config(choice.agent)
+    if why := refusal(_planned(workspace, choice, config), _REMEDIES, partial(model_problem_for, config)):
+        raise ValueError(why)
     entry = next(each for each in agents.entries() if each.name == choice.agent)
     return EvalRunSpec(
         eval_set=workspace.eval_set,
         agent=place_of(entry, config, agents.settings),
         cases=choice.cases,
         config=document,
-        environment=_environment(workspace.eval_set) if choice.hermetic else None,
+        environment=recording_of(workspace.eval_set) if choice.hermetic else None,
         models="recorded" if choice.hermetic and choice.recorded_models else "real",
         unrecorded=choice.unrecorded,
         history=_history(workspace, config),
+    )
+
+
+def _planned(workspace: Workspace, choice: AdkEvalOptions, config: SimulatedAgentConfig) -> PlannedRun:
+    facts, recording = facts_of(workspace.eval_set), recording_of(workspace.eval_set)
+    chosen = choice.cases or facts.eval_ids
+    return PlannedRun(
+        cases=chosen,
+        scenarios=[each for each in facts.scenarios if each in chosen],
+        recording=recording,
+        recorded=read_recorded(recording) if choice.hermetic else None,
+        unrecorded=choice.unrecorded,
+        recorded_models=choice.hermetic and choice.recorded_models,
+        config=workspace.criteria.document or {},
+        models_lack=model_reachability(config) or "",
     )
 
 
@@ -88,10 +116,3 @@ def _of_others(document: JsonObject, eval_set: Path) -> list[str]:
         for name, path in custom_metrics(document).items()
         if path not in {TOLERANT, TOLERANT_RESPONSE} or option(document, name, ("environment",)) not in ours
     ]
-
-
-def _environment(eval_set: Path) -> Path:
-    found = environment_of(eval_set)
-    if found is None:
-        raise ValueError("No recorded environment found next to the set, so it cannot be replayed.")
-    return found

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.evalsets.choices_panel import agent_and_cases, keep_option, key_of, option_key, unrecorded_choice
+from app.evalsets.choices_panel import (
+    agent_and_cases,
+    agent_loaded,
+    keep_option,
+    key_of,
+    option_key,
+    unrecorded_choice,
+)
 from app.evalsets.criteria.criteria_panel import criteria_editor
 from app.evalsets.download_panel import csv_button
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
@@ -34,6 +41,7 @@ LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)
 HOW = ("hermetic", "real")
 _HOW_WORDS = {"hermetic": "Recording", "real": "Real tools"}
+_WITHOUT_RECORDING = {"hermetic": "Generated responses", "real": "Real tools"}
 SIDES = ("Results", "Output")
 
 
@@ -49,7 +57,7 @@ def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False
     with left:
         choice = _choice(workspace, facts)
         _run(workspace, choice, facts, may_run=not lacking)
-        criteria_editor(workspace, facts.scenarios)
+        criteria_editor(workspace, len(facts.scenarios), agent_loaded(choice.agent))
     with right:
         _results(workspace, choice, unsaved=unsaved)
 
@@ -57,22 +65,21 @@ def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False
 def _choice(workspace: Workspace, facts: SetFacts) -> AdkEvalOptions:
     """Draw what is run and how."""
     agent, cases = agent_and_cases(workspace, facts)
-    environment = environment_of(workspace.eval_set)
-    hermetic = models = False
-    unrecorded: Policy = "fail"
-    if environment is None:
+    is_recorded = environment_of(workspace.eval_set) is not None
+    models = False
+    unrecorded: Policy = "generate"
+    if not is_recorded:
         st.caption("No recorded environment next to this set, so its tool responses cannot be replayed.")
-    else:
-        how = st.segmented_control(
-            "Tool calls are answered by",
-            HOW,
-            key=option_key(workspace, "adk_how", "hermetic"),
-            format_func=lambda each: _HOW_WORDS[each],
-            required=True,
-        )
-        keep_option(workspace, "adk_how", how)
-        hermetic = how == "hermetic"
-    if hermetic:
+    how = st.segmented_control(
+        "Tool calls are answered by",
+        HOW,
+        key=option_key(workspace, "adk_how", "hermetic"),
+        format_func=lambda each: (_HOW_WORDS if is_recorded else _WITHOUT_RECORDING)[each],
+        required=True,
+    )
+    keep_option(workspace, "adk_how", how)
+    hermetic = how == "hermetic"
+    if hermetic and is_recorded:
         models = st.checkbox(
             "Model responses also come from the recording",
             key=option_key(workspace, "adk_models", initial=False),
@@ -80,7 +87,7 @@ def _choice(workspace: Workspace, facts: SetFacts) -> AdkEvalOptions:
         )
         keep_option(workspace, "adk_models", models)
         unrecorded = unrecorded_choice(workspace, "adk")
-    else:
+    elif not hermetic:
         st.warning(
             "The agent's real tools run for each case. Their side effects are real.",
             icon=":material/warning:",

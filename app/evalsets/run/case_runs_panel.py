@@ -35,9 +35,9 @@ CASE_VERIFIED, CASE_EXAMINED = "case verified", "case examined"
 """The names of the works at a workspace that are about one case."""
 
 _UNSAVED = "The saved file has no case with this ID. Save the set first"
-_UNRECORDED = "No recorded responses found next to this set. The Run tab of the set can use real tools"
+_UNRECORDED = "No recorded responses found next to this set. The Run tab of the set can generate responses or use real tools"
 _SIGNS = {"passed": "\u2713", "failed": "\u2717"}
-_COLORS = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
+_COLORS = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray", "skipped": "gray"}
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _details(
     findings: list[Finding] | None,
 ) -> None:
     """Draw what did not pass, folded: the page of the case keeps its room."""
-    failed = verified if verified is not None and verified.status in {"failed", "error"} else None
+    failed = verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
     if failed is None and not findings and (scored is None or not (scored.metrics or scored.problem)):
         return
     body = st.container(key="case_results").expander(

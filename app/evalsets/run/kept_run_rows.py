@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from app.forms.safe_labels import literal
+from app.server.viewer_time import viewer_time
 from evalset.kept_runs.kept_run import KeptRun, KeptVerdict
 from evalset.kept_runs.run_comparison import RunChange, RunComparison, changes_over_time
 
@@ -42,13 +43,13 @@ class PlottedRuns(NamedTuple):
 
 
 def run_label(run: KeptRun) -> str:
-    """Return when a run was kept, in the time of the server, and what ran it."""
+    """Return when a run was kept, in the viewer's time, and what ran it."""
     return f"{_time(run)}  {run.engine}"
 
 
 def _time(run: KeptRun) -> str:
     try:
-        return datetime.fromisoformat(run.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return viewer_time(datetime.fromisoformat(run.at).astimezone()).strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:
         return literal(run.at)
 

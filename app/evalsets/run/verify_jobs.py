@@ -27,7 +27,13 @@ from simulator.base.frozen_value import Value
 VERIFIED = "verified"
 """The name of the work at a workspace."""
 
-MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not run", "stopped": "stopped"}
+MARKS = {
+    "passed": "✓ passed",
+    "failed": "✗ failed",
+    "error": "! could not run",
+    "stopped": "stopped",
+    "skipped": "skipped",
+}
 MOST_SHOWN = 4_000
 """Of longer texts only so many letters are shown side by side."""
 

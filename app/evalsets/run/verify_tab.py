@@ -328,7 +328,7 @@ def _found(workspace: Workspace, verification: Verification) -> list[CaseResult]
 
 def count_badges(verification: Verification, *, is_of_now: bool) -> None:
     """Draw how many cases have which verdict; gray where that is of before a change."""
-    shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
+    shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray", "skipped": "gray"}
     for status in MARKS:
         if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
             st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -49,6 +50,7 @@ _MOST_REPLAYED = 100
 _NO_OUTCOME = Outcome()
 _BY_SCHEMA = "Generated from the output schema"
 GUESS = "A guess: the tool's return value is not known"
+_BY_CONNECTIONS = "From the connections of the tools; what else the tool returns is not known"
 
 
 class Parts:
@@ -474,13 +476,23 @@ class Parts:
         )
 
     def skeleton(self) -> Try:
-        """Answer with what is certain to be edited."""
+        """Answer with what is certain to be edited: what the connections of the tools tell of the answer, or one blank."""
         kinds = [
             one.value.kind for one in self.reading.outcomes if isinstance(one.value, Hole) and one.value.kind
         ]
         kind = kinds[0] if kinds and kinds[0] != "object" else ""
+        if not kind and (connected := self._connected()):
+            made = self._sketched(connected, _BY_CONNECTIONS)
+            return replace(made, blanks=(*made.blanks, Blank(path=WHOLE)), varies=False)
         made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
         return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
+
+    def _connected(self) -> dict[str, Sketch]:
+        """Return a new id for each thing that the tool makes; of one that it does not make, what the session knows of it."""
+        if made := self.world.new_ids(self.tool):
+            return {name: Hole("string", name) for name in made}
+        known: dict[str, Any] = self.world.known(self.tool, self.arguments)
+        return known if self._things else {}
 
     def effects_of(self, value: JsonValue) -> ToolEffects:
         """Return what the tool's code does for certain besides, on each way on which it may give an answer that was not made of it."""

@@ -12,8 +12,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from simulator.base.near_names import near
 from simulator.environment.expressions.evaluation_budget import EvaluationBudget
-from simulator.environment.expressions.offered_names import Function, near
+from simulator.environment.expressions.offered_names import Function
 
 _MOST = 200
 _LONGEST = 1_000

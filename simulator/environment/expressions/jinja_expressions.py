@@ -11,10 +11,10 @@ from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.parser import Parser
 from jinja2.utils import consume
 
+from simulator.base.near_names import near
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import EvaluationBudget
 from simulator.environment.expressions.expression_builtins import Language
-from simulator.environment.expressions.offered_names import near
 from simulator.environment.expressions.sandbox import BUDGET
 
 _DEEPEST = 60

@@ -13,8 +13,9 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from simulator.base.near_names import LONGEST_NAME, near
 from simulator.environment.expressions.evaluation_budget import EvaluationBudget
-from simulator.environment.expressions.offered_names import LONGEST_NAME, Function, Offering, near
+from simulator.environment.expressions.offered_names import Function, Offering
 
 BUDGET = " budget"
 """The variable that holds the evaluation's `EvaluationBudget`: no expression can name it."""

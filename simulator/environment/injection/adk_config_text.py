@@ -38,14 +38,18 @@ def is_code(text: str) -> bool:
     return _MAKES.search(text) is not None and text.lstrip()[:1] not in {"{", "["}
 
 
-def read_config_text(text: str) -> ReadConfig:
+def read_config_text(text: str, tool_name: str = "") -> ReadConfig:
     """Read a configuration from JSON, YAML, or Python code, whichever it is. Nothing is run.
+
+    Args:
+        text: The text.
+        tool_name: As for `config_in_snippet`.
 
     Raises:
         EnvironmentConfigError: It cannot be read; the text says what is wrong and where.
     """
     if is_code(text):
-        return read_config(config_in_snippet(text))
+        return read_config(config_in_snippet(text, tool_name))
     try:
         return read_config(read_document(text))
     except DocumentError as error:
@@ -128,11 +132,15 @@ def _literal(value: JsonValue, indent: str) -> str:
 # ---------------------------------------------------------------- reading
 
 
-def config_in_snippet(code: str) -> JsonObject:
-    """Find the one configuration in some code, and read it; nothing is run.
+def config_in_snippet(code: str, tool_name: str = "") -> JsonObject:
+    """Find the one configuration in some code, or its parts alone, and read it; nothing is run.
 
     Literals are read, ADK's and google-genai's classes with named arguments, `json.dumps` of a literal, and names that
     the code has given to such values before, at its top level.
+
+    Args:
+        code: The code.
+        tool_name: The tool of injections that stand in no `ToolSimulationConfig`.
 
     Raises:
         EnvironmentConfigError: The code is no Python, makes no configuration or several, or could be understood only
@@ -143,20 +151,41 @@ def config_in_snippet(code: str) -> JsonObject:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f", on line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise EnvironmentConfigError(f"the text is not Python code: {error}{line}") from error
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == _CONFIG]
-    if len(found) != 1:
-        lines = ", ".join(str(node.lineno) for node in found)
-        lesser = [_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        part = next((f"only {name}" for name in (_TOOL, _INJECTION) if name in lesser), "none")
-        what = f"{len(found)}, on lines {lines}" if found else part
-        raise EnvironmentConfigError(f"the code must create exactly one {_CONFIG}, but creates {what}")
+    found = _parts(tree, tool_name)
     try:
-        config = taken(_Reader(tree, found[0]).value(found[0]))
+        read: list[JsonValue] = [taken(_Reader(tree, part).value(part)) for part in found]
     except NotJsonError as error:
         raise EnvironmentConfigError(f"the configuration in the code is {error}") from error
     except RecursionError as error:
         raise EnvironmentConfigError("the code is nested too deeply") from error
-    return config if isinstance(config, dict) else {}
+    name = _name(found[0].func)
+    if name == _CONFIG:
+        return read[0] if isinstance(read[0], dict) else {}
+    if name == _INJECTION:
+        read = [{"tool_name": tool_name, "injection_configs": read}]
+    return {"tool_simulation_configs": read}
+
+
+def names_no_tool(text: str) -> bool:
+    """Return whether a text is code of injections alone: which tool they are for has to be said."""
+    return is_code(text) and f"{_TOOL}(" not in text and f"{_CONFIG}(" not in text
+
+
+def _parts(tree: ast.Module, tool_name: str) -> list[ast.Call]:
+    """Return the one configuration of some code; where there is none, its tools, or else its injections, in order."""
+    made: dict[str, list[ast.Call]] = {_CONFIG: [], _TOOL: [], _INJECTION: []}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in made:
+            made[_name(node.func)].append(node)
+    whole, tools, injections = (sorted(nodes, key=lambda one: one.lineno) for nodes in made.values())
+    if len(whole) > 1 or not (whole or tools or injections):
+        what = f"{len(whole)}, on lines {', '.join(str(node.lineno) for node in whole)}" if whole else "none"
+        raise EnvironmentConfigError(f"the code must create exactly one {_CONFIG}, but creates {what}")
+    if not (whole or tools or tool_name):
+        raise EnvironmentConfigError(
+            f"line {injections[0].lineno}: this {_INJECTION} is for no tool; put it into a {_TOOL} with a tool_name"
+        )
+    return whole or tools or injections
 
 
 def _name(node: ast.expr) -> str:

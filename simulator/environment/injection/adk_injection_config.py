@@ -31,6 +31,7 @@ from simulator.environment.injection.rule_effects import (
 _TOOLS = "tool_simulation_configs"
 MOCK_STRATEGIES = {"MOCK_STRATEGY_UNSPECIFIED": 0, "MOCK_STRATEGY_TOOL_SPEC": 1, "MOCK_STRATEGY_TRACING": 2}
 """ADK's `MockStrategy`, by name. The last is deprecated, for the second with `tracing`."""
+_READ_AS = "and is read as MOCK_STRATEGY_TOOL_SPEC with the configuration's tracing"
 
 
 class EnvironmentConfigError(InputError):
@@ -106,6 +107,7 @@ class ReadConfig(NamedTuple):
         simulation_model_configuration: ADK's `GenerateContentConfig` in JSON, as far as it was set; None is ADK's default.
         environment_data: What the model is told of the environment, mostly a small database in JSON.
         tracing: Runs of the agent that the model is told of.
+        deprecated_mocks: The mocked tools that it names ADK's deprecated strategy for.
     """
 
     rules: tuple[InjectionRule, ...] = ()
@@ -115,6 +117,13 @@ class ReadConfig(NamedTuple):
     simulation_model_configuration: JsonObject | None = None
     environment_data: str = ""
     tracing: str = ""
+    deprecated_mocks: tuple[str, ...] = ()
+
+    @property
+    def deprecation(self) -> str:
+        """What is to be said of the deprecated strategy; empty where it is not used."""
+        names = ", ".join(self.deprecated_mocks)
+        return f"{names}: MOCK_STRATEGY_TRACING is deprecated, {_READ_AS}" if names else ""
 
 
 class WrittenConfig(NamedTuple):
@@ -178,6 +187,11 @@ def read_config(config: object) -> ReadConfig:
         simulation_model_configuration=read.simulation_model_configuration,
         environment_data=read.environment_data or "",
         tracing=read.tracing or "",
+        deprecated_mocks=tuple(
+            tool.tool_name
+            for tool in tools
+            if tool.mock_strategy_type == MOCK_STRATEGIES["MOCK_STRATEGY_TRACING"]
+        ),
     )
 
 
@@ -199,6 +213,7 @@ def written_config(read: ReadConfig) -> WrittenConfig:
         written.config,
         [
             *written.losses,
+            *filter(None, [read.deprecation]),
             *(
                 f"tool {name!r} has neither an injection nor a mock, so it is left out: ADK refuses such an entry"
                 for name in lost

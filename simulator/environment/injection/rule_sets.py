@@ -57,15 +57,19 @@ def write_rule_set(rule_set: RuleSet, form: RuleSetForm = "json") -> str:
     return write_yaml(document) if form == "yaml" else write_json(document)
 
 
-def read_rule_set(text: str) -> ReadRules:
+def read_rule_set(text: str, tool_name: str = "") -> ReadRules:
     """Read a set from JSON or YAML; ADK's configuration, as JSON, YAML or Python code, is recognised and read too.
+
+    Args:
+        text: The text.
+        tool_name: The tool of injections in code that names none.
 
     Raises:
         RuleSetError: It cannot be read; the text says which rule and which field, or at which line.
     """
     try:
         if is_code(text):
-            return _of_adk(read_config_text(text))
+            return _of_adk(read_config_text(text, tool_name))
         document = read_document(text, "rules")
         if isinstance(document, dict) and _ADK in document:
             return _of_adk(read_config(document))

@@ -212,6 +212,11 @@ class World:
         tool = self._index.tool(tool_name, arguments)
         return tuple(map(self._resolved, self._index.named(tool, arguments)))
 
+    def new_ids(self, tool_name: str) -> tuple[str, ...]:
+        """Return the fields at the top of a tool's response that have the id of what it makes, as the connections say."""
+        made = (one.field for one in self.connections.produces if one.tool_name == tool_name and one.creates)
+        return tuple(name for name in made if name.isidentifier())
+
     def can_change(self, kind: str) -> bool:
         """Return whether some tool that is known may change things of a kind; where none is known, any may."""
         return self._index.can_change(kind)

@@ -23,18 +23,20 @@ from google.adk.evaluation.simulation.user_simulator import (
     NextUserMessage,
     UserSimulator,
 )
+from google.adk.evaluation.simulation.user_simulator_personas import UserPersona
 from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied
+from simulator.base.name_casing import snake
 from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import first_of, shortened, validated
 from simulator.facts import UserStatus
 from simulator.runtime.adk.adk_private import simulator_config_type
 from simulator.runtime.errors import SimulationError
-from simulator.session.user_fold import ADKS_SIMULATOR
+from simulator.session.user_fold import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
 
 _STOP_SIGNAL = "</finished>"
 """What ADK tells its model to say at the end."""
@@ -112,6 +114,11 @@ def is_empty(error: BaseException) -> bool:
 def personas() -> dict[str, str]:
     """Return the personas that ADK brings along: their ids, each with its description."""
     return {each.id: each.description for each in get_default_persona_registry().get_registered_personas()}
+
+
+def persona_schema() -> JsonObject:
+    """Return the JSON schema of a persona of one's own."""
+    return UserPersona.model_json_schema()
 
 
 def read_scenario(written: JsonObject) -> ConversationScenario:
@@ -198,7 +205,10 @@ def written_config(written: JsonObject) -> JsonObject:
 
 def _first(error: ValidationError) -> str:
     first = first_of(error)
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    place = ".".join(
+        snake(str(part)) for part in first["loc"]
+    )  # pydantic names the alias, a file mostly the field
+    return f"{place}: {first['msg']}"
 
 
 # ---------------------------------------------------------------- simulators of one's own
@@ -211,8 +221,10 @@ def load_simulator(path: object) -> type[UserSimulator]:
     """Import a user simulator by its dotted path, `package.module.Class` or `package.module:Class`.
 
     Raises:
-        SimulationError: There is none; the text says why.
+        SimulationError: There is none, or it is ADK's own that sends audio; the text says why.
     """
+    if path == ADKS_SPEAKER:
+        raise SimulationError(NO_AUDIO)
     words = f"the user simulator {path!r}"
     if not isinstance(path, str) or not re.fullmatch(r"[\w.]+[.:]\w+", path):
         raise SimulationError(

@@ -22,7 +22,7 @@ from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import directory_of, runs_elsewhere
-from simulator.base.model_settings import names_address
+from simulator.base.model_settings import CLOUD_VOICE, names_address
 from simulator.facts import EVERY
 from simulator.runtime.adk.adk_private import all_below
 from simulator.runtime.adk.boundaries import UnreachableModel, unseated_class
@@ -117,6 +117,22 @@ def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | Non
     return _name_reason(model, environ)
 
 
+def problem_here(_: SimulatedAgentConfig | None, name: str) -> str | None:
+    """Return why a model cannot be asked from this process; the page has an agent's process say it."""
+    return model_problem(name, os.environ)
+
+
+def set_here(_: SimulatedAgentConfig | None, names: list[str]) -> list[str]:
+    """Return which of some variables this process has; their values stay here."""
+    return [name for name in names if os.environ.get(name)]
+
+
+def model_problem_for(config: SimulatedAgentConfig, model: str) -> str | None:
+    """As `model_problem`, in the process of an agent: with the models that its code registers, and its `.env`."""
+    asks: Callable[[str], str | None] | None = getattr(config, "model_problem", None)
+    return asks(model) if asks is not None else model_problem(model, os.environ)
+
+
 def _agents(root: Any) -> Iterator[LlmAgent]:
     return (node for node in all_below(root) if isinstance(node, LlmAgent))
 
@@ -128,6 +144,8 @@ def _reason(agent: LlmAgent, environ: Mapping[str, str]) -> str | None:
 def _name_reason(
     name: str, environ: Mapping[str, str], make: Callable[[], BaseLlm] | None = None
 ) -> str | None:
+    if name == CLOUD_VOICE:
+        return _voice_reason(environ)
     if "/" in name and not _NOT_LITELLM.fullmatch(name):
         if importlib.util.find_spec("litellm") is None:
             return f"the model {name} needs the package litellm, which is not installed"
@@ -189,6 +207,21 @@ def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
     if Path(settings, "application_default_credentials.json").is_file() or _is_google_machine():
         return None
     return f"the model {model} needs Google Cloud credentials; run: gcloud auth application-default login"
+
+
+def _voice_reason(environ: Mapping[str, str]) -> str | None:
+    # A key is no credential for it.
+    without_keys = {name: value for name, value in environ.items() if name not in _GOOGLE_KEYS}
+    if _is_installed("google.cloud.texttospeech_v1"):
+        return _credentials_reason(CLOUD_VOICE, without_keys)
+    return f"the model {CLOUD_VOICE} needs the package google-cloud-texttospeech, which is not installed"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package that it is in
+        return False
 
 
 def _is_google_machine() -> bool:

@@ -16,6 +16,7 @@ from simulator.base.json_values import JsonObject, copied, digest
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     Answered,
+    EarlierData,
     Fact,
     RulesChanged,
     SeatChanged,
@@ -23,6 +24,7 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.runtime.adk.boundaries import seated_app, senders, without_senders
+from simulator.runtime.adk.earlier_services import give_earlier
 from simulator.runtime.adk.guard_plugin import GuardPlugin
 from simulator.runtime.adk.watched_memory import WatchedMemory
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
@@ -86,6 +88,7 @@ def rules_at_rest(facts: Path) -> tuple[InjectionRule, ...]:
 async def restored(
     ended: Sequence[tuple[int, TurnEnded]],
     initial_state: JsonObject,
+    earlier: EarlierData,
     where: dict[str, str],
     events_of: Callable[[int, TurnEnded], list[Event]],
 ) -> Ground:
@@ -94,6 +97,7 @@ async def restored(
     Args:
         ended: How the turns ended, with the numbers of the facts.
         initial_state: What the session's state held at first.
+        earlier: The artifacts and the memory that there were at first.
         where: The session in ADK: its app, user and id.
         events_of: Gives the events of a turn.
     """
@@ -101,6 +105,8 @@ async def restored(
     events = [event for number, fact in ended for event in events_of(number, fact)]
     state = ended[-1][1].state if ended else initial_state
     await ground.sessions.restore(where, copied(state), events)
+    await give_earlier(earlier, ground.artifacts, ground.memory, where)
+    ground.memory.taken()  # what the agent remembers in its turns is noted alone
     for _, fact in ended:
         for saved in fact.artifacts:
             part, more = types.Part.model_validate(copied(saved.part)), saved.custom_metadata

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -142,7 +143,7 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     """The file's scenario stands in the form, can be saved, and becomes a case with a session input; once."""
     tab = seats(session, "scenario")
     file = json.dumps({"scenarios": [SCENARIO]}).encode()
-    tab.app.file_uploader[0].set_value(("scenarios.json", file, "application/json"))
+    tab.fill("upload_", ("scenarios.json", file, "application/json"))
     tab.run().click("scenario_use_0")
     values = [each.value for each in tab.app.text_area]
     assert SCENARIO["starting_prompt"] in values
@@ -155,6 +156,47 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     (case,) = json.loads(path.read_text())["eval_cases"]
     assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
     assert case["session_input"]["app_name"] == "stage"
+
+
+PERSONA = {
+    "id": "SHY",
+    "description": "Says little.",
+    "behaviors": [
+        {
+            "name": "Quiet",
+            "description": "Few words.",
+            "behavior_instructions": ["Say at most three words."],
+            "violation_rubrics": ["Speaks a whole sentence."],
+        }
+    ],
+}
+
+
+def test_a_persona_of_ones_own_has_fields_for_its_rubrics(session: Simulation, tmp_path: Path) -> None:
+    """A loaded one fills them in; what is changed goes into the scenario, and all else of it stays."""
+    tab = seats(session, "scenario")
+    file = json.dumps({"scenarios": [{**SCENARIO, "user_persona": PERSONA}]}).encode()
+    tab.fill("upload_", ("scenarios.json", file, "application/json"))
+    tab.run().click("scenario_use_0")
+    (rubric,) = [each for each in tab.app.text_input if each.value == "Speaks a whole sentence."]
+    rubric.set_value("Speaks at all.")
+    tab.fill("set_path_", str(path := tmp_path / "talk.evalset.json")).run().click("scenario_add")
+    (case,) = json.loads(path.read_text())["eval_cases"]
+    persona: Any = copy.deepcopy(PERSONA)
+    persona["behaviors"][0]["violation_rubrics"] = ["Speaks at all."]
+    assert case["conversation_scenario"]["user_persona"] == persona
+
+
+def test_a_new_persona_begins_with_its_fields(session: Simulation) -> None:
+    """Without an id it cannot sit down; its JSON is one click away."""
+    tab = seats(session, "scenario")
+    tab.fill("starting_prompt_", "Hello").fill("conversation_plan_", "Ask.").fill("persona_", "own").run()
+    labels = [each.label for each in tab.app.text_input]
+    assert any("id" in label for label in labels)
+    assert "Persona: " in tab.click("seat_user_sit").literal
+    tab.fill("own_persona_as_json", True).run()
+    tab.fill("own_persona_user", json.dumps(PERSONA)).run().click("seat_user_sit")
+    assert (session.view().user.seat.scenario or {})["user_persona"] == PERSONA
 
 
 @pytest.mark.long

@@ -87,6 +87,18 @@ def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
     assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["second"]
 
 
+def test_scenarios_that_the_set_has_are_skipped(path: Path, tmp_path: Path) -> None:
+    """Looked into again, nothing is added, and the page says so."""
+    scenarios = tmp_path / "conversation_scenarios.json"
+    scenarios.write_text('{"scenarios": [{"starting_prompt": "Hi", "conversation_plan": "Ask."}]}')
+    tab = opened(path)
+    for told in (False, True):
+        looked_at(tab, path, scenarios).click(tab.key("import_add"))
+        assert len(edited_sets().of(LOCAL, path).work.rows()) == 4
+        assert ("already has" in tab.words) == told
+        tab.choose("set_tab", "Import & export")
+
+
 def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
     """A path where nothing is; a file that holds no case."""
     tab = looked_at(opened(path), path, tmp_path / "none")

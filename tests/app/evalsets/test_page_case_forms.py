@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import sys
@@ -262,3 +263,16 @@ def test_a_case_that_is_still_being_written_is_shown_and_can_be_edited(
             assert tab.has("part_cancel"), (name, key)
             assert not tab.click("part_accept").has("part_cancel"), (name, key)
     assert not edited_sets().of("local", path).work.edits
+
+
+def test_a_file_in_a_message_is_shown_and_not_its_bytes(path: Path) -> None:
+    """A picture as a picture, in either spelling of ADK's files."""
+    picture = base64.b64encode(bytes(600)).decode()
+    parts = [{"text": "Look"}, {"inlineData": {"mimeType": "image/png", "data": picture}}]
+    turn_of_file(path, user_content={"parts": parts})
+    tab = on_set(path, "one").unfold("case_step_one_0_0")
+    assert "Look\n[file, image/png, 600 bytes]" in tab.literal
+    assert picture not in tab.literal
+    (image,) = tab.app.get("image")
+    assert image.proto.imgs[0].url == f"data:image/png;base64,{picture}"
+    assert len(tab.keys("case_file_")) == 1

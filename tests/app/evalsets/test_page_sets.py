@@ -17,15 +17,14 @@ from app.evalsets.exchange_jobs import Upload
 from app.evalsets.imported_sets import taken
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import (
-    UPLOAD_MB,
     check_import,
     check_set,
     found_sets,
     remove_upload,
     take_upload,
-    uploads_of,
 )
 from app.live.session_store import server_store
+from app.live.upload_quota import UPLOAD_MB, uploads_of
 from app.server.owners import LOCAL
 from evalset.doctor import examine
 from evalset.importing import import_files
@@ -66,6 +65,20 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert not tab.run().app.dataframe
     tab.click("set_back")
     assert "set" not in tab.app.query_params
+
+
+def test_a_path_is_typed_as_it_stands_in_the_agents_folder(path: Path) -> None:
+    """Without the folders above it; one that is nowhere is named, and so is an empty field."""
+    tab = Tab().click("open_sets")
+    tab.app.text_input(key="set_path_typed").set_value(path.name)
+    tab.click("set_open_typed")
+    assert "3 cases" in tab.words
+    tab.click("set_back")
+    tab.app.text_input(key="set_path_typed").set_value("nowhere.evalset.json")
+    assert "nowhere.evalset.json" in tab.click("set_open_typed").literal
+    tab.click("set_back")
+    tab.app.text_input(key="set_path_typed").set_value("")
+    assert "Enter the path of an eval set file" in tab.click("set_open_typed").words
 
 
 def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -> None:

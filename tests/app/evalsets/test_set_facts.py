@@ -26,7 +26,7 @@ def test_ids_apps_and_scenarios_are_read(name: str, mark: bytes, tmp_path: Path)
     """Each once, in order; what is odd is passed over; a byte order mark as well."""
     path = tmp_path / "set.json"
     path.write_bytes(mark + json.dumps({"eval_set_id": "x", name: CASES}).encode())
-    assert facts_of(path) == SetFacts(eval_ids=("a", "b"), app_names=("desk", "shop"), scenarios=1)
+    assert facts_of(path) == SetFacts(eval_ids=("a", "b"), app_names=("desk", "shop"), scenarios=("b",))
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:

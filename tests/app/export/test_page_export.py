@@ -166,6 +166,22 @@ def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(
     assert not target.exists()
 
 
+def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSession, target: Path) -> None:
+    """The page says that the id is taken, and offers to replace that case; another id takes the offer away."""
+    written(live, target, "same")
+    tab.fill("export_eval_id_export", "same").run()
+    tab.click("export_write")
+    assert "already has a case" in tab.literal
+    tab.fill("export_eval_id_export", "another").run()
+    assert not tab.has("export_replace")
+    tab.fill("export_eval_id_export", "same").run()
+    tab.click("export_replace")
+    (case,) = load_eval_set_from_file(str(target), "order_desk_evals").eval_cases
+    assert case.eval_id == "same"
+    assert not tab.app.error
+    assert tab.app.button(key="export_write").disabled
+
+
 @pytest.mark.long
 def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
     """The reason stands on the page, no file is written, and the fields keep what was typed."""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from app.forms.form_raw import RawJson, RawNumber, RawObject, RawText, blank, fill
-from app.forms.form_reading import read
+from app.forms.form_raw import RawJson, RawMember, RawNumber, RawObject, RawText, blank, fill
+from app.forms.form_reading import FormReading, read
 from app.forms.form_tree import (
     ArrayField,
     BooleanField,
@@ -185,7 +185,7 @@ def test_any_json_is_a_schema_that_gives_a_form(schema: Any) -> None:
         ({"type": "object"}, JsonField(blank="{}")),
         ({"type": "array"}, JsonField(blank="[]")),
         ({"type": "array", "prefixItems": [{}], "items": {"type": "string"}}, JsonField(blank="[]")),
-        ({}, JsonField()),
+        ({}, JsonField(is_open=True)),
         ({"type": ["string", "null"]}, NullableField(inner=TextField())),
         ({"type": "string", "nullable": True}, NullableField(inner=TextField())),
         ({"type": ["string", "integer"]}, UnionField(variants=(TextField(), NumberField(is_integer=True)))),
@@ -365,3 +365,48 @@ def test_other_fields_may_not_repeat_a_field() -> None:
     for others, words in (('{"a": 1}', "is set twice"), ("[1]", "Other fields")):
         (problem,) = read(field, raw.model_copy(update={"others": others})).problems
         assert words in problem.message
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("GRV-500-56", "GRV-500-56"),
+        ("  It's here: today ", "It's here: today"),
+        ("2026-05-03", "2026-05-03"),
+        ("yes", "yes"),
+        ("true", True),
+        ("12.5", 12.5),
+        ('"12"', "12"),
+        ('{"a": 1}', {"a": 1}),
+    ],
+)
+def test_a_field_of_no_declared_type_takes_words_without_quotes(typed: str, value: Any) -> None:
+    """Also inside of an object, where the key would be missing else; numbers, truth values and JSON are what they are."""
+    field = parse_schema({"type": "object", "properties": {"policy": {}}, "required": ["policy"]})
+    raw = RawObject(members=(RawMember(given=True, raw=RawJson(text=typed)),))
+    assert read(field, raw) == FormReading(value={"policy": value})
+
+
+@pytest.mark.parametrize("typed", ['{"a": ', '["', '"open', "1e999", ""])
+def test_what_begins_like_json_has_to_be_json(typed: str) -> None:
+    """A slip of the pen is no text."""
+    assert read(parse_schema({}), RawJson(text=typed)).problems
+
+
+@given(ANY_JSON)
+def test_what_a_field_of_no_declared_type_shows_is_read_back(value: Any) -> None:
+    """Words without quotes where they are no JSON."""
+    field = parse_schema({})
+    assert same(read(field, fill(field, value)).value, value)
+
+
+def test_words_are_shown_without_quotes() -> None:
+    """Unless they would be read as something else."""
+    shown = [fill(parse_schema({}), value) for value in ("GRV-500-56", "12", "true", "", " a")]
+    assert [each.text for each in shown if isinstance(each, RawJson)] == [
+        "GRV-500-56",
+        '"12"',
+        '"true"',
+        '""',
+        '" a"',
+    ]

@@ -6,21 +6,25 @@ import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.evalsets.workspace import workspaces
 from app.live import agent_catalogue, new_code
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
 from app.screens import start_page
-from app.server.owners import Visitor
+from app.server.owners import LOCAL, Visitor
 from evalset.verify.results import VERDICTS
 from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called
 from tests.app.desk_sessions import live_of
+from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import Tab
+from tests.harness.tiny_agent import write_tiny_eval_set
 from tests.simulator.kernel.projects import PATIENCE, project, until
 
 pytestmark = pytest.mark.process
@@ -56,6 +60,57 @@ def test_a_session_is_opened_and_played(start: Tab) -> None:
     assert isinstance(live.simulation, RemoteSimulation)
     assert live.simulation.view().pending
     assert "app.agent" not in sys.modules
+
+
+@pytest.mark.long
+def test_models_are_looked_for_where_the_agent_asks_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key in the agent's `.env` makes a model usable for its user, its environment and its criteria; what it lacks is named."""
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    home = project(tmp_path / "agents")
+    (home / "desk" / ".env").write_text("GOOGLE_API_KEY=nobody-has-this-one\n")
+    monkeypatch.setattr(
+        "sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos", "--python", sys.executable]
+    )
+    catalogue().load_all()
+    config = catalogue().config("desk")
+    assert isinstance(config, KernelAgentConfig)
+    try:
+        tab = Tab().choose("start_from", "Scenario")
+        _asks_its_own(tab, "model_start")
+        live = _started(tab.choose("start_from", "Message"))
+        tab.choose("context_view", "Seats").fill("seat_user", "scenario").run()
+        _asks_its_own(tab, "model_user")
+        tab.click("open_environment").choose("environment_tab", "Sources").choose("sources_part", "Model")
+        _asks_its_own(tab, "model_name")
+        live.simulation.environment.change(simulation_model="gemini-2.5-flash")
+        tab.choose("environment_tab", "Connections")
+        assert tab.has("analysis_ask")
+        assert "cannot be used" not in tab.literal
+        criteria = _criteria(write_tiny_eval_set(home / "desk" / "sums.evalset.json"), "gemini-2.5-flash")
+        assert not [each for each in criteria.app.warning if "Unavailable" in each.value]
+        criteria = _criteria(criteria.path, "claude-sonnet-4")
+        assert any("the agent's process" in each.value for each in criteria.app.warning)
+        assert "the model claude-sonnet-4" in criteria.literal
+    finally:
+        config.kernels.end()
+
+
+def _criteria(eval_set: Path, judge: str) -> SetTab:
+    workspace = workspaces().of(LOCAL, eval_set)
+    workspace.options["agent"] = "desk"
+    judged: Any = {"threshold": 0.5, "judge_model_options": {"judge_model": judge}}
+    workspace.criteria.take({"criteria": {"safety_v1": 0.5, "hallucinations_v1": judged}})
+    return SetTab("run.adk_eval_tab", eval_set)
+
+
+def _asks_its_own(tab: Tab, field: str) -> None:
+    tab.fill(field, "gemini-2.5-flash").run()
+    assert "needs a key" not in tab.literal
+    tab.fill(field, "claude-sonnet-4").run()
+    assert "the model claude-sonnet-4" in tab.literal
 
 
 @pytest.mark.long

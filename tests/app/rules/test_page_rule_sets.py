@@ -75,6 +75,18 @@ def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
     assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
 
 
+def test_an_injection_alone_is_taken_in_for_a_tool(simulation: FakeSimulation) -> None:
+    """Code of one `InjectionConfig` names no tool, so one is chosen; one `ToolSimulationConfig` names its own."""
+    alone = 'InjectionConfig(injected_response={"status": "ok"})'
+    tab = pasted(opened(), alone)
+    tab.fill("import_tool_", "find_order").run().click("append_incoming")
+    assert [each.tool_name for each in simulation.session.rules] == ["find_order"]
+    pasted(tab, f'ToolSimulationConfig(tool_name="send_fax", injection_configs=[{alone}])').click(
+        "append_incoming"
+    )
+    assert ids(simulation) == ["find_order[0]", "send_fax[0]"]
+
+
 def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
     """Its data, recorded calls, model and mock tools are in force with its rules, and in the export again."""
     config = {

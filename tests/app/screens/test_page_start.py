@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS, not_at_first
 from app.screens.start_panel import QUERY_KEY
+from evalset.cli.studio_command import studio_command
 from simulator.facts import SessionOpened
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -119,6 +121,30 @@ def test_settings_reach_the_session(tab: Tab) -> None:
     assert tab.has("query_send")
 
 
+def test_a_session_begins_with_artifacts_and_memory(tab: Tab) -> None:
+    """Also once the settings are folded; two files of one name are versions of one, and the state of the session lists them."""
+    tab.unfold("start_settings")
+    files = [("plan.txt", text, "text/plain") for text in (b"one", b"two")]
+    tab.fill("start_artifacts", files).fill("start_memory", "The colour is red.\n\nThe size is 4.")
+    tab.run().app.session_state["start_settings"] = False
+    tab.run().click("start_session")
+    (live,) = registry().newest_first()
+    earlier = live.simulation.session.earlier
+    assert [(each.filename, each.version) for each in earlier.artifacts] == [("plan.txt", 0), ("plan.txt", 1)]
+    assert len(earlier.memory) == 2
+    tab.choose("context_view", "State")
+    assert "The colour is red." in tab.literal
+    assert tab.literal.count("plan.txt") == 2
+
+
+def test_an_artifact_that_is_too_large_opens_no_session(tab: Tab) -> None:
+    """The file is named, before anything is sent."""
+    tab.unfold("start_settings")
+    tab.fill("start_artifacts", [("large.bin", bytes(5 << 20), "")]).click("start_session")
+    assert registry().newest_first() == []
+    assert "large.bin: 5.0 MB" in tab.literal
+
+
 def test_a_setting_that_cannot_be_read_is_named(tab: Tab) -> None:
     """No session is opened, the field is named, and everything that was typed is still there."""
     tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")
@@ -202,6 +228,17 @@ def test_a_person_plays_an_agent_whose_model_cannot_be_reached() -> None:
     (live,) = registry().newest_first()
     assert live.simulation.session.seats.of_agent("asker") == "person"
     assert [request.kind for request in live.simulation.view().pending] == ["model"]
+
+
+@pytest.mark.usefixtures("options")
+def test_the_commands_for_own_agents_start_this_studio_from_any_folder() -> None:
+    """They name the program that is installed beside this Python, and options that the studio has."""
+    lines = [shlex.split(each.value) for each in Tab().unfold("own_agents").app.code]
+    assert {Path(program).is_file() for program, *_ in lines} == {True}
+    assert [words[1] for words in lines] == ["studio"] * 3
+    for words in lines:
+        with pytest.raises(ValueError, match=r"path/to/agents|my_agents"):
+            studio_command(words[2:])
 
 
 @pytest.mark.usefixtures("options")

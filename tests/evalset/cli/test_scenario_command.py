@@ -165,6 +165,7 @@ def test_a_simulator_of_ones_own_speaks(agent: Path, tmp_path: Path, monkeypatch
         (["--case", "1", "--user-simulator", "no_such_module.Class"], "no_such_module"),
         (["--case", "1", "--user-simulator", "json.JSONDecoder"], "json.JSONDecoder.*UserSimulator"),
         (["--case", "1", "--user-simulator", "nonsense"], "'nonsense'"),
+        (["--case", "1", "--user-simulator", "llm_audio"], "sends audio.*golden-trace eval"),
         (["--case", "1", "--config", "missing.json"], "missing.json"),
     ],
 )
@@ -189,6 +190,10 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
         ({"api_base": "http://x.example"}, "api_base"),
         ({"model": "huggingface/http://x.example"}, "model"),
         ({"type": "imported_by_a_file.Simulator"}, "type"),
+        (
+            {"type": "llm_audio"},
+            "type: ADK's user simulator 'llm_audio' sends audio, and a session is played in text.",
+        ),
     ],
 )
 def test_a_file_names_no_address_and_no_code(

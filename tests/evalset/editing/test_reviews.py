@@ -24,6 +24,7 @@ from evalset.editing.case_reviews import (
     NO_REVIEW,
     CaseComment,
     CaseReview,
+    Status,
     call_of,
     has_changed_since,
     merged_review,
@@ -34,7 +35,7 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.reviews_beside import open_reviews
 from evalset.editing.set_changes import changes
-from evalset.editing.set_saving import conflicts, merged, save
+from evalset.editing.set_saving import conflicts, decided_twice, merged, save
 from evalset.editing.set_work import SetWork
 from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
@@ -227,7 +228,8 @@ def test_two_reviewers_of_one_case_lose_no_word(path: Path) -> None:
     both = merged(mine, now, open_beside(path), ())
     save(both)
     found = open_reviews(path).reviews["one"]
-    assert [comment.text for comment in found.comments] == ["theirs", "mine"]
+    assert [comment.text for comment in found.comments][:2] == ["theirs", "mine"]
+    assert "approved" in found.comments[2].text
     assert found.status == "changes_requested"
     cases = json.loads(path.read_bytes())["eval_cases"]
     said = [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases]
@@ -240,6 +242,27 @@ def test_a_comment_that_one_of_two_removes_is_gone() -> None:
     base = CaseReview(comments=(one, two))
     found = merged_review(base, CaseReview(comments=(two,)), CaseReview(comments=(one, two, three)))
     assert found == NO_REVIEW.model_copy(update={"comments": (two, three)})
+
+
+def test_what_two_people_decided_at_once_is_kept_by_name(path: Path) -> None:
+    """The one who saves last is told whose decision becomes a comment; who decided the same is no conflict."""
+    mine, theirs = work_on(path), work_on(path)
+    decide(theirs, "one", "changes_requested", "Bob")
+    decide(theirs, "two", "approved", "Bob")
+    save(theirs)
+    decide(mine, "one", "approved", "Anne")
+    decide(mine, "two", "approved", "Anne")
+    assert decided_twice(mine, open_reviews(path).reviews) == ["one: Bob, changes requested"]
+    save(merged(mine, open_set(path), open_beside(path), ()))
+    found = open_reviews(path).reviews
+    assert (found["one"].status, found["one"].reviewer) == ("approved", "Anne")
+    assert [(each.by, "changes requested" in each.text) for each in found["one"].comments] == [("Bob", True)]
+    assert found["two"].comments == ()
+
+
+def decide(work: SetWork, key: str, status: Status, reviewer: str) -> None:
+    """Decide about a case."""
+    work.apply(ReviewCase(case=key, review=CaseReview(status=status, reviewer=reviewer)))
 
 
 def test_unsaved_reviews_are_gone_on_with(path: Path) -> None:

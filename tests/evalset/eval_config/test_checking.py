@@ -99,6 +99,22 @@ def with_rubrics(*contents: dict[str, str]) -> dict[str, Any]:
     return {"criteria": {QUALITY: {"threshold": 0.5, "rubrics": rubrics}}}
 
 
+CONFIGURED = "criteria.hallucinations_v1.judge_model_options.judge_model_config"
+
+
+def judged_by(configuration: dict[str, Any]) -> dict[str, Any]:
+    """Return criteria whose judge has a configuration."""
+    judge = {"judge_model_options": {"judge_model_config": configuration}}
+    return {"criteria": {"hallucinations_v1": {"threshold": 0.5, **judge}}}
+
+
+def measured(more: dict[str, Any]) -> dict[str, Any]:
+    """Return criteria with a custom metric of which more is said."""
+    document: dict[str, Any] = with_custom_metric(starting_document(), "mine", "desk.mine")
+    document["custom_metrics"]["mine"] |= more
+    return document
+
+
 @pytest.mark.parametrize(
     ("document", "place", "sentence"),
     [
@@ -155,6 +171,24 @@ def with_rubrics(*contents: dict[str, str]) -> dict[str, Any]:
             {**starting_document(), "custom_metrics": {"mine": {}}},
             "custom_metrics.mine.codeConfig",
             "required",
+        ),
+        (judged_by({"temprature": 0.2}), f"{CONFIGURED}.temprature", "not permitted"),
+        (
+            judged_by({"thinking_config": {"thinking_budget": "much"}}),
+            f"{CONFIGURED}.thinking_config.thinking_budget",
+            "integer",
+        ),
+        (measured({"metric_inf": {}}), "custom_metrics.mine.metric_inf", "ignores this field"),
+        (measured({"metric_info": {"name": "x"}}), "custom_metrics.mine.metric_info.name", "not permitted"),
+        (
+            measured({"metric_info": {"metric_value_info": {"interval": {"min_value": 2, "max_value": 1}}}}),
+            "custom_metrics.mine.metric_info.metric_value_info.interval",
+            "above",
+        ),
+        (
+            {**starting_document(), "live_model_config": {"timeout": 3}},
+            "live_model_config.timeout",
+            "ignores",
         ),
     ],
 )

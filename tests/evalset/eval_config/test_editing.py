@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from google.adk.evaluation.eval_config import EvalConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.eval_config.adk_criteria import CRITERIA
 from evalset.eval_config.config_edits import (
+    INTERVAL,
     ConfigError,
     criteria_in,
     custom_metrics,
@@ -22,6 +24,7 @@ from evalset.eval_config.config_edits import (
     value_at,
     with_criterion,
     with_custom_metric,
+    with_metric_field,
     with_option,
     with_threshold,
     with_value,
@@ -158,3 +161,25 @@ def test_a_text_that_is_no_document_is_refused(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         read_document(text)
     assert read_document(" \n") == {}
+
+
+def test_the_range_of_a_custom_metric_is_one_that_adk_reads() -> None:
+    """With both ends, a name and the description; an end that is taken away is ADK's own again, and all else stays."""
+    document = with_custom_metric(starting_document(), "counts", "desk.metrics.counts")
+    document = with_metric_field(document, "counts", ("description",), "Counts.")
+    document = with_metric_field(document, "counts", (*INTERVAL, "min_value"), -5.0)
+    (metric,) = (EvalConfig.model_validate(document).custom_metrics or {}).values()
+    assert metric.metric_info is not None
+    interval = metric.metric_info.metric_value_info.interval
+    assert interval is not None
+    assert (interval.min_value, interval.max_value) == (-5.0, 1.0)
+    assert metric.metric_info.description == "Counts."
+    document = with_metric_field(document, "counts", (*INTERVAL, "min_value"), None)
+    assert value_at(document, ("custom_metrics", "counts", *INTERVAL)) == {"min_value": 0.0, "max_value": 1.0}
+    camel: Any = {"custom_metrics": {"counts": {"metricInfo": {"metricName": "x", "metricValueInfo": {}}}}}
+    made = with_metric_field(camel, "counts", (*INTERVAL, "max_value"), 9.0)
+    info: Any = value_at(made, ("custom_metrics", "counts"))["metricInfo"]
+    assert info == {
+        "metricName": "x",
+        "metricValueInfo": {"interval": {"max_value": 9.0, "min_value": 0.0}},
+    }

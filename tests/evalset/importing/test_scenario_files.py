@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def test_scenarios_become_cases_with_adks_ids(files: tuple[Path, Path, Path]) -> None:
-    """The set is created, each case has the session input, and a second import renames nothing away."""
+    """The set is created, and each case has the session input."""
     scenarios, given, out = files
     assert main(["import", str(scenarios), "--session-input", str(given), "--out", str(out)]) == 0
     cases = load_eval_set_from_file(str(out), "set").eval_cases
@@ -42,6 +42,43 @@ def test_scenarios_become_cases_with_adks_ids(files: tuple[Path, Path, Path]) ->
         "Hi",
         "Hello",
     ]
+
+
+def test_scenarios_that_a_set_has_are_skipped_and_others_are_added(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As ADK's command does: again and twice in one file change nothing, and the exit code is that of success."""
+    scenarios, given, out = files
+    words = ["import", str(scenarios), "--session-input", str(given), "--out", str(out)]
+    assert main(words) == 0
+    before = out.read_bytes()
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["eval_ids"], len(told["skipped"]), told["written"]) == ([], 2, False)
+    assert out.read_bytes() == before
+    other = {"starting_prompt": "Bye", "conversation_plan": "Leave."}
+    scenarios.write_text(json.dumps({"scenarios": [*SCENARIOS, other, other]}))
+    assert main([*words, "--strict"]) == 0
+    assert ": 1 case added, 3 skipped" in capsys.readouterr().out
+    assert len(load_eval_set_from_file(str(out), "set").eval_cases) == 3
+
+
+def test_verify_and_the_doctor_say_what_of_a_scenario_they_cannot_check(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is wrong with such a set: no error, and what can be done with it is named."""
+    scenarios, given, out = files
+    assert main(["import", str(scenarios), "--session-input", str(given), "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(out), "--junit", str(out.with_name("results.xml"))]) == 0
+    told = capsys.readouterr()
+    assert "0 passed, 2 skipped" in told.out
+    assert "golden-trace eval" in told.out
+    assert "FAIL" not in told.out + told.err
+    assert 'skipped="2"' in out.with_name("results.xml").read_text()
+    assert main(["doctor", str(out)]) == 0
+    assert "scenario" in capsys.readouterr().out
 
 
 def test_without_a_session_input_that_is_said(

@@ -156,7 +156,7 @@ def test_runs_that_differ_from_each_other_are_no_change_of_the_agent(kept: Path,
 def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_verified(
     kept: Path, tmp_path: Path
 ) -> None:
-    """So is a scenario, and one whose agent is not there."""
+    """So is one whose agent is not there; a scenario has nothing to compare with, and is skipped."""
     document = json.loads(kept.read_text())
     (case,) = document["eval_cases"]
     scenario = {"starting_prompt": "hello", "conversation_plan": "none"}
@@ -167,17 +167,17 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
     copied = copied_set(kept, tmp_path)
     copied.write_text(json.dumps(document))
     verification = verify(copied, agents_dir=agents(tmp_path))
-    assert [case.status for case in verification.cases] == ["passed", "error", "error"]
+    assert [case.status for case in verification.cases] == ["passed", "error", "skipped"]
     assert "desk.environment.json" in verification.cases[1].error
     assert "scenario" in verification.cases[2].error
     assert verification.exit_code == 2
     sidecar_of(copied).unlink()
-    assert {case.status for case in verify(copied, agents_dir=agents(tmp_path)).cases} == {"error"}
+    assert {case.status for case in verify(copied, agents_dir=agents(tmp_path)).cases} == {"error", "skipped"}
 
 
 def test_what_is_not_there_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
     """A case that is not in the set, a file that is none, a folder without agents."""
-    with pytest.raises(VerifyError, match=r"'three'; .*'two'"):
+    with pytest.raises(VerifyError, match=r"'three'; .*two"):
         verify(kept, agents_dir=agents(tmp_path), cases=["three"])
     broken = tmp_path / "broken.evalset.json"
     broken.write_text("{")

@@ -17,8 +17,10 @@ from simulator.kernel import agent_kernels, kernel_loader
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.runtime.models.reachability import model_problem_for
 from simulator.seats.answers import said
 from tests.harness.processes import wait_until
+from tests.harness.talking_agent import write_talking_agent
 from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, project
 
 pytestmark = pytest.mark.process
@@ -114,6 +116,16 @@ def test_an_input_schema_is_held_to_by_the_agents_own_code(ended: list[AgentCata
     config.check_message("E-7 of engineering: hotel 180 EUR and dinner 75 EUR")
     with pytest.raises(UnfitMessageError, match="employee_id"):
         config.check_message('{"department": "engineering"}')
+
+
+def test_a_model_is_looked_for_where_the_agent_is(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
+    """The agent's module knows `talker-1`, which this process does not; a name that nobody knows is told."""
+    write_talking_agent(tmp_path / "agents")
+    ended.append(agents := catalogue_of(agents_dir=tmp_path / "agents"))
+    config = agents.config("talking")
+    assert isinstance(config, KernelAgentConfig)
+    assert model_problem_for(config, "talker-1") is None
+    assert "nobody-knows-me" in (model_problem_for(config, "nobody-knows-me") or "")
 
 
 def test_a_file_that_is_still_read_keeps_nothing_else_waiting(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator import Journal, Simulation
+from simulator import Journal, Simulation, earlier_data
 from simulator.agents.agent_folder import AgentFolder
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
@@ -211,3 +211,15 @@ def test_half_a_surrogate_pair_comes_through(remote: RemoteSimulation) -> None:
     """JSON can write one, and what a person pastes may hold it; the turn goes on as it does here."""
     remote.query("half \ud83d of one", wait=PATIENCE)
     assert isinstance(remote.pending[0], ModelRequest)
+
+
+def test_a_session_begins_with_artifacts_and_memory_in_a_kernel(config: KernelAgentConfig) -> None:
+    """They are facts of the studio's journal; what ADK would not take is refused by name."""
+    earlier = earlier_data({"plan.txt": "Sail on."}, ["The colour is red."])
+    simulation = RemoteSimulation.open(config, seats=PERSON, earlier=earlier)
+    kept = simulation.journal.session().earlier
+    simulation.close()
+    assert kept.artifacts == earlier.artifacts
+    assert [entry["author"] for entry in kept.memory] == ["user"]
+    with pytest.raises(SimulationError, match="plan"):
+        RemoteSimulation.open(config, seats=PERSON, earlier=earlier_data({"plan": {"nothing": 1}}))

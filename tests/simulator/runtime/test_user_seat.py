@@ -281,7 +281,8 @@ def test_an_old_journal_still_reads() -> None:
         ({"config": {"max_allowed_invocation": 3}}, "max_allowed_invocation$"),
         ({"config": {"custom_instructions": "no placeholder"}}, "custom_instructions"),
         ({"config": {"model_configuration": {"warmth": 1}}}, "model_configuration.warmth"),
-        ({"config": {"type": "llm_audio"}}, "'llm_audio'"),
+        ({"config": {"type": "llm_audio"}}, "'llm_audio' sends audio.*'llm_backed'"),
+        ({"config": {"type": "llm_video"}}, "'llm_video' is neither"),
         ({"scenario": None}, "no scenario"),
     ],
 )

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import evalset
+from app.evalsets.run import adk_eval_jobs
 from app.evalsets.run import adk_eval_tab as tab_module
 from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, spec_of
 from app.evalsets.workspace import workspaces
@@ -16,7 +18,7 @@ from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
 from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
-from evalset.eval_config.config_edits import criteria_in, custom_metrics, option
+from evalset.eval_config.config_edits import criteria_in, custom_metrics, option, starting_document
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from tests.app.evalsets.set_tabs import SetTab
@@ -24,6 +26,7 @@ from tests.app.page_driver import HOSTILE
 from tests.harness.tiny_agent import write_tiny_eval_set
 
 TAB = "run.adk_eval_tab"
+PLAN: Any = {"starting_prompt": "Hi", "conversation_plan": "Ask for a sum."}
 
 
 def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
@@ -100,6 +103,82 @@ def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Pa
     assert tab.workspace.criteria.document == before
 
 
+def test_what_a_judge_is_configured_with_has_inputs(eval_set: Path) -> None:
+    """What most people set as numbers, the rest as JSON; each keeps what the others hold, and a broken text changes nothing."""
+    tab, name = SetTab(TAB, eval_set), "final_response_match_v2"
+    judge: dict[str, Any] = {
+        "maxOutputTokens": 512,
+        "thinking_config": {"include_thoughts": False},
+        "seed": 7,
+    }
+    held: Any = {"threshold": 0.5, "judgeModelOptions": {"judge_model_config": judge}}
+    tab.workspace.criteria.take({"criteria": {name: held}})
+    tab.run()
+    assert tab.app.number_input(key=tab.key(f"max_output_tokens_{name}")).value == 512
+    tab.fill(f"temperature_{name}", 0.2).run().fill(f"thinking_budget_{name}", 0).run()
+    thinking = {"include_thoughts": False, "thinking_budget": 0}
+    assert _judge(tab) == judge | {"temperature": 0.2, "thinking_config": thinking}
+    tab.fill(f"judge_model_config_{name}", '{"top_p": ').run()
+    assert any("line 1" in each.value for each in tab.app.error)
+    assert _judge(tab) == judge | {"temperature": 0.2, "thinking_config": thinking}
+    tab.fill(f"judge_model_config_{name}", '{"top_p": 0.9}').run()
+    assert _judge(tab) == {
+        "top_p": 0.9,
+        "temperature": 0.2,
+        "max_output_tokens": 512,
+        "thinking_config": {"thinking_budget": 0},
+    }
+    tab.fill(f"judge_model_config_{name}", "").run()
+    for field in ("temperature", "max_output_tokens", "thinking_budget"):
+        tab.fill(f"{field}_{name}", None).run()
+    assert tab.workspace.criteria.document == {"criteria": {name: 0.5}}
+
+
+def _judge(tab: SetTab) -> Any:
+    return option(
+        tab.workspace.criteria.document or {},
+        "final_response_match_v2",
+        ("judge_model_options", "judge_model_config"),
+    )
+
+
+@pytest.mark.parametrize(
+    "judge", [7, {"temperature": "warm", "max_output_tokens": 10**30, "thinking_config": "none"}]
+)
+def test_a_judge_that_no_input_can_hold_stays_as_it_is(eval_set: Path, judge: Any) -> None:
+    """The checks name what is wrong; other options can be changed."""
+    tab, name = SetTab(TAB, eval_set), "final_response_match_v2"
+    held: Any = {"threshold": 0.5, "judge_model_options": {"judge_model_config": judge}}
+    tab.workspace.criteria.take({"criteria": {name: held}})
+    tab.run().fill(f"num_samples_{name}", 3).run()
+    assert _judge(tab) == judge
+    assert f"criteria.{name}.judge_model_options.judge_model_config" in tab.literal
+
+
+def test_a_custom_metric_has_inputs_for_what_adk_is_told_about_it(eval_set: Path) -> None:
+    """Its description stands where ADK reads it; a range brings what ADK wants beside it."""
+    tab = SetTab(TAB, eval_set)
+    code: Any = {"code_config": {"name": "desk.counts"}}
+    tab.workspace.criteria.take({"criteria": {"counts": 2.0}, "custom_metrics": {"counts": code}})
+    tab.run().fill("description_counts", "Counts the calls.").run()
+    assert _metric(tab) == code | {"description": "Counts the calls."}
+    tab.fill("max_value_counts", 9.0).run().fill("open_at_max_counts", True).run()
+    tab.fill("description_counts", "Counts.").run()
+    interval = {"min_value": 0.0, "max_value": 9.0, "open_at_max": True}
+    info = {"metric_name": "counts", "description": "Counts.", "metric_value_info": {"interval": interval}}
+    assert _metric(tab) == code | {"description": "Counts the calls.", "metric_info": info}
+    assert "custom_metrics.counts" not in tab.literal
+    odd: Any = {"counts": code | {"metric_info": "many"}}
+    tab.workspace.criteria.take({"criteria": {"counts": 2.0}, "custom_metrics": odd})
+    assert not tab.run().keys("max_value_counts")
+    assert "custom_metrics.counts.metric_info" in tab.literal
+
+
+def _metric(tab: SetTab) -> Any:
+    document: Any = tab.workspace.criteria.document
+    return document["custom_metrics"]["counts"]
+
+
 def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> None:
     """A typing error in the JSON keeps the run back; a metric that nobody knows is named, literally."""
     tab = SetTab(TAB, eval_set)
@@ -165,6 +244,8 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     monkeypatch.setattr(workspaces(), "starts", evaluated)
     tab = SetTab(TAB, eval_set)
     assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
+    assert not tab.app.warning
+    tab.choose(tab.key("adk_how"), "real")
     assert tab.app.warning
     tab.click(tab.key("adk_run"))
     run = tab.workspace.run
@@ -210,7 +291,7 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     """Where several people use the server a metric of one's own is refused; the studio's own for this set is not."""
     sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
     workspace = workspaces().of("browser-1", eval_set)
-    choice = AdkEvalOptions(agent="adder")
+    choice = AdkEvalOptions(agent="adder", unrecorded="generate")
     workspace.criteria.heed_tolerances(eval_set)
     spec = spec_of(workspace, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
@@ -220,6 +301,37 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     local = spec_of_local(eval_set)
     assert local.config == workspace.criteria.document
     assert local.history == eval_set.parent / ".adk" / "eval_history"
+
+
+def test_scenarios_run_with_generated_responses_or_say_what_is_lacking(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the command does: nothing real runs without a choice, and the user, the criteria and the recording are named before a run."""
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(workspaces(), "starts", evaluated)
+    case = evalset.scenario_case(PLAN, app_name="adder", user_id="user", at=1.0)
+    eval_set.unlink()
+    evalset.add_scenario(evalset.EvalSetWriter(eval_set, "adder"), case)
+    tab = SetTab(TAB, eval_set)
+    tab.click(tab.key("adk_run"))
+    assert all(each in tab.literal for each in ("simulated user", case.eval_id, "GOOGLE_API_KEY"))
+    assert "Generated responses" in tab.app.segmented_control(key=tab.key("adk_how")).options
+    tab.workspace.criteria.take({**starting_document(), "user_simulator_config": {"model": "openai/m"}})
+    monkeypatch.setattr(adk_eval_jobs, "model_problem_for", lambda *_: None)
+    tab.run().click(tab.key("adk_run"))
+    assert "tool_trajectory_avg_score and response_match_score need" in tab.literal
+    tab.workspace.criteria.take({"criteria": {"hallucinations_v1": 0.5}})
+    tab.run().click(tab.key("adk_run"))
+    run = tab.workspace.run
+    assert run is not None
+    assert (run.spec.environment, run.spec.unrecorded) == (sidecar_of(eval_set), "generate")
+    run.wait(60)
+    spec = AdkEvalOptions(agent="adder", recorded_models=True, unrecorded="generate")
+    with pytest.raises(ValueError, match="no recorded model turns"):
+        spec_of(tab.workspace, spec, catalogue())
+    with pytest.raises(ValueError, match="no recorded environment"):
+        spec_of(tab.workspace, AdkEvalOptions(agent="adder"), catalogue())
 
 
 def test_results_of_a_set_from_elsewhere_stay_with_their_run(eval_set: Path, tmp_path: Path) -> None:
@@ -234,4 +346,4 @@ def spec_of_local(eval_set: Path) -> EvalRunSpec:
     workspace = workspaces().of(LOCAL, eval_set)
     workspace.criteria.heed_tolerances(eval_set)
     workspace.criteria.own_metric("mine", "adder.own_metric")
-    return spec_of(workspace, AdkEvalOptions(agent="adder"), catalogue())
+    return spec_of(workspace, AdkEvalOptions(agent="adder", unrecorded="generate"), catalogue())

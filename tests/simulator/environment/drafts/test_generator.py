@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
 from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswer, Sources, draft
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafts.draft_generator import drafted as drafted_from
 from simulator.environment.drafts.schema_instances import Maker, ValueContext
 from simulator.environment.schema.schema_checks import check, normalise
 from simulator.environment.schema.schema_plans import plan_of
+from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -56,6 +57,26 @@ def test_a_tool_of_which_nothing_is_known_gets_a_marked_skeleton() -> None:
     assert made.value == {"result": "<result>"}
     assert made.is_guess
     assert [(one.path, one.kind, one.name) for one in made.blanks] == [("$.result", "string", "result")]
+
+
+def test_a_tool_of_which_only_its_connections_are_known_gives_their_ids() -> None:
+    """What it makes has a new id, marked as the whole is; what the session knows is shown, and the rest does not exist."""
+    object_of: JsonObject = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+    takes = [ToolShape(name=name, parameters=object_of) for name in ("get_order", "pay_order")]
+    world = World(found_offline([ToolShape(name="create_order"), *takes]))
+
+    def made(tool_name: str, **arguments: Any) -> Draft:
+        return drafted_from(DraftCall(tool_name=tool_name, arguments=arguments), Sources(world=world))
+
+    first = made("create_order", item="lamp")
+    assert (first.value, first.is_guess) == ({"order_id": "<order_id>"}, True)
+    assert [one.path for one in first.blanks] == ["$.order_id", "$"]
+    world.take(WorldCall("create_order", {"item": "lamp"}, {"order_id": "O-1"}, fact=1))
+    assert made("get_order", order_id="O-1").value == {"order_id": "O-1", "item": "lamp"}
+    changed = made("pay_order", order_id="O-1")
+    assert (changed.value, changed.is_guess) == ({"order_id": "O-1", "item": "lamp"}, True)
+    missing: Any = made("get_order", order_id="NEVER-1").value
+    assert missing["error_code"] == 404
 
 
 def test_what_was_created_is_found_again_with_its_fields() -> None:

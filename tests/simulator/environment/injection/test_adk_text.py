@@ -142,8 +142,7 @@ TOOLS = 'tool_simulation_configs=[ToolSimulationConfig(tool_name="t", mock_strat
     ("code", "complaint"),
     [
         ("config = EnvironmentSimulationConfig(", "not Python code"),
-        ("ToolSimulationConfig(tool_name='x')", r"EnvironmentSimulationConfig, .*ToolSimulationConfig$"),
-        ("c = m.InjectionConfig()", r"EnvironmentSimulationConfig, .*InjectionConfig$"),
+        ("a = 1\nc = m.InjectionConfig()", "line 2: this InjectionConfig is for no tool.*tool_name"),
         (f"a = EnvironmentSimulationConfig({TOOLS})\nb = EnvironmentSimulationConfig({TOOLS})", "creates 2, on lines 1, 2"),
         ("x = EnvironmentSimulationConfig(tool_simulation_configs=load())", "line 1: .*'load\\(\\)'"),
         ("x = EnvironmentSimulationConfig(\n  environment_data=open('f').read())", "line 2: .*open"),
@@ -161,6 +160,31 @@ def test_code_that_only_running_would_explain_is_refused(code: str, complaint: s
     """The complaint names the line and what stands there."""
     with pytest.raises(EnvironmentConfigError, match=complaint):
         read_config_text(code)
+
+
+def test_the_parts_of_a_configuration_are_read_alone() -> None:
+    """Tools are a configuration of them, in order; injections are for the tool that is named."""
+    fails = 'InjectionConfig(match_args={"n": 1}, injected_response={"ok": False})'
+    tools = f'ToolSimulationConfig(tool_name="a", injection_configs=[{fails}])\nToolSimulationConfig(tool_name="b", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC)'
+    found = read_config_text(tools)
+    assert (found.listed_tools, found.mock_tools) == (("a", "b"), ("b",))
+    assert [rule.rule_id for rule in found.rules] == ["a[0]"]
+    alone = read_config_text(f"{fails}\n{fails}", "pay")
+    assert [(rule.rule_id, rule.match_args) for rule in alone.rules] == [
+        ("pay[0]", {"n": 1}),
+        ("pay[1]", {"n": 1}),
+    ]
+
+
+def test_the_deprecated_strategy_is_read_as_the_other_one_and_told() -> None:
+    """`MOCK_STRATEGY_TRACING` is a mock like `MOCK_STRATEGY_TOOL_SPEC`; what is written in its place is a loss."""
+    found = read_config(
+        {"tool_simulation_configs": [{"tool_name": "a", "mock_strategy_type": 2}], "tracing": "x"}
+    )
+    assert (found.mock_tools, found.tracing, found.deprecated_mocks) == (("a",), "x", ("a",))
+    written = config_text(found, "json")
+    assert written.losses == [found.deprecation]
+    assert read_config_text(written.text) == found._replace(deprecated_mocks=())
 
 
 def test_reading_code_runs_nothing(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.evalsets.criteria.criteria_needs import unmet
 from evalset.eval_config.config_edits import starting_document
+from evalset.eval_config.criteria_needs import unmet
 
 DOCUMENT: dict[str, Any] = {
     "criteria": {
@@ -25,7 +25,7 @@ def problem_of(name: str) -> str | None:
 
 def found(environ: dict[str, str], scenarios: int = 0, document: Any = DOCUMENT) -> list[str]:
     """Return what is named."""
-    return list(unmet(document, environ, scenarios=scenarios, problem_of=problem_of))
+    return list(unmet(document, environ, problem_of=problem_of, scenarios=scenarios))
 
 
 def test_a_judge_and_vertex_are_named_where_they_cannot_be_asked() -> None:

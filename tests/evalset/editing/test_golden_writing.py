@@ -1,0 +1,105 @@
+"""A case is played again and takes the place of the one before, with all that nobody plays: notes, rubrics, tolerances, the order of the cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalset import CaseTakenError, EvalSetError, write_golden_trace
+from evalset.cli.main import main
+from evalset.recorded.recording import CaseNote
+from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
+from evalset.recorded.tolerances import Ignore
+from simulator import Simulation
+from tests.evalset.replay.desk_agent import config, played, write_desk
+
+RUBRIC = {"rubric_id": "polite", "rubric_content": {"text_property": "It is polite."}}
+TOLERANCE = Ignore(of="response", tool="check", path="at")
+LOST = """
+format: golden-trace-studio/script
+version: 1
+otherwise: fail
+agent: model
+environment:
+- tool: check
+  returns: {status: lost}
+turns:
+- say: check A
+"""
+NOTE = CaseNote(text="From the ticket.", tags=("smoke",))
+
+
+def desk(tmp_path: Path, status: str) -> Simulation:
+    """Play the desk, whose one call gets this status."""
+    return played(config(tmp_path / "agents"), ["check A"], {"check": {"status": status}})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A set of two goldens; the first has rubrics, a note and a tolerance that people gave it."""
+    write_desk(tmp_path / "agents")
+    path = tmp_path / "agents" / "desk" / "desk.evalset.json"
+    for eval_id in ("one", "two"):
+        write_golden_trace(desk(tmp_path, "shipped"), path, eval_id=eval_id)
+    document = json.loads(path.read_text())
+    document["eval_cases"][0]["rubrics"] = [RUBRIC]
+    document["eval_cases"][0]["conversation"][0]["rubrics"] = [RUBRIC]
+    path.write_text(json.dumps(document))
+    recorded = read_environment(sidecar_of(path)).cases["one"]
+    put_all(
+        sidecar_of(path),
+        {"one": recorded.model_copy(update={"tolerances": (TOLERANCE,)})},
+        {"one": NOTE},
+    )
+    return path
+
+
+def check_replaced(path: Path, second: str) -> None:
+    """Check that the first case is what was played now, with what people gave it, and the second as before."""
+    one, two = json.loads(path.read_text())["eval_cases"]
+    assert (one["eval_id"], two["eval_id"]) == ("one", "two")
+    assert "lost" in json.dumps(one["conversation"])
+    assert json.dumps(two) == second
+    assert one["rubrics"] == one["conversation"][0]["rubrics"] == [RUBRIC]
+    kept = read_environment(sidecar_of(path))
+    assert "lost" in kept.cases["one"].model_dump_json()
+    assert (kept.cases["one"].tolerances, kept.notes["one"]) == ((TOLERANCE,), NOTE)
+
+
+def test_a_golden_is_replaced_in_its_place(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From Python; verify passes on it."""
+    second = json.dumps(json.loads(path.read_text())["eval_cases"][1])
+    now = desk(tmp_path, "lost")
+    with pytest.raises(CaseTakenError, match="already has a case with the eval id 'one'"):
+        write_golden_trace(now, path, eval_id="one")
+    write_golden_trace(now, path, eval_id="one", replace=True)
+    check_replaced(path, second)
+    assert main(["verify", str(path), "--models", "recorded"]) == 0, capsys.readouterr()
+
+
+def test_what_is_not_there_is_not_replaced(path: Path, tmp_path: Path) -> None:
+    """The set stays as it was."""
+    before = path.read_bytes()
+    with pytest.raises(EvalSetError, match="'three'"):
+        write_golden_trace(desk(tmp_path, "lost"), path, eval_id="three", replace=True)
+    assert path.read_bytes() == before
+
+
+def test_the_command_replaces_a_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the option where the id is taken, and the cases that there are where it is not."""
+    second = json.dumps(json.loads(path.read_text())["eval_cases"][1])
+    script = tmp_path / "lost.yaml"
+    script.write_text(LOST)
+    run = ["run", str(path.parent), "--script", str(script), "--out", str(path), "--no-replay", "--eval-id"]
+    told = []
+    for words in (["one"], ["thre", "--replace"]):
+        assert main([*run, *words]) == 2
+        told.append(capsys.readouterr().err)
+    assert "--replace" in told[0]
+    assert "has no case 'thre'" in told[1]
+    assert main([*run, "one", "--replace"]) == 0, capsys.readouterr()
+    check_replaced(path, second)
