@@ -52,7 +52,7 @@ _EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", 
 def response_inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
     """Draw the response: as JSON and in a form beside it, in one of them, or as plain text; which, is chosen in `line`."""
     with line:
-        choice(inputs.kept, "style", "How to write the response", inputs.styles)
+        choice(inputs.kept, "style", "How to write the response", inputs.styles, first=inputs.style)
     with place():
         _response_in_style(inputs, tried=tried)
 

@@ -48,16 +48,18 @@ def choice(
     label: str,
     options: Sequence[Option],
     *,
+    first: Option | None = None,
     on_change: Callable[[], None] | None = None,
 ) -> None:
-    """Draw a choice between a few words of ours; what was chosen is kept under its name."""
-    if kept.value(name, options[0]) not in options:
-        kept.put(name, options[0])
+    """Draw a choice between a few words of ours; what was chosen is kept under its name. Until then it is `first`, or the first option."""
+    first = first or options[0]
+    if kept.value(name, first) not in options:
+        kept.put(name, first)
     st.segmented_control(
         label,
         options,
         required=True,
-        key=kept.widget(name, options[0]),
+        key=kept.widget(name, first),
         label_visibility="collapsed",
         on_change=on_change or "rerun",
     )

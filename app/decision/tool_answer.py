@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from app.decision.described_fields import described, without_null
 from app.forms.schema_form_widgets import SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
-from app.forms.value_shapes import Way, objects_in, with_field, without_field
+from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs, slug
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
@@ -45,10 +45,12 @@ class ToolInputs:
     Args:
         kept: Keeps the inputs.
         request: The call.
+        usual: Keeps how a response was written last, for the next call.
     """
 
-    def __init__(self, kept: KeptInputs, request: ToolRequest) -> None:
+    def __init__(self, kept: KeptInputs, request: ToolRequest, usual: KeptInputs) -> None:
         self.kept = kept
+        self._usual = usual
         self.request = request
         self._make_form()
 
@@ -122,7 +124,7 @@ class ToolInputs:
     @property
     def style(self) -> Style:
         """How the response is written."""
-        chosen = self.kept.value("style")
+        chosen = self.kept.value("style") or self._usual.value("style")
         return next((style for style in self.styles if style == chosen), self.styles[0])
 
     # ------------------------------------------------------------ the draft and the text
@@ -152,6 +154,9 @@ class ToolInputs:
         Returns:
             A text that was no JSON and that the form took the place of; None where there was none.
         """
+        chosen, usual = self.kept.value("style"), self._usual.value("style") or self.styles[0]
+        if chosen in self.styles and chosen not in {"Text", usual}:
+            self._usual.put("style", chosen)
         now, held, offered = self.draft_text, self.kept.value("response"), self.kept.value("offered")
         if held in {None, now, offered}:
             if offered != now:
@@ -372,7 +377,7 @@ def seen_of(outcome: Outcome) -> JsonValue:
 def _shape_of(request: ToolRequest, value: JsonValue) -> JsonObject | None:
     """Return the schema for a form: the tool's own, else that of a value; None where neither has a field."""
     if request.response_schema:
-        return described(request.response_schema, request.description, "response")
+        return described(filled(request.response_schema, value), request.description, "response")
     if value in (None, {}):
         return {"type": "object", "properties": {}}
     if not isinstance(value, (dict, list)) or not value:
@@ -394,6 +399,5 @@ def _is_object(text: str) -> bool:
 
 def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:
     """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
-    return ToolInputs(
-        KeptInputs(drafts, request.key, request.tool_name, canonical(request.arguments)), request
-    )
+    kept = KeptInputs(drafts, request.key, request.tool_name, canonical(request.arguments))
+    return ToolInputs(kept, request, KeptInputs(drafts, "usual response"))

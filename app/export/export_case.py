@@ -60,6 +60,7 @@ class ExportResult(Value):
     form: TraceForm
     head: int
     created: bool
+    replaced: bool = False
     converted_copy: str | None = None
     environment: str = ""
     replay: str = ""
@@ -285,6 +286,7 @@ def write(
             form=chosen.form,
             head=head,
             created=written.created,
+            replaced=chosen.replaces,
             converted_copy=str(written.converted_copy) if written.converted_copy else None,
         ),
         environment,

@@ -51,7 +51,8 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
         differs: What plain `adk eval` does differently, in sentences.
     """
     with st.container(gap="xsmall", key="export_done"):
-        what = "A new eval set was written." if written.created else "The case was added to the eval set."
+        added = "The case was replaced." if written.replaced else "The case was added to the eval set."
+        what = "A new eval set was written." if written.created else added
         st.success(what, icon=":material/check_circle:")
         st.code(literal(written.path), language=None, wrap_lines=True)
         if written.converted_copy:

@@ -20,6 +20,8 @@ _EXPECTED = {
     "Expecting property name enclosed in double quotes": "expected a field name in double quotes",
 }
 _JSON_STARTS = '{["'
+_ZERO_FIRST = re.compile(r"-?0[0-9]")
+"""No number begins so in JSON; a postal code does."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 """What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
@@ -79,7 +81,11 @@ def parse_any(text: str) -> JsonValue:
         return parse_json(text)
     except TypedJsonError:
         words = text.strip()
-        if not words or words[0] in _JSON_STARTS or _NUMBER.fullmatch(words):
+        if (
+            not words
+            or words[0] in _JSON_STARTS
+            or (_NUMBER.fullmatch(words) and not _ZERO_FIRST.match(words))
+        ):
             raise
         _refuse_half_characters(words)
         return words

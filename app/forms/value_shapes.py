@@ -35,6 +35,8 @@ _MOST_INPUTS = 120
 LONGEST_TEXT = 20_000
 _SIMPLE = frozenset({"string", "integer", "number", "boolean"})
 _SPACES = frozenset("\n\t")
+_DECIDES = frozenset({"$ref", "allOf", "anyOf", "oneOf", "enum", "const", "prefixItems", "patternProperties"})
+"""Words of a schema that say what a value is without its fields."""
 
 
 def shape_of(value: JsonValue) -> JsonObject:
@@ -44,6 +46,41 @@ def shape_of(value: JsonValue) -> JsonObject:
     with more digits than an input shows, a text with control characters. An empty list is taken for one of texts.
     """
     return _of([value], 0)
+
+
+def filled(schema: JsonObject, value: JsonValue) -> JsonObject:
+    """Return a schema in which the parts that it leaves open are shaped as in a value: an object of any fields, a list of anything.
+
+    It is for inputs. Whether a value is right, the schema itself says.
+    """
+    if isinstance(value, dict) and value:
+        named = schema.get("properties")
+        if not isinstance(named, dict) or not named:
+            return _opened(schema, "object", [value])
+        parts: JsonObject = {
+            name: filled(part, value.get(name)) if isinstance(part, dict) else part
+            for name, part in named.items()
+        }
+        return {**schema, "properties": parts}
+    if isinstance(value, list) and value:
+        items = schema.get("items")
+        if not isinstance(items, dict) or not items:
+            return _opened(schema, "array", [value])
+        if all(isinstance(row, dict) for row in value) and not items.get("properties"):
+            return {**schema, "items": _opened(items, "object", value)}
+    return schema
+
+
+def _opened(schema: JsonObject, kind: str, values: Sequence[JsonValue]) -> JsonObject:
+    """Return the shape of some values where a schema says no more than their kind; objects may have more fields."""
+    is_closed = schema.get("additionalProperties") is False
+    shape = (
+        {}
+        if is_closed or _DECIDES & schema.keys() or schema.get("type") not in {kind, None}
+        else _of(values, 0)
+    )
+    more: JsonObject = {"additionalProperties": True} if kind == "object" else {}
+    return {**schema, **shape, **more} if shape else schema
 
 
 def why_only_json(value: JsonValue) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 from app.forms.safe_labels import Badge, DetailBlock, literal, safe_label
 from app.forms.typed_json import show_json
 from app.live.player_names import AGENT_PLAYERS, PLAYERS
+from app.server.viewer_time import viewer_time
 from app.session import provenance_labels
 from simulator.base.frozen_value import Value
 from simulator.facts import Provenance
@@ -318,7 +319,7 @@ def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
     return Row(
         index=index,
         turn=entry.turn,
-        time=entry.timestamp.strftime("%H:%M:%S"),
+        time=viewer_time(entry.timestamp).strftime("%H:%M:%S"),
         who=literal(_who(entry, names)),
         what=entry.type.replace("_", " "),
         detail=literal(" ".join(first.text.split())[:200]) if first else "",

@@ -12,7 +12,7 @@ _MANIFEST = "agents-cli-manifest.yaml"
 _PYPROJECT = "pyproject.toml"
 _DATASETS = ("tests/eval/datasets", "eval/datasets")
 _AGENT_DIRECTORY = "app"
-_EVALS = ("tests/eval", "eval")
+_EVALS = ("tests/eval", "eval", "eval_data")
 
 
 class AgentProject(NamedTuple):

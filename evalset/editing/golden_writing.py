@@ -22,6 +22,7 @@ from evalset.files.set_writer import EvalSetWriter, WrittenCase
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_export import record, recorded_for
+from simulator.base.json_differences import ABSENT
 
 if TYPE_CHECKING:
     from simulator.runtime import Simulation
@@ -43,11 +44,14 @@ def write_golden_trace(
         replace: Put it in the place of the case with this id, which keeps its notes, review, rubrics and tolerances.
 
     Raises:
+        TypeError: A case is to be replaced, and no id is given.
         GoldenTraceError: The session is no case, for example because its last turn has no final response.
         CaseTakenError: The eval set has a case with this id, and it was not to be replaced.
         EvalSetError: What stands there is no eval set, or there is no case to replace.
         RecordedEnvironmentError: What stands beside it is no recorded environment. The case is written.
     """
+    if replace and eval_id is None:
+        raise TypeError("write_golden_trace(replace=True) needs eval_id, the id of the case to replace")
     session, config = simulation.session, simulation.config
     writer = EvalSetWriter(eval_set or config.resolve_eval_set_path(), config.name)
     case = GoldenTraceBuilder(session, eval_id=eval_id, confirmations="beside").build()
@@ -101,7 +105,7 @@ def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -
 
 
 def _replaced(before: Case, now: Case) -> Case:
-    made = before
+    made = put(before, ("conversation_scenario",), ABSENT)  # a case has either of the two
     for name, value in now.items():
         made = put(made, (name,), value)
     for number, turn in enumerate(

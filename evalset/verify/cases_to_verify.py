@@ -45,6 +45,8 @@ from simulator.agents import (
     agent_named,
     catalogue_for,
 )
+from simulator.agents.agent_folder import agent_above
+from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
 from simulator.base.json_text import JsonSizeError
 
@@ -323,7 +325,7 @@ class AgentFinder:
         eval_set: Path,
     ) -> None:
         self._config = agent_named(agent) if isinstance(agent, str) else agent
-        self._eval_set = eval_set
+        self._eval_set, self._agents_dir = eval_set, agents_dir
         self._catalogue = (
             catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
         )
@@ -352,7 +354,7 @@ class AgentFinder:
         return self._of[wanted]
 
     def _found(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
-        catalogue = self._catalogue or self._around(app_names)
+        catalogue = self._nearer(app_names) or self._catalogue or self._around(app_names)
         names = catalogue.names()
         found = next((name for name in app_names if name in names), names[0] if len(names) == 1 else None)
         if found is None:
@@ -360,14 +362,31 @@ class AgentFinder:
             raise UnknownAgentError(f"no agent {wanted}; available: {', '.join(names) or 'none'}")
         return catalogue.config_of_now(found)
 
+    def _nearer(self, app_names: Sequence[str]) -> AgentCatalogue | None:
+        """Return the agent above the eval set that lies further down than the agents of the folder that was given, where no other has a name of the apps."""
+        above = agent_above(self._eval_set.absolute(), self._agents_dir) if self._agents_dir else None
+        if above is None or self._catalogue is None or self._agents_dir is None:
+            return None
+        given, names = self._agents_dir.expanduser().resolve(), self._catalogue.names()
+        if above in {given, *(given / name for name in names)} or (
+            above.name not in app_names and any(name in names for name in app_names)
+        ):
+            return None
+        return catalogue_for(AgentSettings(agents_dir=above, demos=False))
+
     def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
-        """Return the agents around the eval set: its own folder's, those of the folder it lies in, or the demo agents."""
+        """Return the agents around the eval set: of its own folder, of one above it in its project, or the demo agents."""
         folder = self._eval_set.absolute().parent
         project = project_of(folder)
         for place in (folder, folder.parent, *([project.agent] if project else ())):
-            settings = AgentSettings(agents_dir=place, demos=False)
             if any(_holds_agent(place, name) for name in app_names) or _is_agent(place):
-                return catalogue_for(settings)
+                return catalogue_for(AgentSettings(agents_dir=place, demos=False))
+        grounds = [*project_folders(folder)]
+        for place in (inside for ground in grounds for inside in (ground, ground / "agents", ground / "src")):
+            if any(_holds_agent(place, name) for name in app_names):
+                return catalogue_for(AgentSettings(agents_dir=place, demos=False))
+        if (above := agent_above(self._eval_set.absolute(), grounds[-1])) is not None:
+            return catalogue_for(AgentSettings(agents_dir=above, demos=False))
         if any(name in DEMOS for name in app_names):
             return catalogue_for(AgentSettings())
         wanted = " or ".join(map(repr, app_names))

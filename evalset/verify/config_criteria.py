@@ -42,16 +42,21 @@ def criteria_of(path: Path | str) -> Criteria:
 
     Raises:
         VerifyError: The file cannot be read, is no `EvalConfig`, or `adk eval` would not evaluate with it: it has no metric, one
-            that ADK does not have, or one that may not be called.
+            that ADK does not have, or one that may not be called. Or a replay could evaluate none of its metrics.
     """
     document, config = _read(Path(path))
     if flaw := next((each for each in check(document) if each.severity == "error"), None):
         raise VerifyError(f"{path}: {flaw.place or 'top level'}: {flaw.sentence}")
     own = {name: custom.code_config.name for name, custom in (config.custom_metrics or {}).items()}
     try:
-        return _criteria(config, own)
+        found = _criteria(config, own)
     except ValidationError as error:
         raise VerifyError(f"{path}: {first_flaw(error)}") from error
+    if found.trajectory is found.response is None and not any(metric.function for metric in found.metrics):
+        names = ", ".join(metric.name for metric in found.metrics)
+        why = f"a replay can evaluate none of them, because it calls no judge model: {names}"
+        raise VerifyError(f"{path}: criteria: {why}. Run `golden-trace eval`")
+    return found
 
 
 def _criteria(config: EvalConfig, own: Mapping[str, str]) -> Criteria:

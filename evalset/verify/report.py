@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import lean, unknown_words
 from evalset.recorded.tolerances import Tolerance
+from evalset.verify.criteria import STATE
 from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult, Verification
 from simulator.base.json_values import canonical
 
@@ -64,8 +65,18 @@ def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
     passed = sum(run.passed for run in case.runs)
     times = f" ({passed} of {len(case.runs)} runs)" if runs > 1 else ""
     yield f"{_MARKS[case.status]} {case.eval_id}{times}"
-    for line in (*unknown_words(case.unknown), *reasons(case)):
+    for line in (*unknown_words(case.unknown), *_unchecked(case), *reasons(case)):
         yield f"    {line}"
+
+
+def _unchecked(case: CaseResult) -> list[str]:
+    """Name the criteria that were not evaluated; that of the state is among what is unknown."""
+    checks = case.runs[0].checks if case.runs else ()
+    return [
+        f"not evaluated: {check.name}: {check.detail}"
+        for check in checks
+        if check.status == "skipped" and check.name != STATE
+    ]
 
 
 def reasons(case: CaseResult) -> list[str]:
@@ -239,7 +250,7 @@ def _add(suite: ET.Element, set_name: str, case: CaseResult) -> None:
             ET.SubElement(element, "skipped", message=_plain(case.error))
         case "passed":
             pass
-    for words in unknown_words(case.unknown):
+    for words in (*unknown_words(case.unknown), *_unchecked(case)):
         ET.SubElement(element, "system-out").text = _plain(words)
 
 

@@ -88,7 +88,8 @@ async def scored(
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
     made = [[call for turn, call in replay.inner if turn == place] for place in range(len(replay.turns))]
     inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
-    found = (*_checks(each, replay, actual, expected, criteria), *_inner_check(each, replay, inner), *own)
+    checks = _checks(each, replay, actual, expected, criteria)
+    found = (*checks, *_inner_check(each, replay, inner, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
     if not passed and not replay.unasked:
@@ -142,10 +143,14 @@ async def _blame(failed: FailedRun, again: Again) -> Blame | None:
     return None if edits is None else await blamed(failed, edits, again)
 
 
-def _inner_check(each: ReadyCase, replay: CaseReplay, inner: Divergence | None) -> list[Check]:
+def _inner_check(
+    each: ReadyCase, replay: CaseReplay, inner: Divergence | None, criteria: Criteria
+) -> list[Check]:
     """Return what became of the calls inside of agent tools; nothing where there are none."""
     if not replay.inner and not any(call.within for turn in each.recorded.turns for call in turn.calls):
         return []
+    if criteria.trajectory is None:
+        return [Check(name=INNER, status="skipped", detail="calls are not compared")]
     told = "" if inner is None else f"turn {inner.turn + 1}: {does(inner)}"
     status: CheckStatus = "passed" if inner is None else "failed"
     return [Check(name=INNER, status=status, score=float(inner is None), threshold=1.0, detail=told)]

@@ -26,6 +26,7 @@ class Evidence(NamedTuple):
         gone: The tools that are not declared any more.
         maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
         refused_calls: The recorded calls that the agent's tools do not accept any more, in sentences.
+        declared: Whether it is recorded how the tools were declared.
     """
 
     turns: tuple[RecordedSteps, ...]
@@ -36,6 +37,7 @@ class Evidence(NamedTuple):
     gone: frozenset[str] = frozenset()
     maybe_edited: tuple[str, ...] = ()
     refused_calls: tuple[str, ...] = ()
+    declared: bool = True
 
 
 def evidence_of(recorded: RecordedCase, agent: Any, refused_calls: tuple[str, ...] = ()) -> Evidence:
@@ -53,6 +55,7 @@ def evidence_of(recorded: RecordedCase, agent: Any, refused_calls: tuple[str, ..
         gone=frozenset(name for name, words in changed.items() if words == _gone(name)),
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls,
+        declared=bool(recorded.tools),
     )
 
 

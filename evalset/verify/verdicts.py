@@ -262,7 +262,11 @@ def _agent(
         "the golden was not edited after the recording"
         if is_noted
         else "the eval set and the recording agree here",
-        *(["the tool declarations did not change"] if not evidence.changed_tools else []),
+        *(
+            ["the tool declarations did not change"]
+            if evidence.declared and not evidence.changed_tools
+            else []
+        ),
         *(evidence.maybe_edited if not is_noted else ()),
     )
     done = does(divergence)

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.placeholder_credentials import VARIABLE
+from simulator.agents.placeholder_credentials import PLACEHOLDER, VARIABLE
 from simulator.agents.project_folders import project_folders
 
 ADK_NEEDED = "'google-adk>=2.11'"
@@ -30,7 +30,7 @@ _UNSET = re.compile(
     r"|\b(?:[Ss]et|[Mm]issing|[Rr]equire[sd]?)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b"
 )
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)\.(\d+)")
+_PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)(?:\.(\d+))?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 _WIDE = frozenset({"all", "test", "dev", "docs", "community"})
 
@@ -62,10 +62,17 @@ def advice(words: str, agent: Path, python: Path) -> str:
             f"Log in: gcloud auth application-default login. To load it without an account, set {VARIABLE}=1"
         )
     if unset := _UNSET.search(words):
-        folder = agent if agent.is_dir() else agent.parent
         name = next(filter(None, unset.groups()))
-        return f"Give {name} any value: echo {name}=placeholder >> {shlex.quote(str(folder / '.env'))}"
+        line = rf"printf '\n%s\n' {name}={PLACEHOLDER} >> {shlex.quote(str(_env_file(agent)))}"
+        return f"Give {name} any value: {line}"
     return ""
+
+
+def _env_file(agent: Path) -> Path:
+    """Return the file of variables that ADK reads for an agent: the nearest one, or where none is that in its folder."""
+    folder = (agent if agent.is_dir() else agent.parent).absolute()
+    near = (place / ".env" for place in (folder, *folder.parents))
+    return next((file for file in near if file.is_file()), folder / ".env")
 
 
 def pip_install(python: Path) -> str:
@@ -134,6 +141,8 @@ def _for_module(module: str, requirements: tuple[str, ...]) -> str:
 
 
 def _of_module(module: str, listing: Listing | None, python: Path) -> str:
+    if old := _of_old_adk(module, listing):
+        return old
     listed = _for_module(module, listing.needed) if listing else ""
     extra = "" if listed else _extra_with(module)
     if extra:
@@ -169,18 +178,28 @@ def _installing(listing: Listing, python: Path, first: str) -> str:
 
 def _of_version(module: str, listing: Listing | None, python: Path) -> str:
     """Say what an import lacks where its package is there: another version of it."""
+    if old := _of_old_adk(module, listing):
+        return old
     listed = _for_module(module, listing.needed) if listing else ""
     if module.startswith("google.adk"):
-        listed = next(
-            (each for each in (listing.needed if listing else ()) if _named(each) == "google-adk"), ""
-        )
-        pin = _PIN.search(listed)
-        if pin and (int(pin[1]), int(pin[2])) < OLDEST_ADK:
-            oldest = ".".join(map(str, OLDEST_ADK))
-            return f"The project asks for {listed}. The studio needs google-adk {oldest} or newer"
+        listed = _adk_in(listing)
     return (
         f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}" if listed else ""
     )
+
+
+def _adk_in(listing: Listing | None) -> str:
+    return next((each for each in (listing.needed if listing else ()) if _named(each) == "google-adk"), "")
+
+
+def _of_old_adk(module: str, listing: Listing | None) -> str:
+    """Say that a project pins a google-adk that is too old, where a part of google-adk is missing; empty where it does not."""
+    listed = _adk_in(listing) if module.startswith("google.adk") else ""
+    pin = _PIN.search(listed)
+    if pin is None or (int(pin[1]), int(pin[2] or 0)) >= OLDEST_ADK:
+        return ""
+    oldest = ".".join(map(str, OLDEST_ADK))
+    return f"The project asks for {listed}. The studio needs google-adk {oldest} or newer"
 
 
 def _extra_with(module: str) -> str:

@@ -12,23 +12,30 @@ from tempfile import TemporaryDirectory
 VARIABLE = "GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS"
 _FILE, _PROJECT = "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"
 _OFF = frozenset({"", "0", "false", "no", "off"})
-_WORD = "placeholder"
+PLACEHOLDER = "placeholder"
+"""What stands for a value that lets an agent load and that nobody accepts: no key, whatever it is the value of."""
 
 
 @contextmanager
 def placeholder_credentials(environ: MutableMapping[str, str] = os.environ) -> Iterator[None]:
     """Let `google.auth.default()` find credentials and a project while the block runs; later it finds none again, so that no model seems to be in reach.
 
-    Only where the variable `GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS` is set, and nothing that is set already is replaced.
+    Only where the variable `GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS` is set, and nothing that is set already is replaced, but for a file of credentials that is not there.
     """
-    if environ.get(VARIABLE, "").lower() in _OFF or environ.get(_FILE):
+    before = environ.get(_FILE, "")
+    if environ.get(VARIABLE, "").lower() in _OFF or (before and Path(before).exists()):
         yield
         return
-    said = {"type": "authorized_user", "client_id": _WORD, "client_secret": _WORD, "refresh_token": _WORD}
+    said = {
+        "type": "authorized_user",
+        "client_id": PLACEHOLDER,
+        "client_secret": PLACEHOLDER,
+        "refresh_token": PLACEHOLDER,
+    }
     with TemporaryDirectory() as folder:
         file = Path(folder, "credentials.json")
         file.write_text(json.dumps(said))
-        given = {_FILE: str(file)} | ({} if environ.get(_PROJECT) else {_PROJECT: _WORD})
+        given = {_FILE: str(file)} | ({} if environ.get(_PROJECT) else {_PROJECT: PLACEHOLDER})
         environ.update(given)
         try:
             yield
@@ -36,3 +43,5 @@ def placeholder_credentials(environ: MutableMapping[str, str] = os.environ) -> I
             for name, value in given.items():
                 if environ.get(name) == value:
                     del environ[name]
+            if before:
+                environ[_FILE] = before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContex
 from app.forms.common_panel import place
 from app.forms.safe_labels import Color, literal, safe_label
 from app.forms.widget_store import DraftStore, KeptInputs, slug
+from app.server.viewer_time import viewer_time
 from evalset.editing.case_edits import ReviewCase
 from evalset.editing.case_parts import Case, CaseStep, calls_of
 from evalset.editing.case_reviews import (
@@ -116,8 +118,16 @@ def _comment(
 def _head(comment: CaseComment, case: Case) -> str:
     """Say where a comment is, by whom, and when."""
     parts = [_place(comment, case), safe_label(comment.by, _SHORT) if comment.by else ""]
-    when = comment.at.removesuffix("Z").replace("T", " ")[:16]
+    when = _when(comment.at)
     return " \u00b7 ".join(part for part in (*parts, safe_label(when) if when else "") if part)
+
+
+def _when(at: str) -> str:
+    """Return when a comment was made by the viewer's clock; as it is written where that is no time."""
+    try:
+        return f"{viewer_time(datetime.fromisoformat(at).astimezone()):%Y-%m-%d %H:%M}" if at else ""
+    except ValueError:
+        return at[:16]
 
 
 def _place(comment: CaseComment, case: Case) -> str:

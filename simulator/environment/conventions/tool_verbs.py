@@ -26,7 +26,8 @@ class EarlierAnswer(BaseModel):
     """A tool call of this session that was answered, and what the agent saw.
 
     `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
-    `state_delta` is what the call wrote into the session's state, `fact` its number in the journal.
+    `state_delta` is what the call wrote into the session's state, `fact` its number in the journal. `is_guess` says that nobody
+    knows whether the tool would have answered so: it was said, and is not to be repeated as known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +38,7 @@ class EarlierAnswer(BaseModel):
     injected: bool = False
     state_delta: JsonObject = Field(default_factory=dict)
     fact: int = 0
+    is_guess: bool = False
 
 
 def done_state(tool_name: str) -> str | None:

@@ -45,6 +45,7 @@ class Candidate(FiniteValue):
         blanks: The places of it for which nothing is known.
         problems: What is wrong with it by the tool's schema; only the expected one is offered in spite of any.
         effects: What the tool's code does besides, where it gives this answer.
+        by_code: Whether the tool's code shows it.
     """
 
     label: Label
@@ -57,6 +58,7 @@ class Candidate(FiniteValue):
     blanks: tuple[Blank, ...] = ()
     problems: tuple[Problem, ...] = ()
     effects: ToolEffects = NO_EFFECTS
+    by_code: bool = False
 
 
 def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidate, ...]:
@@ -67,12 +69,13 @@ def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidat
     """
     parts = Parts(call, sources)
     expected = best(parts)
-    found = [_candidate("expected", expected.when or "Expected", expected, parts.problems(expected.value))]
+    problems, by_code = parts.problems(expected.value), expected in parts.outcomes
+    found = [_candidate("expected", expected.when or "Expected", expected, problems, by_code=by_code)]
     for label, title, made in _others(call, parts, expected):
         if len(found) == _MOST:
             break
         if parts.fits(made.value) and not any(same(made.value, one.value) for one in found):
-            found.append(_candidate(label, title, made))
+            found.append(_candidate(label, title, made, by_code=label == "outcome"))
     return tuple(found)
 
 
@@ -113,7 +116,9 @@ def _error(call: DraftCall, parts: Parts) -> JsonObject:
     return parts.error(_BUSY, "The service is temporarily unavailable. Please try again later.")
 
 
-def _candidate(label: Label, title: str, made: Try, problems: tuple[Problem, ...] = ()) -> Candidate:
+def _candidate(
+    label: Label, title: str, made: Try, problems: tuple[Problem, ...] = (), *, by_code: bool = False
+) -> Candidate:
     whole: JsonValue = copied(made.value)
     number: JsonValue = 0
     sentence: JsonValue = ""
@@ -132,6 +137,7 @@ def _candidate(label: Label, title: str, made: Try, problems: tuple[Problem, ...
         blanks=made.blanks,
         problems=problems,
         effects=made.effects,
+        by_code=by_code,
     )
 
 

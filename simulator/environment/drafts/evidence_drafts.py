@@ -317,6 +317,7 @@ class Parts:
                 answer.tool_name == self.tool
                 and answer.arguments == self.arguments
                 and not is_error(answer.response)
+                and not answer.is_guess
             ):
                 effects = self.effects_of(answer.response)
                 return Try(answer.response, "The earlier response to the same call", effects=effects)

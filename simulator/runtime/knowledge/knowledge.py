@@ -138,9 +138,7 @@ class Knowledge:
         if really.kind not in {"returned", "failed"}:
             return
         blanks = answered.provenance.blanks
-        response = without_blanks(
-            as_response(really), _unknown(blanks)
-        )  # what nobody knows is learned by nobody
+        response = without_blanks(as_response(really), _unknown(blanks))  # what nobody knows nobody learns
         call = WorldCall(answered.tool_name, answered.arguments, response, fact=number, turn=answered.turn)
         by_rule = answered.provenance.source in {"injected", "refused"}
         if against := self.against(call, on_purpose=by_rule):
@@ -158,6 +156,7 @@ class Knowledge:
                     injected=by_rule,
                     state_delta=answered.effects.state_delta,
                     fact=number,
+                    is_guess=WHOLE in blanks,
                 )
             )
         self._count_recorded(answered)

@@ -48,7 +48,7 @@ def model_evidence(
         code: Where the tool is written.
         with_source: Whether the source may be sent.
     """
-    outcomes = [one for one in candidates if one.label in {"expected", "outcome"}] if code else []
+    outcomes = [one for one in candidates if one.by_code] if code else []
     return ModelEvidence(
         draft=without_secrets(f"{json.dumps(draft, ensure_ascii=False)}\n({'; '.join(sources)})"),
         outcomes=tuple(

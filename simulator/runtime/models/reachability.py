@@ -22,6 +22,7 @@ from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import directory_of, runs_elsewhere
+from simulator.agents.placeholder_credentials import PLACEHOLDER
 from simulator.base.model_settings import CLOUD_VOICE, names_address
 from simulator.facts import EVERY
 from simulator.runtime.adk.adk_private import all_below
@@ -117,6 +118,11 @@ def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | Non
     return _name_reason(model, environ)
 
 
+def _given(environ: Mapping[str, str], name: str) -> bool:
+    """Return whether a variable has a value that may be right: what only lets an agent load is none."""
+    return environ.get(name, "") not in {"", PLACEHOLDER}
+
+
 def problem_here(_: SimulatedAgentConfig | None, name: str) -> str | None:
     """Return why a model cannot be asked from this process; the page has an agent's process say it."""
     return model_problem(name, os.environ)
@@ -124,7 +130,7 @@ def problem_here(_: SimulatedAgentConfig | None, name: str) -> str | None:
 
 def set_here(_: SimulatedAgentConfig | None, names: list[str]) -> list[str]:
     """Return which of some variables this process has; their values stay here."""
-    return [name for name in names if os.environ.get(name)]
+    return [name for name in names if _given(os.environ, name)]
 
 
 def model_problem_for(config: SimulatedAgentConfig, model: str) -> str | None:
@@ -198,7 +204,7 @@ def _gemini_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
 
 def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
     """Say that Google Cloud's libraries find no credentials: no key, no file, and no machine of Google's that has some."""
-    if any(environ.get(name) for name in (*_GOOGLE_KEYS, *_CREDENTIALS)):
+    if any(_given(environ, name) for name in (*_GOOGLE_KEYS, *_CREDENTIALS)):
         return None
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
     settings = environ.get("CLOUDSDK_CONFIG") or str(
@@ -236,7 +242,7 @@ def _apigee_reason(_model: BaseLlm, _environ: Mapping[str, str]) -> str | None:
 
 
 def _claude_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
-    missing = [name for name in _PROJECT if not environ.get(name)]
+    missing = [name for name in _PROJECT if not _given(environ, name)]
     return f"the model {model.model} needs {' and '.join(missing)} to be set" if missing else None
 
 
@@ -284,7 +290,7 @@ def _local_server_reason(model: str, address: str) -> str | None:
 
 def _missing(model: str, environ: Mapping[str, str], *names: str, otherwise: str = "") -> str | None:
     """Say that a model needs one of some variables, where the environment has none of them."""
-    if any(environ.get(name) for name in names):
+    if any(_given(environ, name) for name in names):
         return None
     return f"the model {model} needs a key: set {' or '.join(names)}{otherwise}"
 

@@ -157,7 +157,7 @@ class Firing:
             return ()
         named = self.rule.effect.error_type
         why = "is not a loaded exception that takes only a message"
-        return (f"{self.rule.rule_id}: {named} {why}, so a SimulatedToolError that names it is raised",)
+        return (f"{self.rule.rule_id}: {named} {why}, so an error that names it is raised",)
 
     def _distorted(
         self,

@@ -75,6 +75,16 @@ def test_a_mistake_in_json_is_named_and_nothing_is_moved_sent_or_lost() -> None:
         assert page.text("response_") == wrong
 
 
+def test_how_a_response_is_written_is_remembered_for_the_next_call() -> None:
+    """Who writes in the form finds it at the next call; a plain text is for one call only."""
+    calls = [call("find_order", order_id=f"A-{number}") for number in range(3)]
+    with asked_for(*calls) as simulation:
+        page = Deciding(simulation).choose("style_", "Form").press("accept_0")
+        assert page.text("style_") == page.refreshed().text("style_") == "Form"
+        page.choose("style_", "Text").type("response_text_", "found").press("accept_0")
+        assert page.text("style_") == "Form"
+
+
 @pytest.mark.long
 def test_a_response_off_its_schema_is_said_and_can_be_sent() -> None:
     """A person may let a tool break its own schema, and sees where it does."""

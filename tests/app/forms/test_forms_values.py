@@ -373,6 +373,7 @@ def test_other_fields_may_not_repeat_a_field() -> None:
         ("GRV-500-56", "GRV-500-56"),
         ("  It's here: today ", "It's here: today"),
         ("2026-05-03", "2026-05-03"),
+        ("01067", "01067"),
         ("yes", "yes"),
         ("true", True),
         ("12.5", 12.5),

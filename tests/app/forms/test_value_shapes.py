@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.forms.form_raw import fill
 from app.forms.form_reading import read
-from app.forms.form_tree import parse_schema
+from app.forms.form_tree import ArrayField, ObjectField, parse_schema
 from app.forms.record_tables import (
     columns_of,
     edited_rows,
@@ -26,11 +26,13 @@ from app.forms.value_shapes import (
     FIRST_VALUES,
     Way,
     as_before,
+    filled,
     name_problem,
     shape_of,
     why_only_json,
     without_field,
 )
+from simulator.base.json_values import JsonObject, same
 
 _NAMES = st.one_of(st.sampled_from(["id", "größe", "a b", "x.y", "$ref", "", "type"]), st.text(max_size=4))
 _SCALARS = st.one_of(
@@ -169,3 +171,49 @@ def test_a_field_needs_a_name_that_no_other_has_and_a_form_can_hold(name: str) -
     """Why is said in words."""
     assert name_problem(name, {"id"})
     assert not name_problem("größe", {"id"})
+
+
+ROWS: JsonObject = {"type": "array", "items": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "names"),
+    [
+        (ROWS, [{"sku": "A", "count": 1}, {"sku": "B"}], ["sku", "count"]),
+        ({"type": "object"}, {"lines": [{"sku": "A"}]}, ["lines"]),
+        ({"type": "object", "properties": {"lines": ROWS}}, {"lines": [{"sku": "A"}]}, ["lines"]),
+    ],
+)
+def test_what_a_schema_leaves_open_gets_the_fields_of_the_value(
+    schema: JsonObject, value: Any, names: list[str]
+) -> None:
+    """Rows have inputs with names, a new row has the same, and the value comes back as it was."""
+    field = parse_schema(filled(schema, value))
+    shown = field.item if isinstance(field, ArrayField) else field
+    assert isinstance(shown, ObjectField)
+    assert [member.name for member in shown.members] == names
+    assert same(read(field, fill(field, value)).value, value)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "additionalProperties": False},
+        {"type": "string"},
+        {"$ref": "#/$defs/Order"},
+        {"anyOf": [{"type": "object"}, {"type": "null"}]},
+        {"enum": [{"a": 1}]},
+    ],
+)
+def test_what_a_schema_decides_stays(schema: JsonObject) -> None:
+    """Nothing is made up beside it."""
+    assert filled(schema, {"a": 1}) == schema
+
+
+@given(JSON)
+def test_any_value_comes_back_from_the_inputs_of_an_open_schema(value: Any) -> None:
+    """Whatever it holds."""
+    schemas: tuple[JsonObject, ...] = ({}, {"type": "object"}, ROWS)
+    for schema in schemas:
+        field = parse_schema(filled(schema, value))
+        assert same(read(field, fill(field, value)).value, value)

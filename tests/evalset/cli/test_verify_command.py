@@ -175,6 +175,22 @@ def test_the_criteria_are_those_of_an_eval_config(
     assert "not an EvalConfig" in capsys.readouterr().err
 
 
+def test_what_a_replay_cannot_evaluate_is_named_and_alone_refused(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the output and in JUnit: what was not looked at has not passed."""
+    config = tmp_path / "config.json"
+    where = [str(kept), "--agents-dir", str(agents(tmp_path)), "--case", "one", "--config", str(config)]
+    config.write_text(json.dumps({"criteria": {"tool_trajectory_avg_score": 1.0, "hallucinations_v1": 0.5}}))
+    assert main(["verify", *where, "--junit", str(tmp_path / "found.xml")]) == 0
+    words = "not evaluated: hallucinations_v1: needs a judge model"
+    assert words in capsys.readouterr().out
+    assert words in (tmp_path / "found.xml").read_text()
+    config.write_text(json.dumps({"criteria": {"hallucinations_v1": 0.5}}))
+    assert main(["verify", *where]) == 2
+    assert "a replay can evaluate none of them" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("document", "place"),
     [

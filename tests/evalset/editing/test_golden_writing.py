@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import CaseTakenError, EvalSetError, write_golden_trace
 from evalset.cli.main import main
@@ -79,6 +80,20 @@ def test_a_golden_is_replaced_in_its_place(
     write_golden_trace(now, path, eval_id="one", replace=True)
     check_replaced(path, second)
     assert main(["verify", str(path), "--models", "recorded"]) == 0, capsys.readouterr()
+
+
+def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path) -> None:
+    """ADK takes a conversation or a scenario, and not both."""
+    document = json.loads(path.read_text())
+    scenario = {"starting_prompt": "check A", "conversation_plan": "Ask once."}
+    document["eval_cases"][0] = {"eval_id": "one", "conversation_scenario": scenario}
+    path.write_text(json.dumps(document))
+    write_golden_trace(desk(tmp_path, "lost"), path, eval_id="one", replace=True)
+    one, _ = load_eval_set_from_file(str(path), "desk").eval_cases
+    assert one.conversation
+    assert one.conversation_scenario is None
+    with pytest.raises(TypeError, match="needs eval_id"):
+        write_golden_trace(desk(tmp_path, "lost"), path, replace=True)
 
 
 def test_what_is_not_there_is_not_replaced(path: Path, tmp_path: Path) -> None:

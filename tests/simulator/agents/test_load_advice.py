@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from dotenv import dotenv_values
 
 from simulator.agents import find_agents
 from simulator.agents.load_advice import advice, pip_install
@@ -111,8 +113,32 @@ def test_a_pin_below_what_plays_is_named(tmp_path: Path) -> None:
 def test_an_unset_variable_gets_a_line_that_lets_the_agent_load(tmp_path: Path, words: str) -> None:
     """ADK reads the file; no mask of secrets makes the line useless."""
     line = told(tmp_path, words)
-    assert line.endswith(f"echo MAPS_API_KEY=placeholder >> {tmp_path / 'app' / '.env'}")
+    file = tmp_path / "app" / ".env"
+    assert line.endswith(f">> {file}")
     assert without_secrets(line) == line
+    file.write_text("OTHER=kept")
+    assert subprocess.run(["sh", "-ec", line.partition(": ")[2]], check=False).returncode == 0
+    assert dotenv_values(file) == {"OTHER": "kept", "MAPS_API_KEY": "placeholder"}
+
+
+def test_an_unset_variable_goes_where_adk_reads_the_others(tmp_path: Path) -> None:
+    """A file nearer to the agent would hide that of its project."""
+    (tmp_path / ".env").write_text("OTHER=kept\n")
+    assert told(tmp_path, "KeyError: 'MAPS_API_KEY' (agent.py, line 2)").endswith(f">> {tmp_path / '.env'}")
+
+
+@pytest.mark.parametrize("pin", ["google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ImportError: cannot import name 'Other' from 'google.adk.agents' (agent.py, line 1)",
+        "ModuleNotFoundError: No module named 'google.adk.new' (agent.py, line 1)",
+    ],
+)
+def test_a_pin_that_cannot_play_is_named_and_not_installed(tmp_path: Path, pin: str, words: str) -> None:
+    """A line that installs it would end in the next error."""
+    line = told(tmp_path, words, requirements_txt=f"{pin}\n")
+    assert line == f"The project asks for {pin}. The studio needs google-adk 2.11 or newer"
 
 
 def test_an_environment_without_pip_is_installed_into_by_uv(tmp_path: Path) -> None:
@@ -161,6 +187,10 @@ def test_credentials_that_are_set_stay(tmp_path: Path) -> None:
         assert other["GOOGLE_CLOUD_PROJECT"] == "mine"
         assert Path(other["GOOGLE_APPLICATION_CREDENTIALS"]).is_file()
     assert set(other) == {VARIABLE, "GOOGLE_CLOUD_PROJECT"}
+    gone = {VARIABLE: "1", "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "gone.json")}
+    with placeholder_credentials(gone):
+        assert Path(gone["GOOGLE_APPLICATION_CREDENTIALS"]).is_file()
+    assert gone["GOOGLE_APPLICATION_CREDENTIALS"] == str(tmp_path / "gone.json")
 
 
 def test_an_agent_that_this_process_loads_gets_the_line_too(tmp_path: Path) -> None:

@@ -124,3 +124,27 @@ def test_a_run_the_recording_and_the_doctor_name_it(
     assert turn.calls[0].author.blanks == BLANK
     assert main(["doctor", str(eval_set)]) == 0
     assert "blank-response" in capsys.readouterr().out
+    export = ["export", str(eval_set), "--form", "evalset", "--out", str(tmp_path / "elsewhere")]
+    assert main([*export, "--strict"]) == 1
+    assert "one: turn 1: the response of find_price is blank at $.name" in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
+    assert main(export) == 0
+
+
+WORDS = AGENT.replace("def find_price(sku: str) -> dict:", "def find_price(sku: str) -> str:").replace(
+    'return {"sku": sku, "name": row["name"], "currency": "EUR"}', "return row.text()"
+)
+
+
+def test_a_response_that_is_a_guess_as_a_whole_is_not_repeated_as_known(shop: Path) -> None:
+    """The same call is answered by a guess again, and it is marked again."""
+    (shop / "agent.py").write_text(WORDS)
+    simulation, request = asked(shop)
+    first = [blank.path for blank in request.draft_blanks]
+    assert first == ["$"]
+    assert simulation.answer(request, request.draft, wait=PATIENCE)
+    assert blanks(simulation) == ("$",)
+    assert simulation.answer(simulation.pending[0], called(("find_price", {"sku": "A-1"})), wait=PATIENCE)
+    (again,) = simulation.pending
+    assert isinstance(again, ToolRequest)
+    assert [blank.path for blank in again.draft_blanks] == first

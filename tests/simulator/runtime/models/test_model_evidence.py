@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from simulator.base.secret_masking import MASK
+from simulator.environment.drafts.candidates import Candidate
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.runtime import Simulation
-from simulator.runtime.models.model_evidence import shape_of
+from simulator.runtime.models.model_evidence import model_evidence, shape_of
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import Teller, told
 from tests.simulator.runtime.desk import asked
@@ -77,3 +79,14 @@ def test_a_model_is_told_the_offline_draft_and_no_source_unless_a_person_allows_
 def test_a_shape_has_no_values(value: Any, shape: Any) -> None:
     """Names of fields and types are left, and not too many of them."""
     assert shape_of(value) == shape
+
+
+def test_only_what_the_code_shows_is_told_as_its_responses() -> None:
+    """An expected response that comes from a schema is a draft, and no word of the code."""
+    code: Any = object.__new__(FunctionSource)  # it is only there
+    found = [
+        Candidate(label="expected", title="Expected", kind="value", value={"a": 1}, why="the schema"),
+        Candidate(label="outcome", title="Found", kind="value", value={"b": 1}, why="its code", by_code=True),
+    ]
+    told = model_evidence({"a": 1}, ("the schema",), found, code, with_source=False).outcomes
+    assert [words.partition(":")[0] for words in told] == ["Found"]

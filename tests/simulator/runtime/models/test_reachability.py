@@ -68,6 +68,11 @@ def test_each_agent_without_a_model_is_named_with_the_reason() -> None:
     assert "GOOGLE_API_KEY" in found["second"]
 
 
+def test_a_placeholder_is_no_key() -> None:
+    """It only lets an agent load: the person plays it."""
+    assert set(unreachable_models(team(), {"GOOGLE_API_KEY": "placeholder"})) == {"inner", "second"}
+
+
 @pytest.mark.parametrize(
     "environ",
     [
