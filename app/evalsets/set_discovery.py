@@ -151,11 +151,20 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
 
 
 def _in_a_home(path: str, wanted: Path, homes: Iterable[Path]) -> Path:
-    """Return the file that a relative path names in an agent's folder, or next to it; what was `wanted` where there is none."""
+    """Return the file that a relative path names in an agent's folder, or next to it; what was `wanted` where there is none.
+
+    Raises:
+        ValueError: There are several; the text names them.
+    """
     if Path(path.strip()).expanduser().is_absolute():
         return wanted
     places = [place / path.strip() for folder in homes for place in (folder, folder.parent)]
-    return next((place for place in places if place.is_file()), wanted)
+    found = {place.resolve(): place for place in places if place.is_file()}
+    if len(found) > 1:
+        raise ValueError(
+            f"{path!r} is in several folders. Enter one of: {', '.join(sorted(map(str, found)))}"
+        )
+    return next(iter(found.values()), wanted)
 
 
 def take_upload(owner: str, name: str, content: bytes, recorded: bytes = b"") -> Path:

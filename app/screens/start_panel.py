@@ -291,7 +291,7 @@ def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
                 st.badge(f"{len(names) - _SHOWN_TOOLS} more", color="gray")
     if choice.without_model:
         st.info(
-            "These agents cannot be asked from here, so you play them. You see the same context the model would.",
+            "No model is available for these agents, so you play them. You see the same context the model would.",
             icon=":material/person:",
         )
         for name, reason in choice.without_model.items():

@@ -1,4 +1,4 @@
-"""Tells times by the clock of whoever looks: in the time zone of the browser, or of the server where that is not known."""
+"""Times in the time zone of the browser, or of the server if the browser does not name one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import streamlit as st
 
 
 def viewer_time(at: float | datetime) -> datetime:
-    """Return a moment, in seconds since the epoch or with its zone, by the viewer's clock."""
+    """Return a time in the viewer's time zone.
+
+    Args:
+        at: Seconds since the epoch, or a time with a zone.
+    """
     moment = at if isinstance(at, datetime) else datetime.fromtimestamp(at).astimezone()
     return moment.astimezone(_zone())
 

@@ -27,6 +27,11 @@ _HOLDS_AN_AGENT = re.compile(
 )
 
 
+_MAKES_AN_AGENT = re.compile(
+    r"^(?:root_agent\b\s*(?::[^=\n]+)?=|app\b\s*(?::[^=\n]+)?=\s*(?:\w+\.)*App\()", re.MULTILINE
+)
+"""As above, and not imported: further down, tests and scripts that import an agent are none."""
+
 _GIVES_AN_AGENT = frozenset({"root_agent", "app", "agent", "*"})
 """What a package's `__init__.py` defines or imports, where ADK's loader may find an agent in it."""
 
@@ -237,7 +242,7 @@ def _below(folder: Path, left: list[int]) -> Iterator[Path]:
     except OSError:
         return
     for path in paths:
-        if path.suffix == ".py" and path.name != "agent.py" and _holds_an_agent(path):
+        if path.suffix == ".py" and path.name != "agent.py" and _holds_an_agent(path, _MAKES_AN_AGENT):
             yield path.with_suffix("")
         elif _is_looked_into(path) and not path.is_symlink() and not _is_made(path):
             if _loads_as_agent(path):
@@ -293,10 +298,10 @@ def _is_agent_folder(path: Path) -> bool:
     return (path / "agent.py").is_file() or (path / "root_agent.yaml").is_file()
 
 
-def _holds_an_agent(path: Path) -> bool:
+def _holds_an_agent(path: Path, how: re.Pattern[str] = _HOLDS_AN_AGENT) -> bool:
     if not path.is_file() or path.name.startswith("_") or not os.access(path, os.R_OK):
         return False
-    return bool(_HOLDS_AN_AGENT.search(read_file(path, "script").decode(errors="replace")))
+    return bool(how.search(read_file(path, "script").decode(errors="replace")))
 
 
 @cache

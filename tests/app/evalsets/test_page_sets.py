@@ -81,6 +81,18 @@ def test_a_path_is_typed_as_it_stands_in_the_agents_folder(path: Path) -> None:
     assert "Enter the path of an eval set file" in tab.click("set_open_typed").words
 
 
+def test_a_relative_path_that_two_agents_have_is_refused(tmp_path: Path) -> None:
+    """None of the two is opened for the other; the error names both."""
+    homes = [tmp_path / "one", tmp_path / "two"]
+    for home in homes:
+        home.mkdir()
+        write_set(home / "x.evalset.json")
+    with pytest.raises(ValueError, match="is in several folders") as refused:
+        check_set("x.evalset.json", LOCAL, homes)
+    assert all(str(home / "x.evalset.json") in str(refused.value) for home in homes)
+    assert check_set(str(homes[1] / "x.evalset.json"), LOCAL, homes) == homes[1] / "x.evalset.json"
+
+
 def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -> None:
     """The project's folder of datasets is looked through; a dataset is no eval set, so its import into one is offered."""
     project = path.parents[1]

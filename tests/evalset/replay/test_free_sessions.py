@@ -18,7 +18,7 @@ from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import ErrorEffect
 from simulator.facts import Returned
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
-from tests.evalset.replay.test_hermetic import Heard, loaded, replayed
+from tests.evalset.replay.test_hermetic import Heard, replayed
 
 _EVALUATION = {"__name__": "google.adk.evaluation.stand_in"}
 exec("def evaluated(eval_case, run):\n    return run()", _EVALUATION)  # noqa: S102 - ADK's own frames say which case runs
@@ -27,14 +27,6 @@ SCENARIO = SimpleNamespace(starting_prompt="Hi")
 BUSY = InjectionRule(
     rule_id="busy", tool_name="note", effect=ErrorEffect(error_code=503, error_message="busy")
 )
-
-
-@pytest.fixture
-def module(tmp_path: Path) -> Any:
-    """The agent, whose tools must not run and which lets errors out."""
-    found = loaded(write_desk(tmp_path / "real"))
-    found.root_agent.on_tool_error_callback = None
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import ErrorEffect, HangEffect, ResponseEffect
 from simulator.facts import Failed, Raised, Returned
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
-from tests.evalset.replay.test_hermetic import loaded, replayed
+from tests.evalset.replay.test_hermetic import replayed
 
 BUSY = InjectionRule(
     rule_id="busy",
@@ -32,14 +32,6 @@ THIRD = InjectionRule(
     when=CallNumber(which="nth", n=3),
     effect=ResponseEffect(value={"status": "third"}),
 )
-
-
-@pytest.fixture
-def module(tmp_path: Path) -> Any:
-    """The agent, whose tools must not run and which lets errors out."""
-    found = loaded(write_desk(tmp_path / "real"))
-    found.root_agent.on_tool_error_callback = None
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -279,6 +279,8 @@ def test_agents_at_any_depth_are_listed_by_their_folder(tmp_path: Path) -> None:
     )
     write(root, {"tests/__init__.py": "", ".venv/lib/agent.py": agent_source("hidden"), "readme.md": "x"})
     write(root, {"env/pyvenv.cfg": "", "env/lib/made/agent.py": agent_source("made")})
+    uses = "from one.agent import root_agent\nraise SystemExit('it is run')\n"
+    write(root, {"python/tests/test_one.py": uses, "python/deployment/deploy.py": uses})
     assert AgentFolder(root).names() == ("more/third", "python/agents/one", "python/agents/two")
     entries = by_name(root)
     assert {entry.state for entry in entries.values()} == {"ready"}
