@@ -32,7 +32,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-long test-interop lint style types suite bench census mutants screenshots lock release-check browser postgres clean
+.PHONY: help run quick test test-long test-interop interop-versions interop-programs lint style types suite bench census mutants screenshots lock release-check browser postgres clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -63,12 +63,18 @@ test-long: $(CHECK_READY) browser postgres ## Run the tests that take long (PART
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
-test-interop: $(CHECK_READY) browser $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready) ## Run the tests with each supported google-adk and with other programs
+test-interop: $(CHECK_READY) browser ## Run the tests with each supported google-adk and with other programs
+	@$(MAKE) --no-print-directory --jobs 2 interop-versions interop-programs
+
+# Two at once, environments too: the programs wait for installations, the versions compute.
+interop-versions: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready)
 	@for version in $(ADK_VERSIONS); do \
 		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed. Check the network."; continue; }; \
 		echo "google-adk $$version"; \
 		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
 	done
+
+interop-programs: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready)
 	@echo "All versions and programs side by side"
 	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/side_by_side.py tests/interop/agents_cli.py tests/interop/agents_datasets.py tests/interop/installed.py
 

@@ -95,7 +95,8 @@ class Provenance(Value):
     Of the injection rules, `misses` says why the nearest 20 did not answer, `drawn` names those that took a value from their
     stream for this call, `counted` those that counted it, and `fired` those that did something to it: answered,
     delayed or changed it. `notes` says in words what was done to the answer, or where it comes from. `blanks` are the places of
-    the response of which nobody knows what belongs there, as `$.rows[0].total`.
+    the response of which nobody knows what belongs there, as `$.rows[0].total`; of those that are `uncertain` nobody said it, and
+    the value that stands there may be another.
     """
 
     source: Literal["written", "edited", "generated", "injected", "recorded", "real", "refused", "model"]
@@ -106,6 +107,7 @@ class Provenance(Value):
     fired: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     blanks: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+    uncertain: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
 
 
 class RequestDigests(Value):

@@ -30,7 +30,6 @@ from app.decision.request_panel import (
     decision_head,
     editor,
     heading,
-    json_editor,
     may_have_run,
     misfit_list,
     not_ready,
@@ -42,12 +41,12 @@ from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, place, reports
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
-from app.forms.typed_json import write_json
+from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.commands import Command
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
-from simulator.environment.drafts.blanks import left_blank
+from simulator.environment.drafts.blanks import unsure_of
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
@@ -149,7 +148,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None
         value = answer.outcome.value if isinstance(answer.outcome, Returned) else None
-        if blanks := left_blank(request.draft_blanks, request.draft, value):
+        if blanks := unsure_of(request.draft_blanks, request.draft, value).blanks:
             not_ready(
                 f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(blanks)}."
             )
@@ -233,8 +232,9 @@ def _payload(kept: KeptInputs, wanted: JsonValue) -> tuple[JsonValue, bool]:
     """Draw the editor for what the tool wants to know beside yes or no, if it does."""
     if wanted is None:
         return None, True
-    label = "Payload for the tool (JSON)"
-    return json_editor(kept, "response_payload", label, write_json(wanted), what="The payload")
+    editor = ValueEditor(kept, "response_payload", wanted, label="Payload for the tool (JSON)")
+    result = editor.draw(tried=was_clicked(kept, "confirm"))
+    return result.value, not result.problems
 
 
 def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
@@ -249,11 +249,11 @@ def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
         arguments(others)
     if isinstance(schema, dict) and schema:
         return _by_form(kept, call, schema)
-    value, ready = json_editor(
-        kept, "response_late", "Late result (JSON)", '{"status": "done"}', what="The result", fewest=6
-    )
-    clicked = accept(kept, "Send result")
-    return AnswerOpenCall(call_id=call.call_id, response=value) if clicked and ready else None
+    first: JsonValue = {"status": "done"}
+    editor = ValueEditor(kept, "response_late", first, label="Late result (JSON)")
+    result = editor.draw(tried=was_clicked(kept, "accept"))
+    is_sent = accept(kept, "Send result") and not result.problems
+    return AnswerOpenCall(call_id=call.call_id, response=result.value) if is_sent else None
 
 
 _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, MutableMapping
 
 from evalset import eval_id_for, snake_case
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_roles import role_of
 from simulator.session import SimulationSession
 from simulator.session.history import ToolCall, UserQuery
 
+_PLAYED = "the case that is played"
 LONGEST = 48
 """In characters: a longer id hides the others in a list."""
 _LONGEST_VALUE = 20
 _WORDS_OF_MESSAGE = 6
 _FROM_ADK = ("transfer_to_agent", "adk_")
 _LETTERS = re.compile(r"[^A-Za-z0-9]+")
+
+
+class PlayedCase(Value):
+    """The case that a session began with, and the eval set that it is in."""
+
+    path: str
+    eval_id: str
+
+
+def remember_played(texts: MutableMapping[str, str], played: PlayedCase) -> None:
+    """Keep which case a session plays, so that the session is proposed in its place."""
+    texts[_PLAYED] = played.model_dump_json()
+
+
+def played_case(texts: Mapping[str, str]) -> PlayedCase | None:
+    """Return the case that a session plays; None where it plays none."""
+    try:
+        return PlayedCase.model_validate_json(texts.get(_PLAYED, ""))
+    except ValueError:  # none, or a session of a file has what its file says
+        return None
 
 
 def proposed_eval_id(session: SimulationSession) -> str:

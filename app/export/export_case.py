@@ -22,6 +22,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
+from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import message_text
@@ -96,7 +97,7 @@ class Exportable:
         misread: Why ADK's own loader does not read it back equal; None where it does.
         archive: The eval set and what the world answered in the case, in a ZIP file; empty where that was not to be told.
         known: What is recorded of the case, by its id; empty as above.
-        blanks: The places of its responses of which nobody knew what belongs there, in sentences.
+        unsure: The places of its responses of which nobody said what belongs there, in sentences.
     """
 
     case: EvalCase
@@ -106,7 +107,7 @@ class Exportable:
     misread: str | None
     archive: bytes = b""
     known: Mapping[str, RecordedCase] = field(default_factory=dict)
-    blanks: tuple[str, ...] = ()
+    unsure: Unsure = SURE
 
 
 def exportable(
@@ -125,7 +126,7 @@ def exportable(
         ValueError: It holds a number that JSON has no word for.
     """
     from evalset.recorded.embedded_recording import joined  # noqa: PLC0415 - a page without an export waits for none of it
-    from evalset.recorded.recording import RecordedEnvironment, blanks_in  # noqa: PLC0415 - as above
+    from evalset.recorded.recording import RecordedEnvironment, unsure_in  # noqa: PLC0415 - as above
 
     case = _built(session, form, eval_id)
     known = _known(case, session, facts, config) if config is not None else {}
@@ -141,7 +142,7 @@ def exportable(
         misread=_misread(document, case),
         archive=_archive(case, known) if known else b"",
         known=known,
-        blanks=tuple(line for recorded in known.values() for line in blanks_in(recorded)),
+        unsure=next(map(unsure_in, known.values()), SURE),
     )
 
 

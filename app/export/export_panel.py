@@ -20,6 +20,7 @@ from app.session import page_state
 from app.session.commands import Show
 from app.session.progress_panel import waiting
 from simulator.base.frozen_value import Value
+from simulator.environment.drafts.blanks import Unsure
 
 if TYPE_CHECKING:
     from app.export.export_replay import ExportReplay
@@ -320,7 +321,7 @@ class ExportView:
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `divergence`
     draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
-    dataset; None where there is no case. `is_taken` says that the last write failed because the set has a case with this id.
+    dataset; None where there is no case. `is_taken` says that the set has a case with this id: the last write failed for it, or that case is played here.
     """
 
     result: Exportable | None
@@ -491,8 +492,8 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
-        if shown.is_taken and may_write and _replaces():
-            return WriteTrace(form=chosen.model_copy(update={"replaces": True}))
+    if shown.is_taken and may_write and _replaces():
+        return WriteTrace(form=chosen.model_copy(update={"replaces": True}))
     differs = result.warnings if result is not None else ()
     if shown.written is not None and exported(shown.written, shown, differs):
         return ReplayCase()
@@ -537,6 +538,22 @@ def _archive(chosen: ExportForm, result: Exportable | None) -> None:
     )
 
 
+def unsure_places(unsure: Unsure) -> None:
+    """Draw the places of a case's responses of which nobody said what belongs there."""
+    for kind, places in unsure._asdict().items():
+        if not places:
+            continue
+        is_blank = kind == "blanks"
+        with st.container(gap="xsmall", key=f"export_{kind}", border=True):
+            if is_blank:
+                st.badge("Blanks in the responses", icon=":material/check_box_outline_blank:", color="orange")
+            else:
+                st.badge("Uncertain values", icon=":material/casino:", color="gray")
+            st.text(literal("\n".join(places)))
+            known = "Nothing is known of these places" if is_blank else "No source gave these values"
+            st.caption(f"{known}. Undo to the call and enter what belongs there, or edit the case later.")
+
+
 def _checks(shown: ExportView) -> None:
     if shown.result is None:
         return
@@ -544,13 +561,7 @@ def _checks(shown: ExportView) -> None:
         st.success("Checked: ADK loads this case unchanged.", icon=":material/verified:")
     else:
         problem("ADK does not load this case unchanged.", shown.result.misread)
-    if shown.result.blanks:
-        with st.container(gap="xsmall", key="export_blanks", border=True):
-            st.badge("Blanks in the responses", icon=":material/check_box_outline_blank:", color="orange")
-            st.text(literal("\n".join(shown.result.blanks)))
-            st.caption(
-                "Nothing is known of these places. Undo to the call and enter what belongs there, or edit the case later."
-            )
+    unsure_places(shown.result.unsure)
     if shown.result.warnings and shown.written is None:
         with st.container(gap="xsmall", key="export_warnings", border=True):
             st.badge("adk eval with real tools will differ", icon=":material/info:", color="orange")

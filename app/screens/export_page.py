@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import workspaces
+from app.export.case_names import PlayedCase, played_case
 from app.export.dataset_panel import DatasetView, WriteDataset
 from app.export.export_case import (
     Exportable,
@@ -54,11 +55,8 @@ _LOG = logging.getLogger(__name__)
 def export_page(live: LiveSession, view: SimulationView) -> None:
     """Draw the export of a session as `view` shows it."""
     kept = KeptInputs(live.drafts, "export", str(view.head))
-    chosen = fields(kept, "" if live.read_only else str(default_destination(live.owner, live.config)))
     written = _written(view.head)
-    if not chosen.eval_id:
-        free = written.eval_id if written else _free(live, view.session, chosen.path)
-        chosen = chosen.model_copy(update={"eval_id": free})
+    chosen, of_played = _chosen(live, view.session, kept, written)
     is_over = view.session.state is SessionState.COMPLETED
     result, refused = _built(live, view, chosen) if is_over else (None, None)
     failed = page_state.get("unwritten")
@@ -76,7 +74,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         _replay_of(live, written),
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
-        is_taken=page_state.get("taken") == [chosen.path, chosen.eval_id],
+        is_taken=of_played or page_state.get("taken") == [chosen.path, chosen.eval_id],
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -90,6 +88,31 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
             st.rerun()
         case WriteDataset(path=path) if not live.read_only and result is not None:
             _write_dataset(live, view.head, result, path)
+
+
+def _chosen(
+    live: LiveSession, session: SimulationSession, kept: KeptInputs, written: ExportResult | None
+) -> tuple[ExportForm, bool]:
+    """Return what the fields hold, and whether that is the place of the case that the session plays."""
+    played = _played_case(live)
+    own = "" if live.read_only else str(default_destination(live.owner, live.config))
+    chosen = fields(kept, played.path if played else own)
+    in_place = played if played and chosen.path == played.path else None
+    if not chosen.eval_id:
+        named = written or in_place
+        free = named.eval_id if named else _free(live, session, chosen.path)
+        chosen = chosen.model_copy(update={"eval_id": free})
+    return chosen, bool(in_place and not written and chosen.eval_id == in_place.eval_id)
+
+
+def _played_case(live: LiveSession) -> PlayedCase | None:
+    """Return the case that the session plays, where its eval set may be written to."""
+    played = None if live.read_only else played_case(live.drafts)
+    try:
+        check_destination(played.path if played else "", live)
+    except ValueError:
+        return None
+    return played
 
 
 def _dataset(live: LiveSession, head: int, chosen: ExportForm, result: Exportable) -> DatasetView:

@@ -185,7 +185,7 @@ def _script(live: LiveSession) -> None:
     if form is None:
         return
     where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
-    asked = script_strip(live.script, where, form.text, recorded)
+    asked = script_strip(live.script, where, form.text, recorded, has_rest=bool(form.rest))
     if asked is not None:
         _carry_out(partial(asked, live), live)
 

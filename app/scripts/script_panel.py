@@ -33,6 +33,8 @@ def script_strip(
     where: Callable[[Place], str],
     text: str,
     recorded: RecordedView | None = None,
+    *,
+    has_rest: bool = False,
 ) -> ScriptAction | None:
     """Draw it in one line, and all there is to know behind a click; return what was asked for.
 
@@ -41,6 +43,7 @@ def script_strip(
         where: Names a place in the script for a person.
         text: The script.
         recorded: The recorded case that it replays, and what is missing there; None where it replays none.
+        has_rest: Whether there are later turns to be played behind it.
     """
     progress = work.progress if work is not None else None
     words = _words(progress) if recorded is None else _words_of_replay(progress, recorded)
@@ -58,16 +61,21 @@ def script_strip(
             st.text(literal(words))
         with st.popover("Details", key="script_details", type="tertiary", width="content"):
             st.text(literal(words))
-            if recorded is not None:
-                st.caption("Recorded in")
-                st.code(literal(f"{recorded.path}\n{recorded.case}"), language=None, wrap_lines=True)
-            _more(progress, where)
-            st.caption("Script")
-            st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
-        asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script")
+            _details(recorded, text, lambda: _more(progress, where))
+        asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script", has_rest=has_rest)
     if work is not None and progress is not None and not progress.is_over:
         fragment(_watch, LOOK_AGAIN_SECONDS)(work, progress)
     return asked
+
+
+def _details(recorded: RecordedView | None, text: str, more: Callable[[], None]) -> None:
+    """Draw where the case that is replayed was recorded, what there is to know at the end, and the script."""
+    if recorded is not None:
+        st.caption("Recorded in")
+        st.code(literal(f"{recorded.path}\n{recorded.case}"), language=None, wrap_lines=True)
+    more()
+    st.caption("Script")
+    st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
 
 
 def _cut(text: str) -> str:
@@ -171,7 +179,7 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
         st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
 
 
-def _buttons(progress: ScriptProgress | None, what: str) -> ScriptAction | None:
+def _buttons(progress: ScriptProgress | None, what: str, *, has_rest: bool) -> ScriptAction | None:
     if progress is not None and not progress.is_over:
         stopped = st.button(
             f"Stop {what}",
@@ -189,6 +197,17 @@ def _buttons(progress: ScriptProgress | None, what: str) -> ScriptAction | None:
         help="Continues with the lines that are not used yet",
     ):
         asked = script_play.play_on
+    if (
+        ended_well
+        and has_rest
+        and st.button(
+            "Play later turns",
+            key="play_rest",
+            icon=":material/skip_next:",
+            help="Sends the user messages of the case's later turns, after this turn has ended. Its recorded responses answer the same calls",
+        )
+    ):
+        asked = script_play.play_rest
     if st.button("Dismiss", key="forget_script", type="tertiary", icon=":material/close:"):
         asked = script_play.forget
     return asked

@@ -32,13 +32,14 @@ _SOON = 0.4
 class ScriptForm(Value):
     """A script that is to be played; `text` is YAML or JSON, and may be anything. Of an eval set, `case` is what is played.
 
-    Where it replays a recorded case, `recorded_in` is the recorded environment and `recorded_case` the case in it.
+    `rest` is a script that begins as this one and has later turns, for when this one is done. Where it replays a recorded case, `recorded_in` is the recorded environment and `recorded_case` the case in it.
     """
 
     agent: str
     text: str
     otherwise: Otherwise = ""
     case: str = ""
+    rest: str = ""
     recorded_in: str = ""
     recorded_case: str = ""
 
@@ -145,6 +146,21 @@ def play_on(live: LiveSession) -> None:
     if form is None:
         raise ValueError("no script has run in this session")
     stop(live)
+    _begin(live, form, resumes=True)
+
+
+def play_rest(live: LiveSession) -> None:
+    """Let the later turns be played, behind what has been done.
+
+    Raises:
+        ValueError: There are none, or they cannot be read.
+    """
+    form = form_of(live)
+    if form is None or not form.rest:
+        raise ValueError("the script has no later turns")
+    stop(live)
+    form = form.model_copy(update={"text": form.rest, "rest": ""})
+    live.drafts[_DRAFT] = form.model_dump_json()
     _begin(live, form, resumes=True)
 
 

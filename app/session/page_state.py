@@ -45,6 +45,7 @@ Flag: TypeAlias = Literal[
     "agent",
     "branches_listed",
     "cases_drawn",
+    "cases_found",
     "changed",
     "context_fold",
     "continue_with",

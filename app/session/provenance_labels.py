@@ -16,6 +16,7 @@ Word: TypeAlias = tuple[str, Color]
 
 OFFLINE = "offline"
 BLANKS = "Blanks: nothing is known of these places"
+UNCERTAIN = "Uncertain values: no source gave them"
 _LONGEST = 24
 _SOURCES: dict[str, Word] = {
     "written": ("written", "violet"),
@@ -68,6 +69,7 @@ def sentence(provenance: Provenance, duration_ms: float) -> str:
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
     """Yield what else there is to say of an answer: a title of ours, and a text that may come from outside."""
     yield BLANKS, "\n".join(provenance.blanks)
+    yield UNCERTAIN, "\n".join(provenance.uncertain)
     yield "Sources and changes", "\n".join(provenance.notes)
     yield "Rules that fired", "\n".join(provenance.fired)
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))

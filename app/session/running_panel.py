@@ -9,13 +9,28 @@ import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
 from app.session.commands import StopTurn
-from app.session.page_fragments import fragment
 from app.session.user_form import USER_PLAYERS
 from simulator.seats.requests import RunningCall
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
+
+_COUNT = """
+const counting = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  clearInterval(counting.get(parentElement));
+  const shown = parentElement.querySelector("span");
+  const from = performance.now() - data.seconds * 1000;
+  const count = () => { shown.textContent = `${Math.floor((performance.now() - from) / 1000)} s`; };
+  count();
+  counting.set(parentElement, setInterval(count, 1000));
+  return () => clearInterval(counting.get(parentElement));
+}
+"""
+_STYLE = "span { color: var(--st-orange-text-color); font-family: var(--st-font); font-size: 0.875rem; }"
+_clock = st.components.v2.component("studio_elapsed", html="<span></span>", css=_STYLE, js=_COUNT)
 
 _WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
 
@@ -26,7 +41,7 @@ def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> Stop
         return None
     with st.container(border=True, gap="xsmall", key="running"):
         if view.running:
-            fragment(_calls, TICK_SECONDS)(view.running)
+            _calls(view.running)
         elif view.user.running:
             speaking(view)
         else:
@@ -39,11 +54,10 @@ def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> Stop
 
 
 def _calls(calls: tuple[RunningCall, ...]) -> None:
-    now = time.time()
-    for call in calls:
+    for number, call in enumerate(calls):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-            st.markdown(f":material/progress_activity: {_words(call)}")
-            st.badge(f"{max(now - call.since, 0):.0f} s", color="orange")
+            st.markdown(f":material/progress_activity: {_words(call)}", width="content")
+            _elapsed(call.since, f"elapsed_{number}")
         if call.text:
             st.text(literal(call.text))
 
@@ -57,24 +71,23 @@ def _words(call: RunningCall) -> str:
     return f"{_WHAT[call.kind]} {name} is running"
 
 
+def _elapsed(since: float, key: str) -> None:
+    """Draw for how long something has been at work: the browser counts, and the server has nothing to draw anew meanwhile."""
+    _clock(key=key, data={"seconds": max(time.time() - since, 0)}, width="content")
+
+
 # Shows that the user's next message is being made, and for how long.
-
-
-TICK_SECONDS = 1.0
-"""How often what is at work is drawn anew."""
 
 
 def speaking(view: SimulationView) -> None:
     """Draw that the user's next message is being made."""
-    if view.user.running:
-        fragment(_speaking, TICK_SECONDS)(view)
-
-
-def _speaking(view: SimulationView) -> None:
+    if not view.user.running:
+        return
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(
-            f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** is writing the next message"
+            f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** is writing the next message",
+            width="content",
         )
-        st.badge(f"{max(time.time() - view.user.since, 0):.0f} s", color="orange")
+        _elapsed(view.user.since, "elapsed_user")
     if view.user.progress:
         st.text(literal(view.user.progress))

@@ -169,7 +169,7 @@ def _exported(given: argparse.Namespace) -> Exported:
         raise _RefusedError("--metrics is only for --form dataset")
     from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.files.eval_names import base_name, no_case  # noqa: PLC0415 - as above
-    from evalset.recorded.recording import blanks_in  # noqa: PLC0415 - as above
+    from evalset.recorded.recording import unsure_in  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_recorded_set  # noqa: PLC0415 - as above
 
@@ -193,8 +193,8 @@ def _exported(given: argparse.Namespace) -> Exported:
         metrics=given.metrics,
     )
     held = [(case.eval_id, recorded.cases[case.eval_id]) for case in chosen if case.eval_id in recorded.cases]
-    blanks = [f"{eval_id}: {line}" for eval_id, each in held for line in blanks_in(each)]
-    return exported._replace(losses=(*exported.losses, *blanks))
+    unsure = [f"{eval_id}: {line}" for eval_id, each in held for lines in unsure_in(each) for line in lines]
+    return exported._replace(losses=(*exported.losses, *unsure))
 
 
 def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:

@@ -28,7 +28,7 @@ from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases
 from evalset.recorded.embedded_recording import ArchiveError, parted, text_of_archive
 from evalset.recorded.recorder import recorded_case
-from evalset.recorded.recording import RecordedCase, blanks_in
+from evalset.recorded.recording import RecordedCase, unsure_in
 from evalset.recorded.recording_export import record, recorded_for
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
@@ -37,6 +37,7 @@ from simulator.agents.agent_settings import interpreter_named
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
+from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.runtime import Simulation, SimulationError
@@ -130,7 +131,7 @@ def _add_ways(run: Any) -> None:
     run.add_argument(
         "--strict",
         action="store_true",
-        help="fail if a line of the script was not used, or was used out of order, or a response has a blank",
+        help="fail if a line of the script was not used, or was used out of order, or a response has a blank or an uncertain value",
     )
     run.add_argument(
         "--no-replay",
@@ -221,7 +222,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     waiting: EvalCase | None = None,
 ) -> None:
     """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
-    blanks = _blanks(session, facts, given, progress)
+    unsure = _unsure(session, facts, given, progress)
     if given.replace:
         path, eval_id, environment = _in_its_place(session, facts, config, given)
     else:
@@ -242,7 +243,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
             "turns": len(session.turns),
             "verified": checked.passed if checked else None,
             "tolerances": list(checked.lines) if checked else [],
-            "blanks": list(blanks),
+            **unsure._asdict(),
             **more,
         }
         out.write(json.dumps(result) + "\n")
@@ -252,16 +253,17 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
         out.writelines(plain(f"tolerance added: {line}") + "\n" for line in added)
 
 
-def _blanks(
+def _unsure(
     session: SimulationSession, facts: Sequence[Fact], given: argparse.Namespace, progress: ProgressLine
-) -> Sequence[str]:
-    """Tell and return what nobody knows of the responses."""
-    blanks = blanks_in(recorded_case(session, facts))
-    for line in blanks:
+) -> Unsure:
+    """Tell and return what nobody said of the responses."""
+    unsure = unsure_in(recorded_case(session, facts))
+    for line in (*unsure.blanks, *unsure.uncertain):
         progress.say(f"{'error' if given.strict else 'warning'}: {line}")
-    if blanks and given.strict:
-        raise Ends(NO_ANSWER, "a response has a blank (--strict); nothing was written")
-    return blanks
+    if given.strict and unsure != SURE:
+        kind = "a blank" if unsure.blanks else "an uncertain value"
+        raise Ends(NO_ANSWER, f"a response has {kind} (--strict); nothing was written")
+    return unsure
 
 
 def _replayed_back(

@@ -9,8 +9,9 @@ from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
-from evalset.recorded.known_agents import KnownAgent, refusal
+from evalset.recorded.known_agents import KnownAgent
 from simulator.environment.declared_tools import steers
+from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
 
 
@@ -30,15 +31,23 @@ def note_calls(
                 continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
         elif (tool := agent.tools.get(place.name)) and (words := _refusal(place, tool)):
-            node = place.arguments or place.at
-            notes.add(
-                "refused-arguments", node.path, f"{words[:1].upper()}{words[1:]}.",
-                "Migrate them: rename, remove or set arguments.", eval_id=eval_id,
-            )  # fmt: skip
+            _note_refused(place, words, eval_id, notes, known is not None and known.is_as_now(tool))
 
 
 def _refusal(place: ToolPlace, tool: ToolShape) -> str:
-    return refusal(tool, place.arguments.value if place.arguments else {})
+    return refusal(tool.name, place.arguments.value if place.arguments else {}, tool.parameters)
+
+
+def _note_refused(place: ToolPlace, words: str, eval_id: str, notes: Notes, is_as_recorded: bool) -> None:
+    """Note a call that its tool does not accept: an agent's model may make one, which is what the golden says then."""
+    path, words = (place.arguments or place.at).path, f"{words[:1].upper()}{words[1:]}."
+    if is_as_recorded:
+        words += " The declaration has not changed since the recording."
+        remedy = "Keep it if the agent's model made this call. Otherwise correct the arguments."
+        notes.add("refused-arguments", path, words, remedy, severity="warning", eval_id=eval_id)
+    else:
+        remedy = "Migrate them: rename, remove or set arguments."
+        notes.add("refused-arguments", path, words, remedy, eval_id=eval_id)
 
 
 def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) -> None:

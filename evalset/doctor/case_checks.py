@@ -15,8 +15,10 @@ from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed, short
 from evalset.recorded.known_agents import KnownAgent
+from evalset.recorded.recorder import schema_digest
 from simulator.base.json_places import JsonPath
 from simulator.base.name_casing import camel
+from simulator.environment.world.connections import ToolShape
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 
@@ -226,6 +228,11 @@ class RecordedEvidence:
     def is_there(self) -> bool:
         """Whether anything is recorded."""
         return self._recorded.value is not None
+
+    def is_as_now(self, tool: ToolShape) -> bool:
+        """Whether a tool was declared as it is now when the case was recorded."""
+        kept = (self._recorded.field("tools") or JsonNode(None)).field(tool.name)
+        return kept is not None and kept.text("schema_digest") == schema_digest(tool)
 
     @property
     def first_state(self) -> frozenset[str]:

@@ -34,8 +34,8 @@ from evalset.recorded.recording import (
     RecordedCase,
     RecordedEnvironment,
     RecordedTurn,
-    blanks_in,
     lean,
+    unsure_in,
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, environment_of, parsed
 from evalset.recorded.tolerances import Tolerance, tolerated
@@ -98,7 +98,7 @@ def note_fit(
         if eval_id in recorded:
             places = [list(in_turn(turn)) for turn in case.items("conversation")]
             _note_case(eval_id, case, recorded[eval_id], places, notes)
-            _note_blanks(eval_id, recorded[eval_id], kept.cases[eval_id], notes)
+            _note_unsure(eval_id, recorded[eval_id], kept.cases[eval_id], notes)
             agent = agents.of(notes.file, recorded[eval_id].text("app_name"))
             if agent is None or not agent.rewrites:
                 note_answers(
@@ -199,11 +199,16 @@ def _key(name: str, arguments: Any) -> str:
         return f"{name} {arguments!r}"
 
 
-def _note_blanks(eval_id: str, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
-    if blanks := blanks_in(kept):
-        words = f"Nothing was known of these places: {'; '.join(blanks[:_MOST_BLANKS])}."
-        remedy = "Open the case and enter what belongs there, or play it again."
-        notes.add("blank-response", recorded.path, words, remedy, eval_id=eval_id, count=len(blanks))
+def _note_unsure(eval_id: str, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
+    unsure = unsure_in(kept)
+    for code, known, places in (
+        ("blank-response", "Nothing was known", unsure.blanks),
+        ("uncertain-response", "No source gave the values", unsure.uncertain),
+    ):
+        if places:
+            words = f"{known} of these places: {'; '.join(places[:_MOST_BLANKS])}."
+            remedy = "Open the case and enter what belongs there, or play it again."
+            notes.add(code, recorded.path, words, remedy, eval_id=eval_id, count=len(places))
 
 
 def note_tools(eval_id: str, recorded: JsonNode, agent: KnownAgent, notes: Notes) -> None:

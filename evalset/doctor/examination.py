@@ -400,7 +400,6 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
         if (agent := settings.agents.of(notes.file, case.text("app_name"))) is not None:
             environment_checks.note_tools(eval_id, case, agent, notes)
             places = (place for turn in case.items("turns") for place in calls_in_recorded_turn(turn))
-            agent_checks.note_calls(
-                (each for each in places if agent.can_call(each.name)), agent, eval_id, notes
-            )
+            there = (each for each in places if agent.can_call(each.name))
+            agent_checks.note_calls(there, agent, eval_id, notes, RecordedEvidence(case))
     return len(recorded)

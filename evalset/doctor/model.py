@@ -295,6 +295,9 @@ CODES: dict[str, Code] = {
     "environment-calls-differ": Code("warning", "recorded calls that differ from the case"),
     "environment-answers-differ": Code("warning", "recorded responses that differ from the case"),
     "blank-response": Code("warning", "a response with a blank: a place of a draft that was not filled in"),
+    "uncertain-response": Code(
+        "note", "a response with a value that no source gave: a draft was accepted with it"
+    ),
     "environment-state-differs": Code("note", "a recorded final state that differs from the case"),
     "environment-schema-changed": Code("warning", "a tool whose schema changed after it was recorded"),
     "environment-tool-gone": Code("error", "a recorded tool that the agent does not have"),

@@ -236,6 +236,19 @@ class CaseRow(NamedTuple):
         return all(word in text for word in words)
 
 
+def said_in(case: Case) -> str:
+    """Return all that is said in a case, in small letters: the texts of its messages, calls and responses, each in a line."""
+    found: list[str] = []
+    left: list[Any] = [field(case, "conversation"), field(case, "conversation_scenario")]
+    while left:
+        value = left.pop()
+        if isinstance(value, (dict, list)):
+            left += value.values() if isinstance(value, dict) else value
+        elif value is not None:
+            found.append(str(value))
+    return "\n".join(found).casefold()
+
+
 def row_of(key: str, case: Case) -> CaseRow:
     """Read a case's row; whatever is not as ADK wants it counts as absent."""
     tools: dict[str, None] = {}

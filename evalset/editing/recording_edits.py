@@ -22,7 +22,7 @@ from evalset.recorded.recording import Author, RecordedCall, RecordedCase, Recor
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.state_scopes import lasting
-from simulator.environment.drafts.blanks import still_blank
+from simulator.environment.drafts.blanks import Unsure, still_blank
 from simulator.facts import Deferred, Returned
 
 EDITED = Author(source="edited")
@@ -57,13 +57,13 @@ def followed(before: Case, after: Case, recorded: RecordedCase) -> RecordedCase 
     return recorded.model_copy(update=changed) if changed else recorded
 
 
-def blanks_of(case: Case, recorded: RecordedCase | None, number: int) -> dict[Where, tuple[str, ...]]:
-    """Return the blanks of a turn's responses, by the place of each in the case; none where the recording has other turns."""
+def unsure_answers(case: Case, recorded: RecordedCase | None, number: int) -> dict[Where, Unsure]:
+    """Return what nobody said of a turn's responses, by the place of each in the case; none where the recording has other turns."""
     if recorded is None or len(recorded.turns) != len(turns_of(case)):
         return {}
     calls, seen = recorded.turns[number].calls, calls_of(case, number)
     return {
-        each.answers[-1].where: calls[place].author.blanks
+        each.answers[-1].where: calls[place].author.unsure
         for each, place in zip(seen, _places(calls, seen), strict=True)
         if place is not None and each.answers
     }
@@ -176,8 +176,11 @@ def _answered(call: RecordedCall, answers: Sequence[JsonObject]) -> dict[str, An
     """Return what the call is answered now: of two answers the later one is what came in a later message."""
     told = call.outcome.value if isinstance(call.outcome, Returned) else None
     then = call.later if call.later is not None else told
-    left = still_blank(call.author.blanks, then, answers[-1]) if answers else ()
-    author = EDITED.model_copy(update={"by": call.author.by, "blanks": left})
+    left = {
+        kind: still_blank(places, then, answers[-1]) if answers else ()
+        for kind, places in call.author.unsure._asdict().items()
+    }
+    author = EDITED.model_copy(update={"by": call.author.by, **left})
     if not answers:
         return {"outcome": Deferred(), "later": None, "author": author}
     if isinstance(call.outcome, Deferred):

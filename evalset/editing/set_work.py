@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 from typing import NamedTuple, assert_never
@@ -27,7 +27,7 @@ from evalset.editing.case_edits import (
 )
 from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview
-from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
+from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, said_in, unlike
 from evalset.editing.recording_beside import RecordingSidecar
 from evalset.editing.review_edits import followed_review, joined_review, split_review
 from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
@@ -142,6 +142,18 @@ class SetWork:
         if key not in self.opened.places:
             raise EditError(f"case {key!r} does not exist")
         return self.opened.rows[self.opened.places[key]]
+
+    def says(self, key: str, words: Iterable[str]) -> bool:
+        """Return whether each of these words, in small letters, stands in a case's row, its messages, calls or responses."""
+        row = self.row(key)
+        left = [word for word in words if not row.holds([word])]
+        if left and key not in self.state.held:  # what does not stand in the file's text needs no reading
+            text = self.opened.raw(key).lower()
+            plain = (word.encode() for word in left if word.isascii() and word.isalnum())
+            if not all(word in text for word in plain):
+                return False
+        said = said_in(self.case(key)) if left else ""
+        return all(word in said for word in left)
 
     def rows(self) -> list[CaseRow]:
         """Return the rows of all cases in their order."""

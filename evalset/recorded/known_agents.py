@@ -13,7 +13,7 @@ from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
 from simulator.environment.declared_tools import STEERING, TRANSFER
-from simulator.environment.schema.schema_checks import check_arguments, in_words
+from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
@@ -21,7 +21,6 @@ from simulator.kernel.kernel_loader import KernelLoader
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.instruction_state import StateNeeds
 
-_MOST_PROBLEMS = 3
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
 
 
@@ -68,13 +67,6 @@ class KnownAgent(NamedTuple):
         return schema_digest(tool) if tool is not None else None
 
 
-def refusal(tool: ToolShape, arguments: object) -> str:
-    """Say why a tool, as it is declared, does not accept the arguments of a call; empty where it does."""
-    problems = check_arguments(arguments, tool.parameters)
-    words = "; ".join(in_words(problems, _MOST_PROBLEMS))
-    return f"the tool {tool.name!r} does not accept these arguments: {words}" if words else ""
-
-
 def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None) -> str:
     """Say why a recorded call does not fit its tool as the agent declares it now; empty where it does.
 
@@ -88,7 +80,7 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
     """
     if now is None:
         return f"the tool {name!r} is no longer declared" if then else ""
-    return "" if then == schema_digest(now) else refusal(now, arguments)
+    return "" if then == schema_digest(now) else refusal(name, arguments, now.parameters)
 
 
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:

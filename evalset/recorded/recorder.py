@@ -282,6 +282,7 @@ def author_of(provenance: Provenance) -> Author:
         rules=provenance.fired,
         notes=provenance.notes,
         blanks=provenance.blanks,
+        uncertain=provenance.uncertain,
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from evalset.recorded.tolerances import Tolerance
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.blanks import Unsure
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
 
@@ -26,13 +27,19 @@ _WITH_UNKNOWNS, _WITH_EARLIER = 6, 7
 
 
 class Author(Value):
-    """Who authored an answer, and which places of it are blank, as `simulator.facts.Provenance` says it; `rules` names the injections that fired for the call."""
+    """Who authored an answer, and which places of it are blank or uncertain, as `simulator.facts.Provenance` says it; `rules` names the injections that fired for the call."""
 
     source: str
     by: str = ""
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     blanks: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+    uncertain: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+
+    @property
+    def unsure(self) -> Unsure:
+        """The places of the answer of which nobody said what belongs there."""
+        return Unsure(self.blanks, self.uncertain)
 
 
 _NO_EFFECTS = ToolEffects()
@@ -252,13 +259,18 @@ class RecordedCase(Value):
     is_partial: bool = False
 
 
-def blanks_in(case: RecordedCase) -> tuple[str, ...]:
-    """Return the blanks of a case's responses in sentences: places of which nobody knew what belongs there, and nobody said."""
-    return tuple(
-        f"turn {number}: the response of {call.tool} is blank at {path}"
+def unsure_in(case: RecordedCase) -> Unsure:
+    """Return in sentences the places of a case's responses of which nobody said what belongs there."""
+    answers = [
+        (f"turn {number}: the response of {call.tool} is", call.author)
         for number, turn in enumerate(case.turns, start=1)
         for call in turn.calls
-        for path in call.author.blanks
+    ]
+    return Unsure(
+        tuple(f"{words} blank at {path}" for words, author in answers for path in author.unsure.blanks),
+        tuple(
+            f"{words} uncertain at {path}" for words, author in answers for path in author.unsure.uncertain
+        ),
     )
 
 

@@ -430,6 +430,11 @@ class HermeticEnvironment(BasePlugin):
         if then is None and (recorded or nearest is None):
             return  # nobody had declared it
         is_gone = is_unknown(tool)
+        turns = nearest.case.turns if nearest else ()
+        answered = {call.tool for turn in turns for call in turn.calls}
+        answered |= {call.tool for turn in turns for call in turn.rejected}
+        if is_gone and tool.name not in answered:
+            return  # no tool had answered: ADK says again what it said then of a tool that nobody has
         now = None if is_gone else shape_of(tool)
         if now is None and not is_gone:
             return  # nothing tells what it accepts

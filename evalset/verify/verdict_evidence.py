@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
+from evalset.recorded.known_agents import known_agent
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recorder import schema_digest
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording import RecordedCall, RecordedCase
 from evalset.recorded.tolerances import Tolerance, tolerated
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
+from simulator.facts import Returned
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 
 
@@ -40,12 +43,14 @@ class Evidence(NamedTuple):
     declared: bool = True
 
 
-def evidence_of(recorded: RecordedCase, agent: Any, refused_calls: tuple[str, ...] = ()) -> Evidence:
+def evidence_of(
+    recorded: RecordedCase, config: SimulatedAgentConfig, refused_calls: tuple[str, ...] = ()
+) -> Evidence:
     """Gather what a recorded case and the agent as it is now tell, and what a replay found its tools to refuse."""
     turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
-    changed = changed_tools(recorded, agent)
+    changed = changed_tools(recorded, config.root_agent)
     return Evidence(
         turns=turns,
         tools=frozenset({*called, *rejected, *recorded.tools}),
@@ -54,7 +59,7 @@ def evidence_of(recorded: RecordedCase, agent: Any, refused_calls: tuple[str, ..
         tolerances=recorded.tolerances,
         gone=frozenset(name for name, words in changed.items() if words == _gone(name)),
         maybe_edited=tuple(_maybe_edited(recorded)),
-        refused_calls=refused_calls,
+        refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
     )
 
@@ -77,6 +82,26 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
 
 def _gone(name: str) -> str:
     return f"the tool {name} is no longer declared"
+
+
+def _undeclared_calls(recorded: RecordedCase, config: SimulatedAgentConfig) -> tuple[str, ...]:
+    """Name the tools that answered and that the agent cannot have, where nobody recorded what was declared.
+
+    None are named where it is only known when the agent runs what it can call. What a model made up was no tool then either.
+    """
+    if recorded.tools:
+        return ()
+    agent = known_agent(config)
+    calls = [call for turn in recorded.turns for call in turn.calls if not _was_made_up(call)]
+    gone = dict.fromkeys(call.tool for call in calls if not agent.can_call(call.tool))
+    return () if agent.brings_more else tuple(f"the tool {name!r} is not declared" for name in gone)
+
+
+def _was_made_up(call: RecordedCall) -> bool:
+    """Recognise the error that ADK gives for a tool that no agent has."""
+    value = call.outcome.value if isinstance(call.outcome, Returned) else None
+    told = value.get("error") if isinstance(value, dict) else None
+    return isinstance(told, str) and told.startswith(f"Invoking `{call.tool}()` failed as no tool")
 
 
 def _maybe_edited(recorded: RecordedCase) -> Iterator[str]:

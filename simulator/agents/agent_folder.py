@@ -62,11 +62,13 @@ class AgentFolder:
     """A folder of agents: `<name>/agent.py`, `<name>/root_agent.yaml`, `<name>/__init__.py`, `<name>.py`.
 
     A package counts where its `__init__.py` may give an agent: folders of tests and evals are packages too. A folder that is itself one agent (`agent.py` or `root_agent.yaml` in it) is taken as that agent.
-    Where a folder has no agents right in it, those further down are listed, by the folder: `python/agents/shop`.
+    Those further down, where no agent is above, are listed, too, by the folder: `python/agents/shop`.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
+        self.is_cut = False
+        """Whether some folders were not looked into when the agents were listed last, as there are too many."""
 
     @property
     def is_single_agent(self) -> bool:
@@ -99,9 +101,10 @@ class AgentFolder:
             raise AgentLoadError(f"the agents folder {self.path} cannot be read: {error.strerror}") from error
         folders = {path.name for path in paths if _lists_as_agent(path)}
         files = {path.stem for path in paths if path.suffix == ".py" and _holds_an_agent(path)}
-        found = folders | files or {
-            path.relative_to(self.path).as_posix() for path in _below(self.path, [_MOST_FOLDERS])
-        }
+        left = [_MOST_FOLDERS]
+        below = [path.relative_to(self.path) for path in _below(self.path, left)]
+        self.is_cut = left[0] < 0
+        found = folders | files | {path.as_posix() for path in below if path.parts[0] not in folders}
         if not found:
             raise AgentLoadError(
                 f"no agents in the folder {self.path}: expected <name>/agent.py, <name>/root_agent.yaml, <name>/__init__.py or <name>.py with a root_agent"
@@ -139,6 +142,7 @@ class AgentFolder:
                         if is_importable(app_name)
                         else load_by_path(home, app_name)
                     ),
+                    app_name,
                 )
             except BaseException:
                 # What the agent imported before it failed would else be kept, and not read again once it is fixed.
@@ -176,6 +180,10 @@ def load_by_path(home: Path, name: str) -> Any:
     from google.adk.agents import config_agent_utils  # noqa: PLC0415 - as below
     from google.adk.cli.utils.envs import load_dotenv_for_agent  # noqa: PLC0415 - as below
 
+    if "." in name:
+        raise AgentLoadError(
+            f"Python cannot import the folder {name!r}: its name has a dot. Rename the folder."
+        )
     load_dotenv_for_agent(name, str(home))
     for module in (name, f"{name}.agent"):
         try:
@@ -256,11 +264,16 @@ def _is_made(folder: Path) -> bool:
     return folder.name in {"node_modules", "site-packages"} or (folder / "pyvenv.cfg").is_file()
 
 
-def on_its_ground(folder: Path, load: Callable[[], Any]) -> Any:
+def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> Any:
     """Load an agent; where it lacks a module that lies in its project, look for modules there as well and try again.
 
     A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
     read, as it is seen where the module is.
+
+    Args:
+        folder: The agent's folder; of a file its path without the ending.
+        load: Loads it.
+        package: The module whose parts are imported anew in another try.
 
     Raises:
         Exception: Whatever `load` raises, with the module's place where that is no package.
@@ -277,7 +290,7 @@ def on_its_ground(folder: Path, load: Callable[[], Any]) -> Any:
             tried.add(str(ground))
             sys.path.append(str(ground))
             importlib.invalidate_caches()
-            forget(folder.name)
+            forget(package)
 
 
 def ground_of(module: str, folder: Path) -> Path | None:

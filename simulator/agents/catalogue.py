@@ -392,6 +392,9 @@ class AgentCatalogue:
             load = self._elsewhere.of_folder(folder, name) if self._elsewhere is not None else None
             here = _Here(partial(folder.load, name))
             yield _Found(entry, folder.home, load or here, load is not None)
+        if folder.is_cut:
+            words = f"not all folders in {folder.path} were searched for agents: there are too many. Name a folder further down."
+            yield _broken(f"{folder.path.name}/...", "folder", str(folder.path), words)
 
     def _in_file(self, *, waits: bool) -> Iterator[_Found]:
         file, name = self._file, self.settings.agents_file or ""

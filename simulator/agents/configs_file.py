@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_folder import on_its_ground
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, prepare
-from simulator.agents.placeholder_credentials import placeholder_credentials
 
 LIST_NAME = "AGENTS"
 
@@ -67,8 +67,9 @@ class ConfigsFile:
                 raise self._failure
             if self._configs is None:
                 try:
-                    with placeholder_credentials():
-                        self._configs = tuple(_configs_in(self._import(), self.name))
+                    place = self.path.with_suffix("") if self.path else Path.cwd() / self.name
+                    module = on_its_ground(place, self._import)
+                    self._configs = tuple(_configs_in(module, self.name))
                 except (Exception, SystemExit) as error:
                     self._failure = error
                     raise

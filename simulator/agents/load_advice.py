@@ -23,6 +23,9 @@ OLDEST_ADK = (2, 11)
 ENVIRONMENT, PYTHON = ".venv", Path("bin", "python")
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: .*?No module named '([\w.]+)'")
 _NO_NAME = re.compile(r"^ImportError: .*?cannot import name '\w+' from '([\w.]+)'")
+_NO_PART = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]+)' \(unknown location\)")
+"""What several packages fill, as `google.cloud`, has no place of its own: a part that it lacks is a package of its own."""
+
 _TOLD = re.compile(r"pip install (?:-U |--upgrade )?[\"'`]?([A-Za-z][\w.-]*(?:\[[\w, -]+\])?)")
 _NO_CREDENTIALS = re.compile(r"DefaultCredentialsError|default credentials were not found")
 _UNSET = re.compile(
@@ -53,8 +56,8 @@ def advice(words: str, agent: Path, python: Path) -> str:
     listing = listing_of(agent)
     if told := _TOLD.search(words):
         return f"Install it: {pip_install(python)} {shlex.quote(told[1].replace(' ', ''))}"
-    if missing := _NO_MODULE.search(words):
-        return _of_module(missing[1], listing, python)
+    if missing := _NO_MODULE.search(words) or _NO_PART.search(words):
+        return _of_module(".".join(reversed(missing.groups())), listing, python)
     if lacking := _NO_NAME.search(words):
         return _of_version(lacking[1], listing, python)
     if _NO_CREDENTIALS.search(words):

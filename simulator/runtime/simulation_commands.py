@@ -8,7 +8,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
-from simulator.environment.drafts.blanks import left_blank
+from simulator.environment.drafts.blanks import SURE, Unsure, unsure_of
 from simulator.environment.injection.rule_effects import OF_ONE_CALL
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Answered, Deferred, Outcome, Returned, SeatChanged, ToolEffects
@@ -170,22 +170,20 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
         outcome = outcome_of(outcome.value)  # a draft that is an error stays one
     if not answer_.despite_contradictions:
         refuse_contradictions(engine, waiting, outcome)
-    blanks = _left_blank(engine, waiting, answer_)
+    unsure = _unsure_of(engine, waiting, answer_)
     waiting.for_person = False
-    provenance = provenance_of(waiting, answer_.source, answer_.by, answer_.notes, blanks)
+    provenance = provenance_of(waiting, answer_.source, answer_.by, answer_.notes, unsure)
     return await answering.release_tool(waiting, outcome, effects, provenance)
 
 
-def _left_blank(
-    engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], given: ToolAnswer
-) -> tuple[str, ...]:
-    """Return the places of an answer that were blank in the draft that it was made of, and still are."""
+def _unsure_of(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], given: ToolAnswer) -> Unsure:
+    """Return the places of an answer that had no source in the draft that it was made of, and are as they were."""
     if given.source not in {"generated", "edited"}:
-        return ()
+        return SURE
     shown = _shown(KnowledgeSnapshot(engine), waiting)
     if not isinstance(shown, ToolRequest):
-        return ()
-    return left_blank(shown.draft_blanks, shown.draft, as_response(given.outcome))
+        return SURE
+    return unsure_of(shown.draft_blanks, shown.draft, as_response(given.outcome))
 
 
 def _plain_answer(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], value: Any) -> ToolAnswer:

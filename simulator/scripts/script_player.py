@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, assert_never
 
 from simulator.base.frozen_value import Value
 from simulator.branches.failed_turn import failed_step
+from simulator.environment.schema.schema_checks import refusal
 from simulator.facts import Fact, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
@@ -249,6 +250,7 @@ class ScriptPlay:
             case AgentMove(model=True) | ToolMove(real=True):
                 simulation.run_real(request, wait=0.0)
             case AgentMove():
+                self._note_refused(taken)
                 simulation.answer(request, line.answer().model_copy(update={"by": BY_SCRIPT}), wait=0.0)
             case ToolMove():
                 answer = line.answer()
@@ -260,6 +262,17 @@ class ScriptPlay:
                 simulation.answer(request, given, wait=0.0)
             case never:
                 assert_never(never)
+
+    def _note_refused(self, taken: Taken) -> None:
+        """Keep that a line has the agent call a tool as its declaration does not allow."""
+        if not (isinstance(taken.line, AgentMove) and isinstance(taken.request, ModelRequest)):
+            return
+        declared = {tool.name: dict(tool.parameters) for tool in taken.request.tools}
+        for part in taken.line.answer().parts:
+            call: Any = part.get("function_call") or part.get("functionCall") or {}
+            name = str(call.get("name"))
+            if name in declared and (words := refusal(name, call.get("args") or {}, declared[name])):
+                self._surprises.append(Leftover(place=taken.place, words=words))
 
     def _stop(self) -> None:
         if self.simulation.session.is_running:

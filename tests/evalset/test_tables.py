@@ -48,6 +48,7 @@ def test_a_verification_has_a_row_for_each_run(edited: Path) -> None:
     divergence = result.cases[0].divergence
     assert divergence is not None
     assert list(frame["step"]) == [divergence.step + 1] * 2
+    assert list(frame["turn"]) == [divergence.turn + 1] * 2
     assert set(frame["tool_trajectory_avg_score_status"]) == {"failed"}
     assert frame["tool_trajectory_avg_score"].max() < 1
     assert [line["verdict"] for line in lines(table_csv(result))] == [divergence.verdict] * 2

@@ -34,7 +34,7 @@ from app.forms.shown_value_widgets import value_or_json
 from app.forms.shown_values import values_line
 from app.forms.widget_store import slug
 from app.session import page_state
-from app.session.provenance_labels import BLANKS, blank_word
+from app.session.provenance_labels import BLANKS, UNCERTAIN, blank_word
 from evalset.editing.case_edits import (
     DeleteCase,
     DuplicateCase,
@@ -59,9 +59,10 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.case_reviews import CaseComment
-from evalset.editing.recording_edits import blanks_of
+from evalset.editing.recording_edits import unsure_answers
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words
+from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.session.adk_event_fields import message_text
 from simulator.session.attached_files import files_in
 
@@ -95,8 +96,17 @@ def _agent(scene: SetContext, key: str) -> str:
     return named if named in scene.agents else next(iter(scene.agents), "")
 
 
+def _order(scene: SetContext, key: str) -> Sequence[str]:
+    """Return the cases to go through: those that were found in the table, in its order, if the case is one of them."""
+    keys = scene.work.state.order
+    path, *found = page_state.get("cases_found") or [""]
+    there = set(keys)
+    left = [each for each in found if each in there] if path == str(scene.path) else []
+    return left if key in left else keys
+
+
 def _head(scene: SetContext, key: str) -> SetCommand | None:
-    row, order = scene.work.row(key), scene.work.state.order
+    row, order = scene.work.row(key), _order(scene, key)
     place = order.index(key)
     asked: SetCommand | None = None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="case_head"):
@@ -257,7 +267,7 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
             )
         first = (page - 1) * PAGE_TURNS
         for number in range(first, min(first + PAGE_TURNS, len(turns))):
-            asked = _turn(scene, key, number, agent, blanks_of(case, recorded, number)) or asked
+            asked = _turn(scene, key, number, agent, unsure_answers(case, recorded, number)) or asked
         if field(case, "conversation_scenario") is not None:
             where: Where = ("conversation_scenario",)
             asked = _value("Scenario", field(case, "conversation_scenario"), where) or asked
@@ -280,7 +290,7 @@ def unknown_caption(unknown: Sequence[str]) -> None:
 
 
 def _turn(
-    scene: SetContext, key: str, number: int, agent: str, blanks: Mapping[Where, Sequence[str]]
+    scene: SetContext, key: str, number: int, agent: str, unsure: Mapping[Where, Unsure]
 ) -> SetCommand | None:
     case = scene.work.case(key)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"case_turn_{number}"):
@@ -296,26 +306,26 @@ def _turn(
         call = call_number(case, step)
         comments = comments_at(review, case, number, call) if step.kind == "call" else ()
         shown = _ShownStep(
-            step, place, f"{slug(key)}_{number}_{place}", call, comments, blanks.get(step.where, ())
+            step, place, f"{slug(key)}_{number}_{place}", call, comments, unsure.get(step.where, SURE)
         )
         asked = _step(scene, key, shown, agent) or asked
     return asked
 
 
 class _ShownStep(NamedTuple):
-    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked, its blanks."""
+    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked, what nobody said of it."""
 
     step: CaseStep
     place: int
     name: str
     call: int | None
     comments: Sequence[CaseComment]
-    blanks: Sequence[str]
+    unsure: Unsure
 
 
 def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
     words, comments = _label(shown.step), shown.comments
-    words += f" :orange-badge[{blank_word(shown.blanks)}]" if shown.blanks else ""
+    words += f" :orange-badge[{blank_word(shown.unsure.blanks)}]" if shown.unsure.blanks else ""
     label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
     body = unfolding(label, f"case_step_{shown.name}", STEP_ICONS[shown.step.kind])
     with body:
@@ -323,9 +333,10 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
             st.empty()
             return None
         _body(shown.step, shown.name)
-        if shown.blanks:
-            st.caption(BLANKS)
-            st.text(literal("\n".join(shown.blanks)))
+        for title, places in zip((BLANKS, UNCERTAIN), shown.unsure, strict=True):
+            if places:
+                st.caption(title)
+                st.text(literal("\n".join(places)))
         comment_lines(comments)
         return _buttons(scene, key, shown, agent)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -23,6 +23,12 @@ _LOW = 12
 _MOST_OPTIONS = 200
 _TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
 _NONE = "none"
+_SORT = "case_sort"
+_ORDERS: dict[str, Callable[[CaseRow], Any]] = {
+    "Case": lambda row: row.eval_id.casefold(),
+    "First message": lambda row: row.query.casefold(),
+    "Turns": lambda row: row.turns,
+}
 _KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "With notes")
 
 
@@ -32,7 +38,8 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
     if not rows:
         st.caption("No cases yet. Play a session and export it into this set.")
         return None
-    found = _filtered(scene, rows)
+    found = _sorted(scene, _filtered(scene, rows))
+    page_state.put("cases_found", [str(scene.path), *(row.key for row in found)])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cases_count"):
         of = f" of {len(rows):,}" if len(found) < len(rows) else ""
         many = f"{len(found):,}{of} case{'' if len(rows) == 1 else 's'}"
@@ -105,7 +112,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
         words = st.text_input(
             "Search cases",
             key="case_search",
-            placeholder="Search by id, message or tool",
+            placeholder="Search ids, messages, calls and responses",
             icon=":material/search:",
             label_visibility="collapsed",
             persist_state="session",
@@ -125,12 +132,13 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
             label_visibility="collapsed",
             persist_state="session",
         )
+        _sort_choice()
     wanted = (words or "").casefold().split()
     least, most = _TURNS[length or "Any length"]
     return [
         row
         for row in rows
-        if (not wanted or row.holds(wanted))
+        if (not wanted or scene.work.says(row.key, wanted))
         and (not tools or not set(tools).isdisjoint(row.tools))
         and (not agents or not set(agents).isdisjoint(row.agents))
         and (not tags or not set(tags).isdisjoint(scene.work.note(row.key).tags))
@@ -138,6 +146,26 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
         and (length == "Any length" or least <= row.turns <= most)
         and all(_is(scene, row, kind) for kind in kinds)
     ]
+
+
+def _sort_choice() -> None:
+    st.selectbox(
+        "Sort by",
+        ("Order in the file", *_ORDERS, "Review"),
+        key=_SORT,
+        label_visibility="collapsed",
+        persist_state="session",
+        help="Sorts all cases that were found, on all pages",
+    )
+
+
+def _sorted(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
+    """Bring all that was found into the order that was chosen."""
+    chosen = st.session_state.get(_SORT)
+    if chosen == "Review":
+        return sorted(rows, key=lambda row: review_words(scene.work, row.key))
+    by = _ORDERS.get(chosen or "")
+    return sorted(rows, key=by) if by else rows
 
 
 def _reviews(scene: SetContext) -> list[str]:

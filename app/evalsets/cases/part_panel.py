@@ -16,7 +16,7 @@ from app.evalsets.cases.case_fields import (
     is_unchanged,
     rubric_ids,
 )
-from app.evalsets.cases.review_panel import reviewer_inputs
+from app.evalsets.cases.review_panel import reviewer_name
 from app.evalsets.cases.rubrics_panel import RubricEditor
 from app.evalsets.cases.tool_schemas import ToolSchemas, declared_tools, schemas_of
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
@@ -139,10 +139,7 @@ def _inputs(kept: KeptInputs, part: CasePart, case: Case, agent: str) -> _Drawn:
 
 def _signed(scene: SetContext) -> dict[str, str]:
     """Draw who comments; return it with the time."""
-    name = st.text_input(
-        "Your name", key=reviewer_inputs(scene.drafts).widget("name", scene.person), on_change="ignore"
-    )
-    return {"by": name or "", "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return {"by": reviewer_name(scene, "Your name"), "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
 def _editor(kept: KeptInputs, part: CasePart, schema: dict[str, Any] | None = None) -> ValueEditor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
@@ -11,7 +12,8 @@ from app.evalsets.cases.case_fields import comment_name
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place
 from app.forms.safe_labels import Color, literal, safe_label
-from app.forms.widget_store import DraftStore, KeptInputs, slug
+from app.forms.widget_store import KeptInputs, slug
+from app.server.owners import COOKIE
 from app.server.viewer_time import viewer_time
 from evalset.editing.case_edits import ReviewCase
 from evalset.editing.case_parts import Case, CaseStep, calls_of
@@ -36,7 +38,9 @@ STATUS_COLORS: dict[Status, Color] = {
     "changes_requested": "red",
     "approved": "green",
 }
-_SHORT = 40
+_SHORT, _MOST_NAMES = 40, 1_000
+_NAMES: dict[str, str] = {}
+"""The names of who reviews, by the id of their browser; the server forgets them when it ends."""
 
 
 def review_panel(scene: SetContext, key: str) -> SetCommand | None:
@@ -54,7 +58,7 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
         if st.button("Add comment", key="review_comment", icon=":material/add_comment:", type="tertiary"):
             asked = EditPart(name=comment_name(None))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="review_status"):
-        reviewer = _reviewer(scene)
+        reviewer = reviewer_name(scene, "Reviewer", placeholder="Your name", width=180)
         asked = _status(key, review, case, reviewer) or asked
     with place():
         for number, comment in enumerate(review.comments):
@@ -62,16 +66,15 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
     return asked
 
 
-def reviewer_inputs(drafts: DraftStore) -> KeptInputs:
-    """Return where the name of who reviews is kept, so that it is typed once for a set."""
-    return KeptInputs(drafts, "reviewer")
-
-
-def _reviewer(scene: SetContext) -> str:
-    kept = reviewer_inputs(scene.drafts)
-    widget = kept.widget("name", scene.person)
-    typed = st.text_input("Reviewer", key=widget, placeholder="Your name", on_change="ignore", width=180)
-    return (typed or "").strip()
+def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:
+    """Draw the name of who reviews, and return it: it is typed once for a set, and begins as what was typed last in this browser."""
+    browser = st.context.cookies.get(COOKIE, "")
+    widget = KeptInputs(scene.drafts, "reviewer").widget("name", scene.person or _NAMES.get(browser, ""))
+    typed = (st.text_input(label, key=widget, on_change="ignore", **how) or "").strip()
+    if browser and typed and _NAMES.get(browser) != typed:
+        _NAMES.pop(next(iter(_NAMES)) if len(_NAMES) >= _MOST_NAMES else browser, None)
+        _NAMES[browser] = typed
+    return typed
 
 
 def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetCommand | None:

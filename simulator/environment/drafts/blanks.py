@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from simulator.base.json_values import copied, same
 from simulator.base.place_names import field_place, item_place
+from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.expressions import json_paths
@@ -90,9 +91,30 @@ def is_guess(blanks: Iterable[Blank]) -> bool:
     return any(not blank.drawn for blank in blanks)
 
 
-def left_blank(blanks: Iterable[Blank], draft: JsonValue, given: JsonValue) -> tuple[str, ...]:
-    """Return the places of an answer in which still stands what stood in a blank of its draft: nobody knows what belongs there."""
-    return still_blank([blank.path for blank in blanks if not blank.drawn], draft, given)
+class Unsure(NamedTuple):
+    """The places of an answer of which nobody said what belongs there.
+
+    Of `blanks` nobody knows it. Of `uncertain` there is a value that may be another: it was drawn, or the tool's code may
+    return it or another. An id is neither: what gives it may choose it.
+    """
+
+    blanks: tuple[str, ...] = ()
+    uncertain: tuple[str, ...] = ()
+
+
+SURE = Unsure()
+"""An answer of which all is known."""
+
+
+def unsure_of(blanks: Iterable[Blank], draft: JsonValue, given: JsonValue) -> Unsure:
+    """Return the places of an answer in which still stands what stood in its draft, and for which the draft had no source."""
+    empty, uncertain = [], []
+    for blank in blanks:
+        if not blank.drawn:
+            empty.append(blank.path)
+        elif id_kind(blank.name) is None:
+            uncertain.append(blank.path)
+    return Unsure(still_blank(empty, draft, given), still_blank(uncertain, draft, given))
 
 
 def still_blank(paths: Iterable[str], before: JsonValue, after: JsonValue) -> tuple[str, ...]:

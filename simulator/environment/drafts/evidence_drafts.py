@@ -45,7 +45,7 @@ from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
 
 _BAD_REQUEST, _NOT_FOUND = 400, 404
-_MOST_REPLAYED = 100
+_MOST_REPLAYED, _MOST_NAMED = 100, 3
 """How many earlier calls are read for what they left in the modules of the tools."""
 _NO_OUTCOME = Outcome()
 _BY_SCHEMA = "Generated from the output schema"
@@ -521,6 +521,8 @@ class Parts:
         effects = NO_EFFECTS
         if said == sketch and (outcome.state or outcome.actions):
             effects = ToolEffects(state_delta=filler.known_of(outcome.state), actions={**outcome.actions})
+            if lost := [key for key in outcome.state if key not in effects.state_delta]:
+                why = f"{why}; its code also writes {', '.join(lost[:_MOST_NAMED])} to the state: the values are unknown"
         made = self._told(Try(value, why, filler.blanks, varies=filler.drew, effects=effects))
         if holds or self.fits(value):
             return made

@@ -23,9 +23,9 @@ from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.pattern_search import PatternError
 from simulator.environment.schema.pattern_texts import UnboundedPatternError, is_found
 
-__all__ = ["BrokenSchemaError", "Problem", "check", "check_arguments", "in_words", "normalise"]
+__all__ = ["BrokenSchemaError", "Problem", "check", "check_arguments", "in_words", "normalise", "refusal"]
 
-_MOST_PROBLEMS = 50
+_MOST_PROBLEMS, _MOST_NAMED = 50, 3
 _PATTERN_SECONDS, _NAME_SECONDS = 0.1, 0.05
 _MESSAGE_LENGTH = 300
 _PLAIN_SCHEMA = frozenset({"type", "properties", "required", "title", "description", "additionalProperties"})
@@ -66,6 +66,12 @@ def check_arguments(arguments: object, parameters: JsonObject) -> tuple[Problem,
         return ()
     normal = _normal(json.dumps(parameters))
     return () if normal is None else check_normal(arguments, normal)
+
+
+def refusal(tool: str, arguments: object, parameters: JsonObject) -> str:
+    """Say why a tool, as it is declared, does not accept the arguments of a call; empty where it does."""
+    words = "; ".join(in_words(check_arguments(arguments, parameters), _MOST_NAMED))
+    return f"the tool {tool!r} does not accept these arguments: {words}" if words else ""
 
 
 def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:

@@ -489,7 +489,7 @@ class SessionAnswering:
         await self._release_made(waiting, refused(message))
 
     async def _release_made(self, waiting: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer) -> None:
-        provenance = provenance_of(waiting, made.source, made.by, made.notes, made.blanks)
+        provenance = provenance_of(waiting, made.source, made.by, made.notes, made.unsure)
         await self.release_tool(waiting, made.outcome, made.effects, provenance)
 
     async def release_tool(

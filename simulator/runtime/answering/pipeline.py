@@ -28,7 +28,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Literal, NamedTuple
 
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.drafts.blanks import left_blank
+from simulator.environment.drafts.blanks import SURE, Unsure, unsure_of
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.facts import Failed, Outcome
 from simulator.runtime.answering.draft_maker import Drafting, OfflineDraft
@@ -53,7 +53,7 @@ Source = Literal["injected", "generated", "recorded", "real", "refused"]
 class AuthoredAnswer(NamedTuple):
     """An answer, who authored it, and where it comes from, in words.
 
-    `blanks` are the places of it of which nobody knows what belongs there.
+    `unsure` names the places of it of which nobody said what belongs there.
     `own` is what a real tool gave or raised, which an agent without a session of ours gets as it is where no rule changes it.
     `effects` are what is done besides; a real tool has done them itself. `failure` says why who was to answer gave nothing, where this is there instead.
     """
@@ -63,7 +63,7 @@ class AuthoredAnswer(NamedTuple):
     by: str | None = None
     notes: tuple[str, ...] = ()
     own: Any = None
-    blanks: tuple[str, ...] = ()
+    unsure: Unsure = SURE
     effects: ToolEffects = NO_EFFECTS
     failure: str = ""
 
@@ -162,7 +162,7 @@ def authored(draft: OfflineDraft) -> AuthoredAnswer:
         "generated",
         OFFLINE,
         draft.sources,
-        blanks=left_blank(draft.blanks, draft.draft, draft.draft),
+        unsure=unsure_of(draft.blanks, draft.draft, draft.draft),
         effects=draft.effects,
         failure=draft.failure,
     )

@@ -105,7 +105,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
             _LOG.exception("the response of %s is passed on unchanged", question.name)
             outcome, beneath, notes = made.outcome, None, (f"not changed by rules: {error}",)
         now = self._clock()
-        provenance = firing.provenance(made.source, made.by, (*made.notes, *notes), made.blanks)
+        provenance = firing.provenance(made.source, made.by, (*made.notes, *notes), made.unsure)
         seconds = max(0.0, now - started)
         return self._play.take(
             lambda number: question.answered(

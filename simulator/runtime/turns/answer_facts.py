@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from simulator.base.json_values import JsonObject, copied
+from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import (
     AgentRan,
     Answered,
@@ -136,10 +137,10 @@ def provenance_of(
     source: Any,
     by: str | None = None,
     notes: tuple[str, ...] = (),
-    blanks: tuple[str, ...] = (),
+    unsure: Unsure = SURE,
 ) -> Provenance:
-    """Say who authored an answer, what the rules had said before, and which places of it are blank."""
+    """Say who authored an answer, what the rules had said before, and of which places nobody said what belongs there."""
     firing = waiting.firing
     if source == "real" and not notes and (firing is NOTHING_FIRED or firing.is_empty):
         return _REAL
-    return firing.provenance(source, by, notes, blanks)
+    return firing.provenance(source, by, notes, unsure)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.environment.injection.distortions import distorted
 from simulator.environment.injection.realized_effects import Answering, answered, latency_of
 from simulator.environment.injection.rule_draws import DrawStreams
@@ -71,7 +72,7 @@ class Firing:
     # ------------------------------------------------------------ what follows from it
 
     def provenance(
-        self, source: Any, by: str | None, notes: tuple[str, ...], blanks: tuple[str, ...] = ()
+        self, source: Any, by: str | None, notes: tuple[str, ...], unsure: Unsure = SURE
     ) -> Provenance:
         """Say who authored an answer, and what the rules had said before."""
         return Provenance(
@@ -82,7 +83,8 @@ class Firing:
             counted=self.counted,
             fired=self.fired,
             notes=notes,
-            blanks=blanks,
+            blanks=unsure.blanks,
+            uncertain=unsure.uncertain,
         )
 
     def latency(self) -> float:

@@ -321,10 +321,10 @@ def test_a_confirmation_with_a_payload_asks_for_it() -> None:
         page.press("real_")
         assert WIPED == ["disk"]
         assert HOSTILE in page.shown()
-        page.type("response_payload", "{").press("confirm_")
-        assert "Line 1, column 2" in page.shown()
+        page.choose("response_payload_as_json_", True).type("response_payload_", "{").press("confirm_")
+        assert "line 1, column 2" in page.shown()
         assert len(answers(simulation)) == 1
-        page.type("response_payload", '{"times": 2}').press("confirm_").press("real_")
+        page.type("response_payload_", '{"times": 2}').press("confirm_").press("real_")
         assert answers(simulation)[-1].outcome.model_dump()["value"] == {
             "status": "wiped",
             "payload": {"times": 2},

@@ -213,7 +213,9 @@ def test_a_long_running_call_is_answered_later() -> None:
         page.press("accept_")
         assert answers(simulation)[0].outcome == Deferred()
         assert [one.tool_name for one in simulation.session.open_calls] == ["ship"]
-        page.type("response_late_", '{"shipped": true}').press("accept_")
+        page.choose("response_late_as_json_", True).type("response_late_", '{"shipped": true}').press(
+            "accept_"
+        )
         reply = simulation.session.history[-2]
         assert reply.type == "user_reply"
         assert reply.response == {"shipped": True}

@@ -33,6 +33,7 @@ from evalset.recorded.recording import Author, RecordedCall, RecordedCase, Recor
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Failed, Returned
 from simulator.seats.requests import ModelRequest
+from simulator.session.adk_event_fields import message_text
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
 from tests.app.desk_sessions import begun, live_of, server_ends
@@ -47,6 +48,7 @@ NOT_THEIRS = r"\.json files in"
 
 def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     """The list names the set and its agent; a click opens its cases, with what is known of each. Words, tools, tags and kinds narrow them."""
+    path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
     tab = Tab().click("open_sets")
     assert "orders.evalset.json" in tab.literal
     tab.click(tab.key("open_set_"))
@@ -56,6 +58,10 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
         assert word in tab.literal
     tab.fill("case_search", "tw")
     assert "1 of 3 cases" in tab.run().words
+    tab.fill("case_search", "bern")  # stands in a response alone
+    assert "2 of 3 cases" in tab.run().words
+    tab.fill("case_search", "no such word")
+    assert "0 of 3 cases" in tab.run().words
     tab.fill("case_search", "")
     tab.fill("case_tags", ["smoke"])
     assert "1 of 3 cases" in tab.run().words
@@ -65,6 +71,20 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert not tab.run().app.dataframe
     tab.click("set_back")
     assert "set" not in tab.app.query_params
+
+
+def test_next_and_previous_go_through_what_was_found_in_its_order(path: Path) -> None:
+    """A search is sorted, and from a case of it the next is the next one found; a case that was not found stands among all."""
+    path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
+    tab = on_set(path)
+    tab.fill("case_search", "bern").fill("case_sort", "Case")
+    tab.run().app.query_params["case"] = "one"
+    assert "1 of 2" in tab.run().words
+    tab.click("case_after")
+    assert tab.app.query_params["case"] in ("two", ["two"])
+    assert "2 of 2" in tab.words
+    assert tab.app.button(key="case_after").disabled
+    assert "of 3" in on_set(path, "two").words
 
 
 def test_a_path_is_typed_as_it_stands_in_the_agents_folder(path: Path) -> None:
@@ -411,8 +431,8 @@ def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
     assert "And where now?" in str(on_set(path, "one").app.expander)
 
 
-def write_played(path: Path) -> Path:
-    """Write a set with a case of a demo agent; beside it its one call failed."""
+def write_played(path: Path, *later: str) -> Path:
+    """Write a set with a case of a demo agent, with messages for later turns; beside it its one call failed."""
     turn = {
         "user_content": {"parts": [{"text": "Where is order A-1002?"}]},
         "final_response": {"parts": [{"text": "On its way."}], "role": "model"},
@@ -421,7 +441,9 @@ def write_played(path: Path) -> Path:
             "tool_responses": [{"id": "c1", "name": "find_order", "response": {"status": "shipped"}}],
         },
     }
-    path.write_text(json.dumps({"eval_set_id": "x", "eval_cases": [a_raw_case("played", turn)]}))
+    said = [{"parts": [{"text": text}], "role": "user"} for text in later]
+    turns = [turn, *({"user_content": each, "final_response": turn["final_response"]} for each in said)]
+    path.write_text(json.dumps({"eval_set_id": "x", "eval_cases": [a_raw_case("played", *turns)]}))
     call = RecordedCall(
         id="c1",
         tool="find_order",
@@ -429,8 +451,14 @@ def write_played(path: Path) -> Path:
         outcome=Failed(error_code=503, error_message="busy"),
         author=Author(source="written"),
     )
-    turns = (RecordedTurn(query=turn["user_content"], calls=(call,)),)
-    recorded = RecordedCase(agent="order_desk", app_name="order_desk", turns=turns)
+    recorded = RecordedCase(
+        agent="order_desk",
+        app_name="order_desk",
+        turns=(
+            RecordedTurn(query=turn["user_content"], calls=(call,)),
+            *(RecordedTurn(query=each) for each in said),
+        ),
+    )
     put_cases(sidecar_of(path), {"played": recorded})
     return path
 
@@ -451,6 +479,32 @@ def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     (waits,) = live.simulation.view().pending
     assert isinstance(waits, ModelRequest)
     assert "script" in tab.run().words.casefold()
+    edited_sets().clear()
+
+
+def test_a_case_is_recorded_again_in_its_place_with_its_later_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a step on by hand; then the case's later messages are sent, and the export proposes the case's own set and id."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json", "Thank you.")
+    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
+    live = live_of(tab.session_id)
+    assert live.simulation.wait(60)
+    assert not tab.run().has("play_rest")
+    assert live.simulation.answer(live.simulation.view().pending[0], "It is delayed.", wait=60)
+    assert live.script is not None
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    tab.run().click("play_rest")
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    assert message_text(live.simulation.session.turns[-1].message) == "Thank you."
+    live.simulation.complete()
+    tab.run().click("open_export").click("export_replace")
+    assert not tab.app.error
+    (case,) = json.loads(path.read_text())["eval_cases"]
+    assert case["eval_id"] == "played"
+    finals = [turn["final_response"]["parts"][0]["text"] for turn in case["conversation"]]
+    assert finals == ["It is delayed.", "On its way."]
     edited_sets().clear()
 
 

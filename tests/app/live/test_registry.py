@@ -60,6 +60,25 @@ def test_the_number_of_sessions_is_bounded() -> None:
     assert simulations[0].closed == 1
 
 
+def test_a_session_that_comes_back_needs_room_before_it_is_made() -> None:
+    """Where there is none, nothing is made; one that is live is given as it is."""
+    sessions = Registry(limit=1)
+    held: Any = Simulation("a")
+    sessions.add(held, CONFIG, AgentDirectory())
+    made: list[str] = []
+
+    def never(name: str) -> Any:
+        return lambda: made.append(name)
+
+    with pytest.raises(RegistryFullError):
+        sessions.get_or_take_in("b", never("b"))
+    assert made == []
+    live = sessions.get_or_take_in("a", never("a"))
+    assert made == []
+    assert live is not None
+    assert live.simulation is held
+
+
 def test_the_end_closes_all_that_can_be_closed() -> None:
     """One simulation that fails to close keeps no other open, and its error is reported."""
     sessions = Registry()

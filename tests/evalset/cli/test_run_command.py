@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from evalset.cli.exit_codes import WORDS
+from evalset.cli.main import main as golden_trace
 from evalset.cli.simulator_program import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
@@ -174,6 +175,26 @@ def test_lines_too_many_are_a_warning_or_with_strict_an_error(
     assert not out.exists()
     assert re.search(f"warning: {words}", said(0))
     assert len(cases(out)) == 1
+
+
+def test_a_call_that_its_tool_does_not_accept_is_named_everywhere(
+    script: Path, out: Path, said: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A warning, or with `--strict` an error: a model may call so. Verify passes it, and the doctor says that the declaration was the same."""
+    moves = "  moves:\n  - calls: [{name: find_order, args: {number: 7}}]\n  - text: Here.\n"
+    script.write_text(FINE.replace("generate", "generate\nagent: person") + moves)
+    words = rf"{script}: line \d: turns.0.moves.0: the tool 'find_order' does not accept these arguments: .*order_id"
+    assert re.search(f"error: {words}", said(1, "--strict"))
+    assert not out.exists()
+    assert re.search(f"warning: {words}", said(0))
+    assert golden_trace(["doctor", str(out), "--agent", "order_desk", "--json"]) == 0
+    found = [
+        each["severity"]
+        for file in json.loads(capsys.readouterr().out)["files"]
+        for each in file["findings"]
+        if each["code"] == "refused-arguments"
+    ]
+    assert found == ["warning", "warning"]  # in the set, and in the recording
 
 
 def test_a_line_that_does_not_fit_is_named(script: Path, said: Callable[..., str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from evalset import __main__ as module_program
 from evalset.cli.main import main
+from evalset.cli.progress_line import ProgressLine
 from evalset.cli.simulator_program import main as simulator_main
 from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
@@ -38,6 +39,26 @@ def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path(f"{DICE}.evalset.json").write_bytes(in_bytes(a_set(a_case(DICE))))
     return f"{DICE}.evalset.json"
+
+
+class Terminal(io.StringIO):
+    """A terminal that somebody sits at."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
+def test_a_question_stands_where_the_line_that_changes_stood() -> None:
+    """Nothing of that line is left before the question, and none of the next one before what stays."""
+    written = Terminal()
+    progress = ProgressLine(written)
+    progress.line("turn 1 of 1: the agent speaks")
+    progress.ask("find_order: ")
+    assert written.getvalue().endswith("\r\x1b[Kfind_order: ")
+    progress.line("turn 1 of 1: the agent speaks again")
+    progress.say("done")
+    assert written.getvalue().endswith("\r\x1b[Kdone\n")
 
 
 @pytest.mark.parametrize(

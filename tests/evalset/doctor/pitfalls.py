@@ -203,6 +203,10 @@ ENVIRONMENTS = [
         an_environment(one=a_recorded_case(a_recorded_call(author={"source": "generated", "blanks": ["$.status"]}))),
         "blank-response", "cases.one",
     ),
+    _beside(
+        an_environment(one=a_recorded_case(a_recorded_call(author={"source": "generated", "uncertain": ["$.status"]}))),
+        "uncertain-response", "cases.one",
+    ),
     _beside(an_environment(), "environment-state-differs", "cases.one", content=a_set(a_case(final_session_state={"a": 2}))),
     _beside(
         an_environment(one=a_recorded_case(final_state={"a": 1})), "environment-state-differs", "cases.one.final_state",

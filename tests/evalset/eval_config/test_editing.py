@@ -46,7 +46,8 @@ CAMEL: dict[str, Any] = {
 
 
 def test_a_criterion_is_switched_on_and_off() -> None:
-    """The others stay, in their order."""
+    """The others stay, in their order, and a file ends as text files do."""
+    assert written(starting_document()).endswith("}\n")
     document = with_criterion(starting_document(), "safety_v1", 0.9)
     assert criteria_in(document) == ("tool_trajectory_avg_score", "response_match_score", "safety_v1")
     assert criteria_in(with_criterion(document, "response_match_score", None)) == (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import (
     EvalCase,
@@ -23,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset import Exported, export_cases, import_cases, read_cases
+from evalset.exporting.agent_cards import agent_cards
 from evalset.exporting.dataset_file import dataset_file
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.dataset_goldens import read_dataset
@@ -180,6 +182,14 @@ def test_a_part_of_a_golden_is_read_as_what_it_says(desk: Desk) -> None:
         case["golden_trace"]["version"] = 2
     with pytest.raises(ImportProblemError, match=r"golden_trace .*2"):
         read(cases[:3])
+
+
+def test_an_instruction_that_code_makes_is_named() -> None:
+    """A dataset has no place for it: the agent's card lacks it, and the losses say so."""
+    agent = LlmAgent(name="desk", model="none", instruction=lambda _: "Help.", description="Helps.")
+    cards = agent_cards(agent)
+    assert "instruction" not in cards.agents["desk"]
+    assert any("'desk' is made by code" in loss for loss in cards.losses)
 
 
 def test_a_scenario_is_a_prompt_with_its_plan() -> None:

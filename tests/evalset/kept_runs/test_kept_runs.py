@@ -119,6 +119,7 @@ def test_each_way_in_which_a_case_changes() -> None:
     assert [case.words.rpartition(" now ")[2] for case in some.cases][:2] == ["failed", "2 of 3 runs passed"]
     assert not compare_runs(after, run_of(2, a="failed", b="passed", new="passed")).is_worse
     assert compare_runs(run_of(a="passed"), run_of(1, a="passed", g="failed")).is_worse
+    assert compare_runs(run_of(d="3"), run_of(1, d="2")).is_worse
 
 
 def test_a_case_that_was_stopped_is_compared_with_nothing() -> None:

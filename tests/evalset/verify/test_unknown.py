@@ -45,6 +45,48 @@ def imported(tmp_path: Path, *turns: dict[str, Any]) -> Path:
     return written
 
 
+def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An import does not say what was declared: the agent's tools are another's, unless a model had made the tool up."""
+    call = {"name": "note_down", "args": {"text": "tea"}, "id": "c"}
+    event = {"author": "keeper", "content": {"role": "model", "parts": [{"function_call": call}]}}
+    for response, verdict in (
+        ({"noted": True}, "The agent's tools changed"),
+        (
+            {"error": "Invoking `note_down()` failed as no tool with that name is available."},
+            "The agent changed",
+        ),
+    ):
+        part = {"function_response": {"name": "note_down", "id": "c", "response": response}}
+        answer = {"author": "keeper", "content": {"role": "user", "parts": [part]}}
+        home = tmp_path / verdict.replace(" ", "_").replace("'", "")
+        home.mkdir()
+        steps = {"invocation_events": [event, answer]}
+        written = imported(home, {"intermediate_data": steps, "final_response": said("Noted.")})
+        capsys.readouterr()
+        assert verified(written, home / "agents") == 1
+        assert verdict in capsys.readouterr().out
+
+
+SEARCHES = """
+from google.adk.tools import google_search
+
+root_agent = LlmAgent(name="keeper", model="gemini-2.5-flash", instruction="Find.", tools=[google_search])
+"""
+
+
+def test_a_call_that_no_tool_answered_is_replayed_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model's own search is no tool that somebody calls: ADK says so, then and in each replay."""
+    moves = [{"calls": [{"name": "google_search", "args": {"query": "tea"}}]}, {"text": "Found."}]
+    written = played(agent(tmp_path / "agents", SEARCHES), {"say": "Find tea.", "moves": moves})
+    assert "failed as no tool" in written.read_text()
+    capsys.readouterr()
+    assert verified(written, tmp_path / "agents") == 0, capsys.readouterr().out
+
+
 def test_final_responses_alone_are_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The import says so, and a verification names what to do, without a word about the agent."""
     written = imported(tmp_path, {"final_response": said("Noted.")})

@@ -130,6 +130,17 @@ def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
     assert names == ["east", "west", "east"]
 
 
+def test_a_file_finds_the_modules_of_its_project(tmp_path: Path) -> None:
+    """As an agent's folder does: in the folders above it, and in their `src`."""
+    (tmp_path / ".git").mkdir()
+    for folder in ("studio", "src/helper_of_files"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src" / "helper_of_files" / "names.py").write_text("NAME = 'found'\n", encoding="utf-8")
+    source = "from helper_of_files.names import NAME\nAGENTS = [config(NAME)]"
+    (entry,) = listed(tmp_path / "studio" / "agents.py", source)
+    assert (entry.name, entry.error) == ("found", None)
+
+
 def test_a_module_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dotted name is imported as `python -m` does, also from the working directory."""
     package = tmp_path / "my_project_of_agents"

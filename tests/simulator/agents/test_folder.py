@@ -289,8 +289,24 @@ def test_agents_at_any_depth_are_listed_by_their_folder(tmp_path: Path) -> None:
     assert (config.app_name, Path(config.eval_set_path).parent) == ("one", root / "python" / "agents" / "one")
     catalogue = AgentCatalogue(AgentSettings(agents_dir=root, demos=False))
     assert catalogue.config("one") is catalogue.config("python/agents/one")
-    write(root, {"direct/agent.py": agent_source("direct")})
-    assert AgentFolder(root).names() == ("direct",)
+    part = {"direct/agent.py": agent_source("direct"), "direct/part/agent.py": agent_source("part")}
+    write(root, part)
+    assert AgentFolder(root).names() == ("direct", "more/third", "python/agents/one", "python/agents/two")
+
+
+def test_a_list_that_is_not_whole_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with too many others in it is searched to a bound."""
+    write(tmp_path, {f"{name}/deep/agent.py": agent_source(name) for name in "abcdef"})
+    monkeypatch.setattr("simulator.agents.agent_folder._MOST_FOLDERS", 4)
+    failed = [entry for entry in by_name(tmp_path).values() if entry.error]
+    assert ["not all folders" in str(entry.error) for entry in failed] == [True]
+    assert len(by_name(tmp_path)) > 1
+
+
+def test_a_folder_whose_name_has_a_dot_is_named(tmp_path: Path) -> None:
+    """Python cannot import it: the error says so, and what to do."""
+    root = write(tmp_path / "bots", {"shop.v2/agent.py": agent_source("shop")})
+    assert "Rename the folder" in str(by_name(root)["shop.v2"].error)
 
 
 @pytest.mark.parametrize(

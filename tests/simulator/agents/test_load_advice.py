@@ -98,6 +98,10 @@ def test_a_pin_below_what_plays_is_named(tmp_path: Path) -> None:
     line = told(tmp_path, words, requirements_txt="google-adk==1.9.0\nthing==2")
     assert "google-adk==1.9.0" in line
     assert "2.11" in line
+    part = "ImportError: cannot import name 'firestore' from 'google.cloud' (unknown location) (agent.py, line 2)"
+    (tmp_path / "app" / "requirements.txt").write_text("google-cloud-firestore==2.19\n")
+    assert "requirements.txt lists google-cloud-firestore==2.19. " in advice(part, tmp_path / "app", PYTHON)
+    (tmp_path / "app" / "requirements.txt").unlink()
     thing = advice("ImportError: cannot import name 'Old' from 'thing.parts' (x)", tmp_path / "app", PYTHON)
     assert thing.endswith(" install thing==2")
 

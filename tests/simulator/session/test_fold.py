@@ -19,6 +19,7 @@ from simulator.facts import (
     Provenance,
     RaisedError,
     RulesChanged,
+    SavedArtifact,
     SeatChanged,
     SessionOpened,
     ToolProposed,
@@ -109,9 +110,11 @@ def test_a_turn_is_counted_while_it_runs_and_after() -> None:
     assert (turn.number, turn.purpose, turn.started_at, turn.ended) == (0, "query", 2.0, False)
     assert turn.message == asked("hello").message
     assert (fold.is_running, fold.turns_so_far, fold.session().is_running) == (True, 1, True)
-    fold.take(9, ended(event({"text": "done"}), state={"a": 1}))
+    saved = SavedArtifact(filename="note.txt", part={"text": "x"}, version=0)
+    fold.take(9, ended(event({"text": "done"}), state={"a": 1}, artifacts=(saved,)))
     turn = last_turn(fold)
     assert (turn.ended, turn.state, turn.final_event) == (True, {"a": 1}, 0)
+    assert turn.artifacts == (saved,)
     assert (fold.is_running, fold.turns_so_far) == (False, 1)
 
 

@@ -150,6 +150,7 @@ def test_a_tools_name_says_what_it_does(tool: str, use: str, kind: str) -> None:
         ("orders_api", "This tool deletes an order.", "deletes"),
         ("frobnicate", "", "changes"),
         ("ticketing", "Creates a new ticket for a customer.", "creates"),
+        ("ticketing", "Creating a ticket for a customer.", "creates"),
     ],
 )
 def test_where_the_name_has_no_verb_the_description_says_it(tool: str, description: str, use: str) -> None:

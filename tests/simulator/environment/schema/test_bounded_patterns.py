@@ -68,6 +68,12 @@ def test_names_of_fields_are_searched_within_bounds() -> None:
     )
     unnamed: JsonObject = {"patternProperties": endless, "unevaluatedProperties": False}
     assert check({"a" * 40 + "!": "x"}, unnamed)
+    otherwise: JsonObject = {
+        "if": {"required": ["b"]},
+        "else": {"patternProperties": endless},
+        "unevaluatedProperties": False,
+    }
+    assert check({"a" * 40 + "!": "x"}, otherwise)
     inherited: JsonObject = {
         "properties": {"id": {}},
         "allOf": [{"patternProperties": {"^x_": {"type": "integer"}}}],

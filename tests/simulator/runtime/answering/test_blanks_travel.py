@@ -131,6 +131,37 @@ def test_a_run_the_recording_and_the_doctor_name_it(
     assert main(export) == 0
 
 
+STOCK = (
+    """    return {"sku": sku, "state": "there"} if catalogue.get(sku) else {"sku": sku, "state": "gone"}"""
+)
+
+
+def test_a_value_that_may_be_another_is_named_everywhere(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The code returns one of two, and nobody decided: it is sent, and stays marked until somebody enters one."""
+    code = AGENT.replace(AGENT[AGENT.index("    row =") : AGENT.index("\n\n\nroot_agent")], STOCK)
+    (shop / "agent.py").write_text(code)
+    eval_set = tmp_path / "shop.evalset.json"
+    run = ["run", str(shop), "--script", str(tmp_path / "script.yaml"), "--out", str(eval_set), "--json"]
+    line = "turn 1: the response of find_price is uncertain at $.state"
+    assert main([*run, "--strict"]) == 1
+    assert not eval_set.exists()
+    assert line in capsys.readouterr().err
+    assert main([*run, "--eval-id", "one"]) == 0
+    assert json.loads(capsys.readouterr().out)["uncertain"] == [line]
+    (turn,) = read_environment(sidecar_of(eval_set)).cases["one"].turns
+    assert turn.calls[0].author.uncertain == ("$.state",)
+    assert main(["doctor", str(eval_set)]) == 0
+    assert "uncertain-response" in capsys.readouterr().out
+    edited = ToolAnswer(outcome=Returned(value={"sku": "A-1", "state": "sold"}), source="edited")
+    for answer, left in ((None, ("$.state",)), (edited, ())):
+        simulation, request = asked(shop)
+        assert simulation.answer(request, answer or request.draft, wait=PATIENCE)
+        (fact,) = [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
+        assert fact.provenance.uncertain == left
+
+
 WORDS = AGENT.replace("def find_price(sku: str) -> dict:", "def find_price(sku: str) -> str:").replace(
     'return {"sku": sku, "name": row["name"], "currency": "EUR"}', "return row.text()"
 )
