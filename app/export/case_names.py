@@ -12,7 +12,8 @@ from simulator.environment.conventions.tool_roles import role_of
 from simulator.session import SimulationSession
 from simulator.session.history import ToolCall, UserQuery
 
-_PLAYED = "the case that is played"
+PLAYED = "the case that is played"
+"""The name among the texts of a session of the case that it plays; a session that comes from a file names none of this machine."""
 LONGEST = 48
 """In characters: a longer id hides the others in a list."""
 _LONGEST_VALUE = 20
@@ -30,13 +31,13 @@ class PlayedCase(Value):
 
 def remember_played(texts: MutableMapping[str, str], played: PlayedCase) -> None:
     """Keep which case a session plays, so that the session is proposed in its place."""
-    texts[_PLAYED] = played.model_dump_json()
+    texts[PLAYED] = played.model_dump_json()
 
 
 def played_case(texts: Mapping[str, str]) -> PlayedCase | None:
     """Return the case that a session plays; None where it plays none."""
     try:
-        return PlayedCase.model_validate_json(texts.get(_PLAYED, ""))
+        return PlayedCase.model_validate_json(texts.get(PLAYED, ""))
     except ValueError:  # none, or a session of a file has what its file says
         return None
 

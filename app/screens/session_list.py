@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from app.export.case_names import PLAYED
 from app.live.live_sessions import LiveSession, registry
 from app.scripts.script_play import without_places
 from app.server.owners import LOCAL
@@ -186,7 +187,7 @@ def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None
     """
     if isinstance(asked, ImportSession):
         made = store.import_(asked.text, owner, keeps_id=owner == LOCAL).session_id
-        store.put_drafts(made, without_places(store.drafts(made)))
+        store.put_drafts(made, {**without_places(store.drafts(made)), PLAYED: None})
         return made
     session_id = of_owner(store, asked.session_id, owner)
     match asked:

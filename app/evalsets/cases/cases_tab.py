@@ -112,7 +112,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
         words = st.text_input(
             "Search cases",
             key="case_search",
-            placeholder="Search ids, messages, calls and responses",
+            placeholder="Search cases",
             icon=":material/search:",
             label_visibility="collapsed",
             persist_state="session",
@@ -151,8 +151,9 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
 def _sort_choice() -> None:
     st.selectbox(
         "Sort by",
-        ("Order in the file", *_ORDERS, "Review"),
+        ("File order", *_ORDERS, "Review"),
         key=_SORT,
+        format_func=lambda order: f"Sort: {order.lower()}",
         label_visibility="collapsed",
         persist_state="session",
         help="Sorts all cases that were found, on all pages",

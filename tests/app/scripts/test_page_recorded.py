@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.export.case_names import PlayedCase, played_case, remember_played
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_place, default_destination
 from app.live.live_sessions import LiveSession
@@ -137,6 +138,7 @@ def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> 
 def test_a_session_file_names_no_file_of_this_machine(store: JournalStore, start: Tab, path: Path) -> None:
     """Of another's session neither is read what it says was recorded, nor are answers added there; damaged, it is left out."""
     live = replay(start, path)
+    remember_played(live.drafts, PlayedCase(path=str(path), eval_id="one"))
     store.keep_drafts()
     text = store.export(live.session_id)
     assert json.dumps(str(path))[1:-1] in json.loads(text)["drafts"]["script that plays"]
@@ -144,6 +146,7 @@ def test_a_session_file_names_no_file_of_this_machine(store: JournalStore, start
     assert made is not None
     assert json.loads(store.drafts(made)["script that plays"])["recorded_case"]
     assert "recorded_in" not in json.loads(store.drafts(made)["script that plays"])
+    assert played_case(store.drafts(made)) is None
     live.owner = "somebody"
     view = recorded_play.view_of(live)
     assert view is not None
