@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, Self
 from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from pydantic_core import from_json, to_json
 
+from evalset.errors import EvalSetError
 from evalset.files.case_text import case_json, case_object
 from evalset.files.eval_names import FreeIds, case_digest, flaw_of_eval_id, usable_eval_id
 from evalset.files.json_streams import Span
@@ -25,6 +26,7 @@ from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recording import RecordedCase, version_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.stored_answers import put_texts
+from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
 from simulator.base.validation_words import MOST_TEXT, InputError, shortened
 
@@ -186,7 +188,7 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
         dry_run: Say what would be added, and write nothing.
 
     Raises:
-        EvalSetError: The file is broken or no eval set, or the disk refused; it is as it was.
+        EvalSetError: The file is broken or no eval set, the disk refused, or what is recorded is too large; it is as it was.
         SpoolError: What is gathered cannot be read any more; the eval set is as it was.
     """
     writer = EvalSetWriter(path, gathered.app_name() or path.name.partition(".")[0] or "imported")
@@ -198,6 +200,9 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
         if case.recorded
     }
     environment = sidecar_of(writer.path) if recorded else None
+    if (size := gathered.recordings.size) > LIMITS["recording"]:
+        reason = f"the recorded responses of the cases have {size >> 20:,} MB; the limit is {LIMITS['recording'] >> 20} MB"
+        raise EvalSetError(writer.path, f"{reason}. Nothing was added. Import fewer cases at once")
     added = Added(path=writer.path, eval_ids=eval_ids, environment=environment)
     if dry_run:
         return added

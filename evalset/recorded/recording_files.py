@@ -19,16 +19,18 @@ from evalset.files.json_streams import NotUtf8Error, contains, head_of
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.own_formats import check_format
 from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
-from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
-from simulator.base.documents import open_file, read_file
+from simulator.base.atomic_files import lock_path, sync_folder, system_lock, temporary_path, write_whole
+from simulator.base.documents import LIMITS, open_file, read_file
 from simulator.base.frozen_value import Value
-from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.json_text import MOST_VALUES, JsonSizeError, JsonTextError, check_values, read_json
 from simulator.base.validation_words import validated
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
 Held = TypeVar("Held", RecordedCase, CaseNote)
 Kept = TypeVar("Kept")
+_LEAST_BYTES = 8
+"""A value as it is written here takes so many at least: its line, indented, and what ends it."""
 _STYLE = Style(unit="  ", indent="    ")
 _ODD_NUMBERS = tuple(re.compile(start + rb"-?(?:[0-9.]+e|0\.0000)").search for start in (rb'": ', rb"\n ++"))
 """What may be a number that the standard library, which wrote all files before, writes with other digits."""
@@ -128,7 +130,7 @@ def read_environment(path: Path | str) -> RecordedEnvironment:
         OSError: The file cannot be read.
     """
     path = Path(path)
-    document = _document(path, read_file(path))
+    document = _document(path, read_file(path, "recording"))
     if not _is_embedded(document):
         return environment_of(path, document)
     beside, held = sidecar_of(path), document[KEY]
@@ -277,9 +279,36 @@ def _replaced(target: Path, pieces_of: Callable[[Path | None], Iterable[bytes]])
     def check() -> None:
         if _identity(target) != identity:
             raise _ChangedMeanwhileError
+        _check_values(target)
 
-    write_whole(target, pieces, before_replace=check)
+    write_whole(target, _within_limit(target, pieces), before_replace=check)
     sync_folder(target.parent)
+
+
+def _within_limit(target: Path, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pass pieces on as long as the file that they make could be read again."""
+    size, most = 0, LIMITS["recording"]
+    for piece in pieces:
+        size += len(piece)
+        if size > most:
+            raise _too_large(target, f"would be larger than {most >> 20} MB")
+        yield piece
+
+
+def _check_values(target: Path) -> None:
+    """Check that what was written for a file does not hold more values than are read."""
+    written = temporary_path(target)
+    if written.stat().st_size > MOST_VALUES * _LEAST_BYTES:
+        try:
+            check_values(written.read_text(encoding="utf-8"))
+        except JsonSizeError as error:
+            raise _too_large(target, f"is not written: {error.reason}") from error
+
+
+def _too_large(target: Path, reason: str) -> RecordedEnvironmentError:
+    return RecordedEnvironmentError(
+        target, f"{reason}, so it could not be read again. Add fewer cases to this set"
+    )
 
 
 def _embedding(sidecar: Path) -> Path | None:

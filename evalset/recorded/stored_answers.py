@@ -22,7 +22,7 @@ from evalset.recorded.recording_files import (
     replace_environment,
     value_text,
 )
-from simulator.base.documents import LIMITS, open_file
+from simulator.base.documents import open_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.validation_words import validated
 
@@ -155,11 +155,6 @@ def put_texts(path: Path, cases: Mapping[str, Span], version: int, spool: Spool)
                         newest = max(newest, version_of(case))
                         everything[eval_id] = spool.add(value_text(case))
                 notes = {eval_id: spool.add(value_text(stored.note(eval_id))) for eval_id in stored.notes}
-        if (taken := sum(span.stop - span.start for span in everything.values())) > LIMITS["set"]:
-            raise RecordedEnvironmentError(
-                path,
-                f"it would have {taken >> 20:,} MB, and files of over {LIMITS['set'] >> 20:,} MB cannot be read. Add fewer cases to this set",
-            )
         return file_pieces(newest, everything, notes, spool.read)
 
     replace_environment(path, pieces)

@@ -45,6 +45,7 @@ FileForm: TypeAlias = Literal[
     "reviews",
     "settings",
     "set",
+    "recording",
     "dataset",
     "examined",
     "archive",
@@ -60,8 +61,8 @@ LIMITS: dict[FileForm, int] = {
     "session": 16 * _MB,  # and journals
     "data": 16 * _MB,  # environment data, and other programs' recordings
     "reviews": 16 * _MB,
-    "set": 256
-    * _MB,  # eval sets, recordings beside them, datasets, results and kept runs, where all of the file is held
+    "set": 256 * _MB,  # eval sets, datasets, results and kept runs, where all of the file is held
+    "recording": 64 * _MB,  # beside an eval set; all of it becomes objects, and no larger one is written
     "dataset": 10 * _MB,  # of which all cases are made, to be verified
     "examined": 64 * _MB,  # by the doctor, which keeps where everything stands
     "archive": 256 * _MB,  # of all that is unpacked

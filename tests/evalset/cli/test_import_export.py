@@ -143,13 +143,20 @@ def test_the_same_problem_of_many_cases_is_one_line(here: Path, capsys: pytest.C
 def test_a_recording_that_nothing_could_read_is_not_written(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The cases are there, and what to do is named."""
-    trace = here / "sessions.json"
+    """Neither are its cases, where they alone are too many; and what to do is named."""
+    trace, out = here / "sessions.json", here / "big.evalset.json"
     trace.write_text(json.dumps(a_session("one")))
-    monkeypatch.setitem(LIMITS, "set", 100)
+    monkeypatch.setitem(LIMITS, "recording", 100)
+    assert main(["import", str(trace), "--out", "big.evalset.json"]) == 2
+    assert "Nothing was added. Import fewer cases at once" in capsys.readouterr().err
+    assert not out.exists()
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert main(["import", str(trace), "--out", "big.evalset.json"]) == 0
+    monkeypatch.setitem(LIMITS, "recording", (size := sidecar_of(out).stat().st_size) + 100)
     assert main(["import", str(trace), "--out", "big.evalset.json"]) == 2
     assert "Add fewer cases" in capsys.readouterr().err
-    assert not sidecar_of(here / "big.evalset.json").exists()
+    assert sidecar_of(out).stat().st_size == size
 
 
 def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

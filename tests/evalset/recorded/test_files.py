@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalset.recorded import recording_files
 from evalset.recorded.recording import (
     FORMAT,
     VERSION,
@@ -30,6 +31,8 @@ from evalset.recorded.recording_files import (
     read_environment,
     sidecar_of,
 )
+from simulator.base import json_text
+from simulator.base.documents import LIMITS
 from simulator.facts import Deferred, Failed, Raised, RaisedError, Returned, ToolEffects
 
 NOWHERE = Path("x.environment.json")
@@ -212,3 +215,24 @@ def test_what_is_no_recorded_environment_is_not_written_over(tmp_path: Path) -> 
 def test_the_name_follows_that_of_the_eval_set(eval_set: str, name: str) -> None:
     """Whichever ending it has."""
     assert sidecar_of(Path("folder") / eval_set) == Path("folder") / name
+
+
+def test_nothing_is_written_that_could_not_be_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many bytes, or too many values: the file stays as it is, and the error says what to do."""
+    path = tmp_path / "orders.environment.json"
+    put_cases(path, {"first": RecordedCase(agent="desk", app_name="desk", turns=())})
+    before = path.read_bytes()
+    turn = RecordedTurn(query={"rows": [[]] * 1_000})
+    large = RecordedCase(agent="desk", app_name="desk", turns=(turn,))
+    monkeypatch.setitem(LIMITS, "recording", len(before) + 1_000)
+    with pytest.raises(RecordedEnvironmentError, match=r"would be larger than .* Add fewer cases"):
+        put_cases(path, {"second": large})
+    monkeypatch.setitem(LIMITS, "recording", 1 << 20)
+    monkeypatch.setattr(recording_files, "MOST_VALUES", 900)
+    monkeypatch.setattr(json_text.check_values, "__defaults__", (0, 900))
+    with pytest.raises(RecordedEnvironmentError, match="values; the limit is 900"):
+        put_cases(path, {"second": large})
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".tmp")] == []
