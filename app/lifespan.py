@@ -16,6 +16,7 @@ from typing import Any
 from app.evalsets.workspace import workspaces
 from app.live.live_sessions import registry
 from app.live.session_store import close_store, open_in_background
+from app.live.upload_quota import remove_unvisited
 from app.server.access_link import ACCESS
 from app.server.closed_tabs import end_closed_tabs
 from app.server.login import open_link
@@ -64,6 +65,7 @@ def _end_idle() -> None:
 
     for agent in end_idle():
         _LOG.info("The process of %s was unused and has been stopped", agent)
+    remove_unvisited()
 
 
 def _get_ready() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -13,7 +12,7 @@ from threading import Lock
 from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import own_place
 from app.live.recent_sets import recent_sets
-from app.live.upload_quota import check_room, uploads_of
+from app.live.upload_quota import check_room, note_visit, uploads_of
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import eval_folders, project_of
 from evalset.datasets.dataset_fields import ENDING as DATASET
@@ -27,7 +26,6 @@ ENDING = ".evalset.json"
 IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
 """The endings of files that are no eval sets, and whose cases can be imported."""
 MOST_SETS = 500
-_OLD_SECONDS = 24 * 60 * 60.0
 _COUNTING = Lock()
 """Held while uploads are counted and one is kept."""
 _read: Counter[Path] = Counter()
@@ -77,8 +75,7 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     """List the eval sets and datasets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
     lines: dict[str, SetLine] = {}
     own = uploads_of(owner)
-    if owner != LOCAL:
-        _remove_old(own)
+    note_visit(owner)
     uploads = ((path, "") for path in _uploads_in(own))
     below = (
         (path, agent) for folder, agent in homes.items() for path in files_below(folder) if _is_set(path.name)
@@ -237,15 +234,6 @@ def check_import(owner: str, made: Path) -> None:
         except ValueError:
             remove_upload(owner, made)
             raise
-
-
-def _remove_old(folder: Path) -> None:
-    """Remove uploads that nobody has changed for long: who uploaded them may never come back."""
-    before = time.time() - _OLD_SECONDS
-    for path in folder.glob("*"):
-        with contextlib.suppress(OSError):
-            if path.stat().st_mtime < before:
-                path.unlink()
 
 
 def remove_upload(owner: str, path: Path) -> None:

@@ -1,14 +1,18 @@
-"""Says how much each person may have on the server of what they bring: eval sets and files of messages."""
+"""Says how much each person may have on the server of what they bring, eval sets and files of messages, and for how long."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
 from app.live.live_sessions import registry
+from app.server.owners import LOCAL
 from simulator.base.json_values import JsonObject
 from simulator.facts import AgentSelected, Fact, TurnStarted
 from simulator.session.attached_files import check_sizes, files_in
@@ -17,6 +21,8 @@ UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
 """The environment variable that says how many megabytes of uploads each person has on the server."""
 _UPLOAD_MB = 256
 _MB = 1 << 20
+_KEPT_SECONDS = 24 * 60 * 60.0
+"""So long after their owner was last at the list of eval sets uploads stay."""
 
 
 def uploads_of(owner: str) -> Path:
@@ -27,6 +33,21 @@ def uploads_of(owner: str) -> Path:
 @cache
 def _uploads() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="golden-trace-sets-")
+
+
+def note_visit(owner: str) -> None:
+    """Note that somebody is here: their uploads stay."""
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(uploads_of(owner))
+
+
+def remove_unvisited() -> None:
+    """Remove the uploads of those who have not been here for a day; those of the one person of a machine stay."""
+    before, local = time.time() - _KEPT_SECONDS, uploads_of(LOCAL)
+    for folder in local.parent.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if folder != local and folder.stat().st_mtime < before:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_room(folder: Path, size: int) -> None:

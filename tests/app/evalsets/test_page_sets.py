@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app import lifespan
 from app.evalsets import imported_sets
 from app.evalsets.exchange_jobs import Upload
 from app.evalsets.imported_sets import taken
@@ -272,13 +273,16 @@ def test_uploads_that_are_kept_at_once_are_counted_together(monkeypatch: pytest.
 
 
 def test_uploads_of_others_go_after_a_day() -> None:
-    """Nobody may come back for them; those of the one person of a machine stay."""
-    kept = [take_upload(owner, "old.zip", b"PK") for owner in ("browser-o", "local")]
+    """Whoever never comes back leaves nothing behind; who is here keeps old files, and so does the one person of a machine."""
+    owners = ("browser-gone", "browser-here", "local")
+    kept = [take_upload(owner, "old.zip", b"PK") for owner in owners]
     for path in kept:
         os.utime(path, (1.0, 1.0))
-    assert found_sets({}, "browser-o") == []
-    assert [path.exists() for path in kept] == [False, "old" in str(found_sets({}, "local"))] == [False, True]
-    remove_upload("local", kept[1])
+        os.utime(path.parent, (1.0, 1.0))
+    assert [line.name for line in found_sets({}, "browser-here")] == ["old.zip"]
+    lifespan._end_idle()
+    assert [path.exists() for path in kept] == [False, True, True]
+    remove_upload("local", kept[2])
 
 
 def test_an_imported_set_counts_among_the_uploads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,6 +535,17 @@ def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path)
     assert "recorded" in tab.literal
     assert sidecar_of(made).is_file()
     assert given.read_bytes() == content
+
+
+def test_an_import_tells_how_many_cases_it_has_found(path: Path) -> None:
+    """While it reads, and at its end."""
+    name, content = importable("journal")
+    given = path.with_name(name)
+    given.write_bytes(content)
+    job = imported_sets.made_of(given, LOCAL)
+    assert job.wait(60)
+    assert job.result is not None
+    assert "1" in job.progress.words
 
 
 def test_an_import_is_stopped_and_writes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
