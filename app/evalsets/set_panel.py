@@ -206,7 +206,7 @@ def _case_runs(scene: SetContext, key: str) -> None:
     """Draw what is run on a case."""
     from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - not before somebody looks there
 
-    shown = ShownCase(scene.work.row(key).eval_id, unsaved=scene.work.is_changed)
+    shown = ShownCase(scene.work.row(key).eval_id, unsaved=scene.work.is_edited)
     case_runs(workspaces().of(scene.owner, scene.path), facts_of(scene.path), shown)
 
 
@@ -221,7 +221,7 @@ def _doctor(scene: SetContext) -> SetCommand | None:
     from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before somebody looks there
 
     workspace = workspaces().of(scene.owner, scene.path)
-    doctor_tab(workspace, facts_of(scene.path), unsaved=scene.work.is_changed)
+    doctor_tab(workspace, facts_of(scene.path), unsaved=scene.work.is_edited)
     return None
 
 

@@ -87,11 +87,7 @@ def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
 
 def _line(scene: SetContext, row: CaseRow) -> dict[str, Any]:
     work = scene.work
-    info = (
-        ["edited"]
-        if row.key in work.state.held and work.state.held[row.key] is not work.saved.held.get(row.key)
-        else []
-    )
+    info = ["edited"] if work.is_case_edited(row.key) else []
     info += ["recorded"] if work.is_recorded(row.key) else []
     info += ["scenario"] if row.is_scenario else []
     info += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []

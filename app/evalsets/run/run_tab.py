@@ -26,7 +26,7 @@ _WORDS = {
 def run_tab(scene: SetContext) -> SetCommand | None:
     """Draw the tab; return what was asked for."""
     workspace, facts = workspaces().of(scene.owner, scene.path), facts_of(scene.path)
-    unsaved = scene.work.is_changed
+    unsaved = scene.work.is_edited
     engine = _engine(workspace, unsaved=unsaved)
     if engine == "adk eval":
         adk_eval_tab(workspace, facts, unsaved=unsaved)

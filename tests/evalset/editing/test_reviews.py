@@ -75,6 +75,7 @@ def test_a_review_is_written_beside_the_set_for_people_to_read(path: Path) -> No
     work = work_on(path)
     review(work, "two", at_call(work, "two", "Which order?", 0, 1))
     assert changes(work).cases[0].words == ("review",)
+    assert (work.is_changed, work.is_edited) == (True, False)
     saved = save(work)
     assert saved.reviews == reviews_path(path) == path.with_name("desk.review.json")
     assert path.read_bytes() == before
@@ -115,6 +116,7 @@ def test_a_later_change_of_the_case_is_noticed(path: Path) -> None:
     work = work_on(path)
     review(work, "one", status="approved")
     work.apply(RenameCase(case="one", eval_id="uno"))
+    assert work.is_edited
     assert not has_changed_since(work.review("one"), work.case("one"))
     work.apply(SetText(case="one", where=("conversation", 0, "final_response"), text="No."))
     assert has_changed_since(work.review("one"), work.case("one"))
