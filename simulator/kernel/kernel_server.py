@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import platform
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -382,6 +383,18 @@ def _check_settings(call: KernelCall) -> None:
     named = {"user_simulator_config": given.get("config")} if call.name == "set_user" else given
     if call.name in {"set_user", f"{ENVIRONMENT}change"} and (refused := server_settings_in(named)):
         raise SimulationError("; ".join(map(str, refused)))
+    if call.name == "set_user":
+        _check_user(given.get("config"))
+
+
+def _check_user(config: object) -> None:
+    """Refuse a user simulator that no code of the agent has imported: who names one does not choose what runs here."""
+    path = config.get("type") if isinstance(config, dict) else None
+    module, _, name = str(path or "").replace(":", ".").rpartition(".")
+    if module and not hasattr(sys.modules.get(module), name):
+        raise SimulationError(
+            f"the user simulator {path!r} is not imported by the agent's code. Import its module there first"
+        )
 
 
 def _warm() -> None:

@@ -174,6 +174,15 @@ def test_what_only_the_server_sets_of_a_model_reaches_no_kernel(remote: RemoteSi
     assert remote.environment.settings.simulation_model_configuration == allowed
 
 
+def test_a_page_does_not_choose_what_a_kernel_imports(remote: RemoteSimulation) -> None:
+    """A user simulator is one that the agent's own code has imported; ADK's own needs none."""
+    scenario: JsonObject = {"starting_prompt": "Hi.", "conversation_plan": "Ask for A-1."}
+    for path in ("antigravity.Simulator", "this:Simulator"):
+        with pytest.raises(SimulationError, match="not imported by the agent's code"):
+            remote.set_user("scenario", scenario=scenario, config={"type": path})
+    remote.set_user("scenario", scenario=scenario, config={"type": "llm_backed"})
+
+
 def test_undo_redo_and_another_way(remote: RemoteSimulation) -> None:
     """The studio's journal follows each move of the head."""
     play(remote)
