@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from simulator.base.json_values import copied
@@ -62,7 +64,8 @@ def up_to_date(
 def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]) -> Makers:
     """Return what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
     on_loop = LoopThread.shared().reached
-    asked = waiting.as_asked()
+    # With the state of now: once it is answered, what it wrote stands in there too. Two hundred may wait, and few are looked at.
+    asked = partial(replace, waiting, then=waiting.state())
     held = (waiting.held, waiting.held_by, waiting.held_from)
     fold = moment.engine.journal.fold
     proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
@@ -76,11 +79,11 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         elif proposed is not None and not proposed.reason:
             made, by, made_of = proposed.value, proposed.by, proposed.notes
         else:
-            drafts = on_loop(lambda: moment.drafting().offline(asked, draw))
+            drafts = on_loop(lambda: moment.drafting().offline(asked(), draw))
             made, by, made_of = drafts.draft, "offline", drafts.sources
             blanks, varies, effects = drafts.blanks, drafts.varies, drafts.effects
         if effects is None:
-            effects = on_loop(lambda: moment.drafting().effects_of(asked, made))
+            effects = on_loop(lambda: moment.drafting().effects_of(asked(), made))
         return {
             "draft": copied(made),
             "draft_by": by,
@@ -94,7 +97,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         **dict.fromkeys(
             ("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies", "draft_effects"), draft
         ),
-        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(asked, draw))},
+        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(asked(), draw))},
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -70,7 +69,7 @@ class WaitingRequest(Generic[CallT]):
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
     of a tool: the environment's model, or the rules that delay it; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
     is the tool as it was declared when it was first asked for here. `own` is what the agent of a tool has answered, with the
-    rules that may still change that. `then` is the session's state that it saw, where it is kept (`as_asked`).
+    rules that may still change that. `then` is the session's state that it saw, where it is kept.
     """
 
     key: str
@@ -138,10 +137,6 @@ class WaitingRequest(Generic[CallT]):
     def state(self: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
         """Return ADK's session state as the tool call sees it."""
         return self.then if self.then is not None else written_state(self.call.context)
-
-    def as_asked(self: WaitingRequest[ToolBoundaryCall]) -> WaitingRequest[ToolBoundaryCall]:
-        """Return the request with the state that it sees now: once it is answered, what it wrote stands in there too."""
-        return dataclasses.replace(self, then=self.state())
 
     def fails(self, why: str) -> None:
         """Note why who was to answer could not."""
