@@ -14,11 +14,11 @@ from playwright.sync_api import BrowserContext
 from tests.harness.browser import Studio, chromium
 from tests.harness.neighbours import bad_server, bad_sessions, begun, p95, steps, words
 
-STEPS = 40
+STEPS = 24
 MOST, MOST_P95 = 1.6, 2.5
 """So many times longer a step may take from the click to the next pause: in the middle, and the slowest of twenty.
 
-Of forty steps the slowest of twenty is the second slowest of all. On two cores, one of which spins, an agent that ended its process is
+Of so few steps the slowest of twenty is the slowest of all. On two cores, one of which spins, an agent that ended its process is
 started anew meanwhile: a step that falls into that waits twice as long, and whether one or three do is chance. The one that spins takes what the step leaves of
 its core: 1.2 to 1.4 times in the middle. So the middle is held to a narrow bar, and the slowest to one that only a step which waits for a neighbour itself breaks: the sleeper sleeps 12 s, the spinner has no end.
 """

@@ -48,7 +48,7 @@ MOST_RATIO = 2.6
 
 STEPS, MOST_MS_UNDO = 30, 150.0
 """In a turn of so many calls that a person answered, the last is taken back, and the view there, in so long at most."""
-WARM, ROUNDS = 20, 8
+WARM, ROUNDS = 20, 4
 """So many sessions come before what is measured, and so many rounds are."""
 SMALLEST = {"PAUSED": 4, "WARM": 1, "ROUNDS": 1, "LENGTHS": (1, 2), "STEPS": 4}
 
