@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.harness.browser import Studio
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
 WHERE = "Where is order A-1001?"
 

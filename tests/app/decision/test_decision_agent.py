@@ -271,6 +271,7 @@ def test_a_person_says_what_code_prints_or_lets_it_run() -> None:
     with played(agent=_coder(), agents="model") as simulation:
         page = Deciding(simulation)
         assert "print(6 * 7)" in page.shown()
+        assert [each.language for each in page.tab.code] == ["python"]
         page.type("response_stdout", "43").type("response_stderr", "odd").press("accept_")
         page.press("real_")
         said, ran = facts(simulation, CodeAnswered)

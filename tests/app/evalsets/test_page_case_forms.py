@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from app.evalsets.cases.case_fields import comment_name, edit_of, part_of
 from app.evalsets.cases.review_panel import STATUS_WORDS
 from app.evalsets.open_sets import edited_sets
 from app.live.agent_catalogue import catalogue
@@ -19,6 +20,7 @@ from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
 from tests.app.evalsets.set_tabs import on_set
 from tests.app.page_driver import HOSTILE, Tab
+from tests.evalset.editing.editing_sets import work_on
 
 
 def turn_of_file(path: Path, **changed: Any) -> None:
@@ -187,6 +189,30 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     assert (review.status, review.reviewer) == ("approved", "Ann")
     tab.click("set_undo")
     assert not work.review("one").status
+
+
+def test_what_was_typed_is_gone_once_it_is_taken(path: Path) -> None:
+    """An undo shows the case as it was, and so does the editor that is opened again."""
+    tab = on_set(path, "one").unfold("case_step_one_0_0").click("edit_one_0_0")
+    before = tab.app.text_area(key=tab.key("text_part-one")).value
+    tab.fill("text_part-one", "Something else.").click("part_accept").click("set_undo")
+    tab.unfold("case_step_one_0_0").click("edit_one_0_0")
+    assert tab.app.text_area(key=tab.key("text_part-one")).value == before
+
+
+def test_a_comment_needs_a_text(path: Path) -> None:
+    """It is taken without the blanks around it, with its step and who wrote it; others stay."""
+    work = work_on(path)
+    part = part_of(work, "one", comment_name(0, 0))
+    assert part is not None
+    typed = {"text": " Why? ", "by": " Ann ", "at": ""}
+    with pytest.raises(ValueError, match="enter a text"):
+        edit_of("one", part, {**typed, "text": " "}, work)
+    for count in (1, 2):
+        work.apply(edit_of("one", part, typed, work))
+        assert [(each.text, each.by, each.turn) for each in work.review("one").comments] == [
+            ("Why?", "Ann", 1)
+        ] * count
 
 
 def test_a_damaged_file_of_reviews_is_named_and_takes_no_review(path: Path) -> None:

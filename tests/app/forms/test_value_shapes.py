@@ -113,6 +113,8 @@ def test_a_flat_list_of_records_is_a_table_and_others_are_none() -> None:
     ]
     assert [column.kind for column in columns_of(flat)] == ["text", "integer", "number", "boolean"]
     assert table_places({"order": {"lines": flat}, "ids": ["a"]}) == (("order", "lines"),)
+    schema: JsonObject = {"properties": {"order": {"properties": {"lines": {"type": "array"}}}}}
+    assert table_places({"order": {"lines": flat}, "more": flat}, schema) == (("order", "lines"),)
     others: tuple[Any, ...] = (
         [],
         [1],

@@ -12,7 +12,7 @@ from app.export.export_case import exportable
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.screens.start_panel import TEXT_KEY
-from app.scripts.script_play import ScriptForm, open_script, text_of_upload
+from app.scripts.script_play import _DRAFT, ScriptForm, open_script, text_of_upload, without_places
 from app.server.owners import LOCAL
 from evalset.recorded.embedded_recording import parted
 from simulator import demo_agent
@@ -30,6 +30,14 @@ LOST = HEAD + (
     "turns:\n- say: Where is order A-1002?\n"
     "- say: And order A-1003?\n  moves: [{tool: find_order, returns: {order_id: A-1003, status: lost}}]\n"
 )
+
+
+def test_a_session_of_a_file_names_no_file_of_this_machine() -> None:
+    """The script that it plays comes along without its recording's path; what is none is left out, and other texts stay."""
+    kept = {"reply": "Hello?"}
+    form = json.dumps({"text": "turns: []", "recorded_in": "/srv/secret.evalset.json"})
+    assert without_places({**kept, _DRAFT: form}) == {**kept, _DRAFT: json.dumps({"text": "turns: []"})}
+    assert without_places({**kept, _DRAFT: "{"}) == without_places(kept) == kept
 
 
 def opened() -> Tab:

@@ -30,7 +30,7 @@ from evalset.editing.case_edits import (
     SetValue,
     SplitCase,
 )
-from evalset.editing.case_parts import EditError, calls_of, steps_of
+from evalset.editing.case_parts import EditError, agent_of, calls_of, steps_of
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
@@ -346,3 +346,14 @@ def test_cases_with_one_id_are_told_apart(path: Path) -> None:
     work.apply(RenameCase(case=second.key, eval_id="two"))
     save(work)
     assert [row.eval_id for row in open_set(path).rows] == ["one", "two", "three"]
+
+
+def test_the_app_of_a_case_is_named_in_either_spelling() -> None:
+    """Empty where the case names none."""
+    cases: list[dict[str, Any]] = [
+        {"session_input": {"app_name": "desk"}},
+        {"evalId": "a", "sessionInput": {"appName": "desk"}},
+        {"session_input": None},
+        {},
+    ]
+    assert [agent_of(case) for case in cases] == ["desk", "desk", "", ""]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evalset.cli.verify_command import main
-from evalset.verify import CaseResult, VerifyProgress, verify
+from evalset.verify import CaseResult, VerifyProgress, replay_written, verify
 from evalset.verify.work_sharing import parts_of
 from tests.evalset.replay.desk_agent import NAME
 from tests.evalset.verify.desks import agents, recorded_set
@@ -50,6 +50,15 @@ def test_the_parts_hold_each_run_of_each_case_once(cases: int, runs: int, worker
         for number in range(part.first, part.first + part.runs)
     ]
     assert sorted(made) == [(place, number) for place in range(cases) for number in range(1, runs + 1)]
+
+
+@pytest.mark.process
+def test_a_case_that_was_just_written_is_replayed_by_its_agents_process(kept: Path, tmp_path: Path) -> None:
+    """As the export page does."""
+    config = config_of(agents(tmp_path), NAME)
+    written = replay_written(kept, "three", agent=config)
+    config.kernels.end()
+    assert (written.eval_id, written.passed, written.lines) == ("three", True, ())
 
 
 @pytest.mark.long
