@@ -29,8 +29,7 @@ _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
 Held = TypeVar("Held", RecordedCase, CaseNote)
 Kept = TypeVar("Kept")
-_LEAST_BYTES = 8
-"""A value as it is written here takes so many at least: its line, indented, and what ends it."""
+_BEFORE_VALUES = (b",", b"[", b"{")
 _STYLE = Style(unit="  ", indent="    ")
 _ODD_NUMBERS = tuple(re.compile(start + rb"-?(?:[0-9.]+e|0\.0000)").search for start in (rb'": ', rb"\n ++"))
 """What may be a number that the standard library, which wrote all files before, writes with other digits."""
@@ -279,30 +278,35 @@ def _replaced(target: Path, pieces_of: Callable[[Path | None], Iterable[bytes]])
     def check() -> None:
         if _identity(target) != identity:
             raise _ChangedMeanwhileError
-        _check_values(target)
+        measured.check()
 
-    write_whole(target, _within_limit(target, pieces), before_replace=check)
+    measured = _Measured(target, pieces)
+    write_whole(target, measured, before_replace=check)
     sync_folder(target.parent)
 
 
-def _within_limit(target: Path, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pass pieces on as long as the file that they make could be read again."""
-    size, most = 0, LIMITS["recording"]
-    for piece in pieces:
-        size += len(piece)
-        if size > most:
-            raise _too_large(target, f"would be larger than {most >> 20} MB")
-        yield piece
+class _Measured:
+    """Passes the pieces of a file on, as long as it could be read again."""
 
+    def __init__(self, target: Path, pieces: Iterable[bytes]) -> None:
+        self._target, self._pieces, self._signs = target, pieces, 0
 
-def _check_values(target: Path) -> None:
-    """Check that what was written for a file does not hold more values than are read."""
-    written = temporary_path(target)
-    if written.stat().st_size > MOST_VALUES * _LEAST_BYTES:
-        try:
-            check_values(written.read_text(encoding="utf-8"))
-        except JsonSizeError as error:
-            raise _too_large(target, f"is not written: {error.reason}") from error
+    def __iter__(self) -> Iterator[bytes]:
+        size, most = 0, LIMITS["recording"]
+        for piece in self._pieces:
+            size += len(piece)
+            if size > most:
+                raise _too_large(self._target, f"would be larger than {most >> 20} MB")
+            self._signs += sum(map(piece.count, _BEFORE_VALUES))
+            yield piece
+
+    def check(self) -> None:
+        """Check that what was written does not hold more values than are read; signs in texts may have been counted with them."""
+        if self._signs > MOST_VALUES:
+            try:
+                check_values(temporary_path(self._target).read_text(encoding="utf-8"))
+            except JsonSizeError as error:
+                raise _too_large(self._target, f"is not written: {error.reason}") from error
 
 
 def _too_large(target: Path, reason: str) -> RecordedEnvironmentError:

@@ -16,9 +16,9 @@ from tests.harness.processes import REPOSITORY, quiet_environment
 CASES = 15_000
 """What is recorded of them has 58 MB: a recorded environment of over 64 MB could not be read, and is not written."""
 FEW = 20
-MOST_MORE_BYTES = 150 << 20
-"""What all of them may take beside a few: ADK itself, which grows with its versions, is in both. What is read ahead of a large file takes
-120 MB for any number of cases (with 100,000 it was less than 250 MB in all); `tests/evalset/importing/test_memory.py` holds that it does not grow with them.
+MOST_MORE_BYTES = 100 << 20
+"""What all of them may take beside a few: ADK itself, which grows with its versions, is in both. What is read ahead of a large file is held
+for any number of cases; `tests/evalset/importing/test_memory.py` holds that it does not grow with them.
 """
 SMALLEST = {"CASES": 20}
 
