@@ -83,8 +83,9 @@ def _count() -> int:
 
 
 def _seen() -> int:
-    """Return the count that the browser knows of; where the page does not ask, it knows all."""
-    return int(st.session_state.get(SEEN_KEY, _count()))
+    """Return the count that the browser knows of; where the page does not ask, or something else was put there, it knows all."""
+    said = str(st.session_state.get(SEEN_KEY, ""))
+    return int(said) if said.isdecimal() else _count()
 
 
 def _known() -> dict[str, _Set]:

@@ -165,3 +165,12 @@ def test_nothing_is_remembered_of_what_has_arrived() -> None:
     page.click().click()
     assert page.tab.session_state["set_inputs"] == {}
     assert int(page[SEEN_KEY]) >= 5
+
+
+def test_what_a_program_puts_into_the_unseen_input_ends_no_page() -> None:
+    """A browser's helper may fill in each input that it finds."""
+    browser = Browser()
+    browser.tab.text_input(key=SEEN_KEY).set_value("go 12")
+    browser.tab.run()
+    assert not browser.tab.exception
+    assert str(browser.tab.text_input(key=SEEN_KEY).value).isdecimal()

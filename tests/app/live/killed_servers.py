@@ -195,6 +195,9 @@ class Person(PageClient):
             await self.run()
 
     async def _type(self, name: str, text: str = "") -> None:
+        if not name:  # the page that was drawn last has no such input any more
+            await self.run()
+            return
         self._texts_typed += 1
         self._typed_at = self.most
         text = text or json.dumps({"typed": self._texts_typed, "by": self.session_id})
