@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -30,6 +31,10 @@ os.environ["GOLDEN_TRACE_DATA_DIR"] = _DATA.name
 # What lies in the home folder of whoever runs the tests is not looked at, and nothing is left there.
 for _name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
     os.environ[_name] = tempfile.mkdtemp(dir=_DATA.name)
+
+# Who starts the tests in the background ignores Ctrl-C, and all that is started would do so too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault of a test.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
