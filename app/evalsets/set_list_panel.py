@@ -132,7 +132,7 @@ def _other(workspace: Workspace) -> SetCommand | None:
         )
     if uploaded is None:
         st.caption(
-            "Only you see an upload. It is removed when the server stops, and on a shared server one day after its last change. "
+            "Only you see an upload. It is removed when the server stops, and on a shared server one day after your last visit. "
             "Download it to keep your changes. From a session, a database or a ZIP archive, the cases are imported."
         )
     if uploaded is None and UPLOADED in workspace.jobs and workspace.jobs[UPLOADED].problem:

@@ -268,7 +268,8 @@ def _told(examination: Examination, *, fixed: bool) -> list[str]:
         if (count := examination.count(severity))
     )
     files = len(examination.files)
-    lines.append(f"{files} file{'s' if files != 1 else ''} checked: {counts or 'no problems found'}")
+    found = f": {counts or 'no problems found'}" if counts or files else ""
+    lines.append(f"{files} file{'s' if files != 1 else ''} checked{found}")
     if examination.mendable and not fixed:
         lines.append(f"{sum(each.count for each in examination.mendable)} can be fixed with --fix")
     return lines

@@ -137,6 +137,7 @@ def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
         code, told = run(tmp_path / name)
         assert code == 2
         assert told.startswith(f"not read: {tmp_path / name}")
+        assert told.endswith("0 files checked\n")
 
 
 @pytest.mark.parametrize(
