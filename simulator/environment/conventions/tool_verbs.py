@@ -27,7 +27,8 @@ class EarlierAnswer(BaseModel):
 
     `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
     `state_delta` is what the call wrote into the session's state, `fact` its number in the journal. `is_guess` says that nobody
-    knows whether the tool would have answered so: it was said, and is not to be repeated as known.
+    knows whether the tool would have answered so: it was said, and is not to be repeated as known. `uncertain` are the paths at which it says
+    what may be something else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +40,7 @@ class EarlierAnswer(BaseModel):
     state_delta: JsonObject = Field(default_factory=dict)
     fact: int = 0
     is_guess: bool = False
+    uncertain: tuple[str, ...] = ()
 
 
 def done_state(tool_name: str) -> str | None:

@@ -122,6 +122,14 @@ def still_blank(paths: Iterable[str], before: JsonValue, after: JsonValue) -> tu
     return tuple(path for path in paths if same(_at(path, before), _at(path, after)))
 
 
+def doubted_fields(paths: Iterable[str], value: JsonValue) -> tuple[tuple[str, JsonValue], ...]:
+    """Return the fields at some places of an answer, by name and value."""
+    steps = [
+        (read.steps[-1], found) for read in map(_read, paths) if read.steps for _, found in read.found(value)
+    ]
+    return tuple((name, found) for name, found in steps if isinstance(name, str))
+
+
 def without_blanks(value: JsonValue, paths: Sequence[str]) -> JsonValue:
     """Return an answer without the places of which nobody knew what belongs there; none of them is the whole answer."""
     known: JsonValue = copied(value) if paths else value

@@ -30,7 +30,7 @@ from simulator.environment.drafts.draft_request import DraftCall, Sources
 from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
-from simulator.environment.drafts.session_knowledge import known_fields, settled
+from simulator.environment.drafts.session_knowledge import doubted, known_fields, settled
 from simulator.environment.drafts.sketch_filling import Filler, lost
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.program_run import NO_CHANCES, Chances
@@ -320,7 +320,8 @@ class Parts:
                 and not answer.is_guess
             ):
                 effects = self.effects_of(answer.response)
-                return Try(answer.response, "The earlier response to the same call", effects=effects)
+                unsure = tuple(Blank(path=path, drawn=True) for path in answer.uncertain)
+                return Try(answer.response, "The earlier response to the same call", unsure, effects=effects)
             if self._use(answer.tool_name, answer.arguments) != "reads":
                 return None
         return None
@@ -544,7 +545,11 @@ class Parts:
         return ValueContext(self.chance, self.known, self.arguments, self.rows, style, made=before, now=now)
 
     def _told(self, made: Try) -> Try:
-        """Say which things of the session an answer is about, too."""
+        """Say which things of the session an answer is about, too, and what of them nobody said."""
+        marked = {one.path for one in made.blanks}
+        unsure = doubted(made.value, self.tool, self.arguments, self.world)
+        if again := tuple(one for one in unsure if one.path not in marked):
+            made = replace(made, blanks=(*made.blanks, *again))
         named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
         return (
             replace(made, why=f"{made.why}; uses {', '.join(named[:3])} of this session") if named else made

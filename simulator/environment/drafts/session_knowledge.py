@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, same
+from simulator.base.place_names import field_place, item_place
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
 from simulator.environment.conventions.tool_verbs import done_state, is_envelope
+from simulator.environment.drafts.blanks import WHOLE, Blank, kind_of
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.table_rows import Rows, TableRow
 from simulator.environment.world.entities import Entity
@@ -60,6 +62,33 @@ def settled(value: Any, tool_name: str, arguments: JsonObject, world: World) -> 
     if isinstance(told, dict) and _entity(told, "", named, world) is None:
         return _over(told, world.known(tool_name, arguments))
     return told
+
+
+def doubted(value: JsonValue, tool_name: str, arguments: JsonObject, world: World) -> Iterator[Blank]:
+    """Yield the places of an answer at which it says of a thing what the session says, too, though nobody said it there."""
+    named = world.named(tool_name, arguments)
+    things = [one for one in (world.entity(*each) for each in named) if one is not None]
+    for blank, said in _doubted(value, WHOLE, "", ([kind for kind, _ in named], things), world):
+        if blank.name not in arguments or not same(arguments[blank.name], said):
+            yield blank
+
+
+def _doubted(
+    value: JsonValue, path: str, name: str, about: tuple[list[str], list[Entity]], world: World
+) -> Iterator[tuple[Blank, JsonValue]]:
+    if isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _doubted(one, item_place(path, number), name, (about[0], []), world)
+    if not isinstance(value, dict):
+        return
+    own = _entity(value, name, about[0], world)
+    things = about[1] if own is None else [own]
+    for key, inner in value.items():
+        place = field_place(path, key)
+        if any(thing.doubts(key, inner) for thing in things):
+            yield Blank(path=place, kind=kind_of(inner), name=key, drawn=True), inner
+        else:
+            yield from _doubted(inner, place, key, (about[0], []), world)
 
 
 def _settled(value: JsonValue, name: str, named: list[str], world: World, depth: int) -> JsonValue:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, same
 from simulator.environment.environment_value import FiniteValue
 
 SEED, PERSON = "seed", "person"
@@ -17,11 +17,15 @@ SEED, PERSON = "seed", "person"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value was set: the fact's number, the turn's, and the tool's name, or "seed" or "person"."""
+    """Where a value was set: the fact's number, the turn's, and the tool's name, or "seed" or "person".
+
+    `is_doubted` says that it was only drawn, or may have been another: it holds in the session, but nobody said it.
+    """
 
     fact: int
     turn: int
     source: str
+    is_doubted: bool = False
 
     def words(self) -> str:
         """Say it in a sentence's part, with turns as people count them: `find_order in turn 2` is that of turn number 1."""
@@ -34,13 +38,17 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class WorldCall:
-    """A tool call that was answered, or that may be answered so: `response` is what the agent sees."""
+    """A tool call that was answered, or that may be answered so: `response` is what the agent sees.
+
+    `doubted` are the fields of it whose values nobody said, by name and value.
+    """
 
     tool_name: str
     arguments: JsonObject
     response: JsonValue
     fact: int = 0
     turn: int = 0
+    doubted: tuple[tuple[str, JsonValue], ...] = ()
 
 
 class EntityChange(FiniteValue):
@@ -86,6 +94,11 @@ class Entity:
     """Where it was last changed, or taken away."""
     made: bool = False
     """Whether a tool of this session made it."""
+
+    def doubts(self, name: str, value: JsonValue) -> bool:
+        """Return whether a field has this value, and nobody said so."""
+        origin = self.origins.get(name)
+        return origin is not None and origin.is_doubted and same(self.fields.get(name), value)
 
 
 def columns_of(records: Iterable[JsonObject]) -> tuple[str, ...]:

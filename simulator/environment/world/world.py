@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -87,7 +88,7 @@ class World:
         origin = Origin(fact=call.fact, turn=call.turn, source=call.tool_name)
         changes = self._changes(tool, named, call)
         for change, made in changes:
-            self._apply(change, origin, made=made)
+            self._apply(change, origin, made=made, doubted=call.doubted)
         self._take_currency(call.arguments)
         self._take_currency(call.response)
         return tuple(change for change, _ in changes)
@@ -327,7 +328,14 @@ class World:
         fields = shelf.with_id(change.id, change.fields, f"{change.kind}_id")
         return change.model_copy(update={"fields": fields})
 
-    def _apply(self, change: EntityChange, origin: Origin, *, made: bool) -> None:
+    def _apply(
+        self,
+        change: EntityChange,
+        origin: Origin,
+        *,
+        made: bool,
+        doubted: Sequence[tuple[str, JsonValue]] = (),
+    ) -> None:
         shelf = self._shelves.get(change.kind)
         if shelf is None:
             shelf = self._shelves[change.kind] = EntityTable(change.kind)
@@ -335,6 +343,10 @@ class World:
             own = (name for name, value in change.fields.items() if is_own_key(name, change.kind))
             shelf.id_field = next((name for name in own if id_of(change.fields[name]) == change.id), None)
         keys = shelf.apply(change, origin, made=made)
+        entity = shelf.entities[change.id]
+        for name, value in doubted:
+            if name in change.fields and same(change.fields[name], value):
+                entity.origins[name] = replace(origin, is_doubted=True)
         for key in (change.id, *keys):
             kinds = self._kinds_by_key.get(key, ())
             if change.kind not in kinds:

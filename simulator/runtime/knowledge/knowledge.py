@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from pydantic import JsonValue
+
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.drafts.blanks import WHOLE, without_blanks
+from simulator.environment.drafts.blanks import WHOLE, doubted_fields, without_blanks
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
 from simulator.environment.world.entities import SEED, WorldCall
@@ -79,6 +81,25 @@ def _unknown(blanks: tuple[str, ...]) -> list[str]:
     return [path for path in blanks if path != WHOLE and id_kind(path.rpartition(".")[2]) is None]
 
 
+def _world_call(number: int, answered: AnsweredOnce, response: JsonValue) -> WorldCall:
+    known = without_blanks(response, _unknown(answered.provenance.blanks))  # what nobody knows nobody learns
+    doubted = doubted_fields(answered.provenance.uncertain, response)
+    return WorldCall(answered.tool_name, answered.arguments, known, number, answered.turn, doubted)
+
+
+def _earlier(call: WorldCall, answered: AnsweredOnce, *, injected: bool) -> EarlierAnswer:
+    return EarlierAnswer(
+        tool_name=call.tool_name,
+        arguments=call.arguments,
+        response=call.response,
+        injected=injected,
+        state_delta=answered.effects.state_delta,
+        fact=call.fact,
+        is_guess=WHOLE in answered.provenance.blanks,
+        uncertain=answered.provenance.uncertain,
+    )
+
+
 class Knowledge:
     """What an environment knows after some calls.
 
@@ -137,9 +158,7 @@ class Knowledge:
         really = answered.beneath or answered.outcome
         if really.kind not in {"returned", "failed"}:
             return
-        blanks = answered.provenance.blanks
-        response = without_blanks(as_response(really), _unknown(blanks))  # what nobody knows nobody learns
-        call = WorldCall(answered.tool_name, answered.arguments, response, fact=number, turn=answered.turn)
+        call = _world_call(number, answered, as_response(really))
         by_rule = answered.provenance.source in {"injected", "refused"}
         if against := self.against(call, on_purpose=by_rule):
             self.flags.append(Flag(number, answered.tool_name, against))
@@ -147,18 +166,8 @@ class Knowledge:
         self._taken.append((call, by_rule))
         self.learned += 1
         # An injected failure passes: it is not what the tool knows. Nor is a response with a blank one to be repeated.
-        if not _unknown(blanks) and not (by_rule and really.kind == "failed"):
-            self.answers.append(
-                EarlierAnswer(
-                    tool_name=answered.tool_name,
-                    arguments=answered.arguments,
-                    response=response,
-                    injected=by_rule,
-                    state_delta=answered.effects.state_delta,
-                    fact=number,
-                    is_guess=WHOLE in blanks,
-                )
-            )
+        if not _unknown(answered.provenance.blanks) and not (by_rule and really.kind == "failed"):
+            self.answers.append(_earlier(call, answered, injected=by_rule))
         self._count_recorded(answered)
         said = as_response(answered.outcome)
         self._calls.setdefault(answered.tool_name, []).append(
@@ -167,7 +176,7 @@ class Knowledge:
         self.registry.cache_tool_call(
             answered.tool_name,
             self.registry.state_key(answered.tool_name),
-            response,
+            call.response,
             answered.arguments,
             timestamp=answered.at,
         )
