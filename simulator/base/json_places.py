@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from json.decoder import scanstring  # type: ignore[attr-defined] # its stubs leave it out
 from json.scanner import make_scanner
 from typing import Any, AnyStr, Generic, NamedTuple, TypeAlias
@@ -23,6 +24,8 @@ JsonPath: TypeAlias = tuple[str | int, ...]
 Span: TypeAlias = tuple[int, int]
 
 _BLANKS = re.compile(r"[ \t\r\n]*+")
+_TIGHT = frozenset(',:]}"[{-0123456789tfn')
+"""What ends blanks in JSON: where it stands at once, there are none, and no pattern has to look."""
 # Reads a value and says where it ends, many times faster than looking for its brackets. What it reads is thrown away.
 _SCAN: Any = make_scanner(json.JSONDecoder(strict=False, parse_int=len, parse_float=len, parse_constant=len))  # type: ignore[arg-type] # it is typed as its own argument
 
@@ -53,6 +56,7 @@ class JsonPlaces(Generic[AnyStr]):
         self.text: AnyStr = text
         self._known: dict[int, tuple[Member, ...]] = {}
         self._named: dict[int, Mapping[str | int, Member]] = {}
+        self._lists: dict[int, tuple[list[Member], Iterator[Member]]] = {}
 
     def value(self, path: JsonPath) -> Span:
         """Return the span of the value at a path; of members of the same name that of the last, as every parser takes it.
@@ -74,7 +78,7 @@ class JsonPlaces(Generic[AnyStr]):
         start = self._blanks(0)
         found: Member | None = None
         for step in path:
-            found = self._by_name(start).get(step)
+            found = self._step(start, step)
             if found is None:
                 raise KeyError(path)
             start = found.value[0]
@@ -107,10 +111,20 @@ class JsonPlaces(Generic[AnyStr]):
         """Return the line of a place, from 1. Steps that are not there are left out."""
         found = value = self._blanks(0)
         for step in steps:
-            member = self._by_name(value).get(step)
+            member = self._step(value, step)
             if member is not None:
                 found, value = member.start, member.value[0]
         return self.at(found)[0]
+
+    def _step(self, start: int, step: str | int) -> Member | None:
+        """Return a member. Of a list nothing is read after it: the places that are asked for are mostly at its beginning."""
+        if not isinstance(step, int) or start in self._known or self._letters[start : start + 1] != "[":
+            return self._by_name(start).get(step)
+        if start not in self._lists:
+            self._lists[start] = [], self._read(start)
+        items, others = self._lists[start]
+        items += islice(others, max(step + 1 - len(items), 0))
+        return items[step] if 0 <= step < len(items) else None
 
     def _by_name(self, start: int) -> Mapping[str | int, Member]:
         named = self._named.get(start)
@@ -119,28 +133,30 @@ class JsonPlaces(Generic[AnyStr]):
         return named
 
     def _blanks(self, start: int) -> int:
+        if self._letters[start : start + 1] in _TIGHT:
+            return start
         found = _BLANKS.match(self._letters, start)
         return found.end() if found else start
 
-    def _read(self, start: int) -> list[Member]:
+    def _read(self, start: int) -> Iterator[Member]:
         letters = self._letters
         opening = letters[start : start + 1]
         if opening not in {"[", "{"}:
-            return []
-        members: list[Member] = []
+            return
+        number = 0
         place = self._blanks(start + 1)
         while letters[place : place + 1] not in {"]", "}", ""}:
             key: Span | None = None
-            name: str | int = len(members)
+            name: str | int = number
             if opening == "{":
                 name, key = self._key(place)
                 place = self._blanks(self._blanks(key[1]) + 1)
             value = (place, self._end(place))
-            members.append(Member(name, key, value))
+            number += 1
+            yield Member(name, key, value)
             place = self._blanks(value[1])
             if letters[place : place + 1] == ",":
                 place = self._blanks(place + 1)
-        return members
 
     def _key(self, start: int) -> tuple[str, Span]:
         if self._letters[start : start + 1] != '"':

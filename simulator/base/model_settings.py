@@ -115,9 +115,9 @@ def _configurations(document: object) -> Iterator[tuple[_Place, object]]:
     waiting: list[tuple[_Place, object]] = [((), document)]
     for place, value in waiting:
         for name, each in _entries(value):
-            if snake(str(name)) in _CONFIGURATIONS:
+            if isinstance(name, str) and snake(name) in _CONFIGURATIONS:
                 yield (*place, name), each
-            else:
+            elif isinstance(each, (Mapping, list, tuple)):
                 waiting.append(((*place, name), each))
 
 

@@ -12,6 +12,7 @@ environment in `environment_state`. `session` gives all of it as one frozen `Sim
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias, get_args
 
@@ -272,7 +273,9 @@ class SessionFold:
         ids = [call.get("id") for call in fact_entries.model_calls(fact)]
         self._require(fact, all(ids), "a function call has no id")
         if len(set(ids)) < len(ids) or not self._calls.isdisjoint(ids):
-            doubled = sorted({str(call) for call in ids if call in self._calls or ids.count(call) > 1})
+            doubled = sorted(
+                str(call) for call, times in Counter(ids).items() if times > 1 or call in self._calls
+            )
             raise IllegalFactError(
                 fact, self._state, f"the call id {', '.join(doubled)} is not unique in the session"
             )
