@@ -16,7 +16,8 @@ from pydantic_core import from_json, to_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_places import Span
 
-_WINDOW = 1 << 14
+_WINDOW, _NEAR = 1 << 14, 1 << 8
+"""How many bytes are looked at first for an opening bracket, and for one token."""
 _GROWTH = 8
 _BLANK = b" \t\r\n"
 _CLOSING = frozenset({b"]", b"}"})
@@ -105,7 +106,7 @@ def find_layout(text: bytes, members_after: int) -> Layout:
 
 def _token_before(text: bytes, end: int) -> Span:
     """Return the place of the last token before `end`."""
-    size = _WINDOW
+    size = _NEAR
     while True:
         start = max(0, end - size)
         window = text[start:end][::-1]

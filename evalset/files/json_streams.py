@@ -83,6 +83,9 @@ class JsonStream:
 
     def peek(self) -> str:
         """Return the first character of what comes next; empty at the end of the file."""
+        sign = self._text[self._at : self._at + 1]
+        if sign > " ":
+            return sign
         while True:
             self._at = _end_of_blanks(self._text, self._at)
             if self._at < len(self._text) or not self._grow():
@@ -193,8 +196,12 @@ class JsonStream:
         except (RecursionError, ValueError) as error:
             self._explain()
             raise self._error(str(error), self._at) from error
-        brackets = sum(self._text.count(sign, self._at, stop) for sign in "[{")
-        if brackets > MOST_LEVELS and is_deep(found):
+        is_long = stop - self._at > MOST_LEVELS
+        if (
+            is_long
+            and sum(self._text.count(sign, self._at, stop) for sign in "[{") > MOST_LEVELS
+            and is_deep(found)
+        ):
             raise self._error("nested too deeply", self._at)
         is_number = isinstance(found, (int, float))
         if is_number and stop + _NUMBER_GOES_ON >= len(self._text) and not self._is_last:
