@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from evalset.adk_runs.process_groups import Start
     from evalset.adk_runs.run_spec import EvalRunSpec
 
+EXPORTED = "exported"
+"""The name of the replay of a case that was exported into the set; its id stands behind it."""
+
 MOST_BENCHES = 100
 """So many are kept; those that nobody has used for longest go first, and one at which something runs stays."""
 

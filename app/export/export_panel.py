@@ -23,7 +23,7 @@ from simulator.base.frozen_value import Value
 from simulator.environment.drafts.blanks import Unsure
 
 if TYPE_CHECKING:
-    from app.export.export_replay import ExportReplay
+    from app.export.export_replay import ExportReplay, LastRun
     from app.live.background_jobs import Job
     from evalset.verify.results import CaseResult, Divergence
 
@@ -61,7 +61,7 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
             st.code(literal(written.converted_copy), language=None, wrap_lines=True)
         if written.unrecorded:
             problem("The recorded tool responses were not saved.", written.unrecorded)
-        again = bool(written.environment) and _replay(shown.replay, shown.divergence)
+        again = bool(written.environment) and _replay(shown.replay, shown.last, shown.divergence)
         shown.case_runs()
         found = shown.replay.result if shown.replay is not None else None
         _commands(written, differs, tolerates=found is not None and bool(found.tolerances))
@@ -76,19 +76,24 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
     return again
 
 
-def _replay(job: Job[ExportReplay] | None, draw: DrawsDivergence) -> bool:
-    """Draw the replay; True when it shall be made again."""
+def _replay(job: Job[ExportReplay] | None, last: LastRun | None, draw: DrawsDivergence) -> bool:
+    """Draw the last run of the case, of its replay or a later one; True when it shall be replayed again."""
     with st.container(gap="xsmall", key="export_verified"):
+        if job is not None and job.state == "running":
+            waiting(job, "export_replay")
+            return False
+        if job is not None and job.result is not None:
+            _tolerances(job.result.tolerances)
+        if last is not None:
+            return _outcome(last, draw)
         if job is None:
             st.caption("The case has not been replayed yet.")
             return _again("Replay now")
-        if job.state == "running":
-            waiting(job, "export_replay")
-            return False
         if job.result is None:
             problem("The case could not be replayed.", job.problem)
-            return _again("Replay again")
-        return _outcome(job.result, draw)
+        else:
+            st.caption("The replay was stopped.")
+        return _again("Replay again")
 
 
 def _tolerances(lines: Sequence[str]) -> None:
@@ -103,17 +108,14 @@ def _tolerances(lines: Sequence[str]) -> None:
         st.text(literal(f"· {line}"))
 
 
-def _outcome(replayed: ExportReplay, draw: DrawsDivergence) -> bool:
-    found = replayed.verification
-    _tolerances(replayed.tolerances)
-    changes = found.measured.changes() if found.measured is not None else ()
-    if changes:
+def _outcome(last: LastRun, draw: DrawsDivergence) -> bool:
+    if last.changes:
         st.warning(
-            f"Out of date: {' and '.join(changes)} changed since the replay.", icon=":material/update:"
+            f"Out of date: {' and '.join(last.changes)} changed since the replay.", icon=":material/update:"
         )
         return _again("Replay again")
-    case = found.cases[0] if found.cases else None
-    if case is None or case.status == "stopped":
+    case = last.case
+    if case.status == "stopped":
         st.caption("The replay was stopped.")
         return _again("Replay again")
     if case.status == "passed":
@@ -319,8 +321,8 @@ class ExportView:
     """What the page knows: the case, or why there is none; the last write, or why it failed; how the session is as a script.
 
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
-    session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `divergence`
-    draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
+    session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `last` the last run of that case,
+    `divergence` draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
     dataset; None where there is no case. `is_taken` says that the set has a case with this id: the last write failed for it, or that case is played here.
     """
 
@@ -333,6 +335,7 @@ class ExportView:
     of_scenario: bool = False
     is_over: bool = True
     replay: Job[ExportReplay] | None = None
+    last: LastRun | None = None
     case_runs: Callable[[], None] = lambda: None
     dataset: DatasetView | None = None
     is_taken: bool = False

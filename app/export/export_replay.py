@@ -11,7 +11,7 @@ from app.live.background_jobs import Job, JobProgress, Report
 from simulator.agent_config import SimulatedAgentConfig
 
 if TYPE_CHECKING:
-    from evalset.verify.results import Verification
+    from evalset.verify.results import CaseResult, Verification
 
 
 class ExportReplay(NamedTuple):
@@ -19,6 +19,13 @@ class ExportReplay(NamedTuple):
 
     verification: Verification
     tolerances: tuple[str, ...] = ()
+
+
+class LastRun(NamedTuple):
+    """The last run of an exported case, whoever asked for it: its result, and what has changed since, in words."""
+
+    case: CaseResult
+    changes: tuple[str, ...] = ()
 
 
 def replayed(eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Job[ExportReplay]:

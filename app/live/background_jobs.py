@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -50,6 +51,8 @@ class Job(Generic[Result]):
         self._progress = JobProgress()
         self._result: Result | None = None
         self._problem = ""
+        self.ended_at = 0.0
+        """When its work ended, in seconds since the epoch; 0 before."""
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -104,6 +107,8 @@ class Job(Generic[Result]):
         except Exception as error:  # noqa: BLE001 - agents' own code may raise anything: it is shown and kept
             _LOG.exception("A job on an eval set failed")
             self._problem = error_words(error)
+        finally:
+            self.ended_at = time.time()
 
     def _report(self, progress: JobProgress) -> None:
         with self._lock:

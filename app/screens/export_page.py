@@ -11,7 +11,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.evalsets.set_facts import facts_of
-from app.evalsets.workspace import workspaces
+from app.evalsets.workspace import EXPORTED, workspaces
 from app.export.case_names import PlayedCase, played_case
 from app.export.dataset_panel import DatasetView, WriteDataset
 from app.export.export_case import (
@@ -26,7 +26,7 @@ from app.export.export_case import (
     write_dataset,
 )
 from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
-from app.export.export_replay import replayed
+from app.export.export_replay import LastRun, replayed
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_destination, default_destination
@@ -72,6 +72,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         of_scenario,
         is_over,
         _replay_of(live, written),
+        _last_run(live, written) if written is not None else None,
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
         is_taken=of_played or page_state.get("taken") == [chosen.path, chosen.eval_id],
@@ -159,13 +160,22 @@ def _nothing() -> None:
     """Draw nothing."""
 
 
+def _last_run(live: LiveSession, written: ExportResult) -> LastRun | None:
+    """Return the last run of the case, if this server knows all of it: also one that the eval set's page asked for."""
+    from app.evalsets.run.last_results import last_result  # noqa: PLC0415 - it imports ADK's evaluation
+
+    found = last_result(workspaces().of(live.owner, Path(written.path)), written.eval_id)
+    if found is None or found.case is None:
+        return None
+    return LastRun(found.case, found.measured.changes() if found.measured is not None else ())
+
+
 def _case_runs(live: LiveSession, written: ExportResult) -> None:
     """Draw what is run on the case that was written, as on its page in the eval set."""
     from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - it imports ADK's evaluation
 
-    path, replay = Path(written.path), _replay_of(live, written)
-    known = replay.result.verification if replay is not None and replay.result is not None else None
-    shown = ShownCase(written.eval_id, live.agent_key or live.config.name, known=known)
+    path = Path(written.path)
+    shown = ShownCase(written.eval_id, live.agent_key or live.config.name)
     case_runs(workspaces().of(live.owner, path), facts_of(path), shown)
 
 
@@ -240,6 +250,7 @@ def _replay(live: LiveSession, written: ExportResult) -> None:
         live.replay[1].stop()
     job = replayed(Path(written.path), written.eval_id, live.config)
     live.replay = ((written.path, written.eval_id), job)
+    workspaces().of(live.owner, Path(written.path)).jobs[f"{EXPORTED} {written.eval_id}"] = job
     job.wait(AT_ONCE_SECONDS)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -114,9 +114,9 @@ class ToolPlace(NamedTuple):
 def in_turn(turn: JsonNode) -> Iterator[ToolPlace]:
     """Yield the places of one invocation in the form of today, in their order."""
     data = turn.field("intermediate_data") or JsonNode(None)
-    for call in data.items("tool_uses"):
+    for call in data.objects("tool_uses"):
         yield from _call(call)
-    for answer in data.items("tool_responses"):
+    for answer in data.objects("tool_responses"):
         yield _answer(answer)
     for said in data.items("intermediate_responses"):
         for each in said.items():
@@ -135,7 +135,7 @@ def in_content(content: JsonNode | None) -> Iterator[ToolPlace]:
 
 def in_old_turn(turn: JsonNode) -> Iterator[ToolPlace]:
     """Yield the places of one turn in the old form."""
-    for use in turn.items("expected_tool_use"):
+    for use in turn.objects("expected_tool_use"):
         yield ToolPlace(use, use.field("tool_name"), use.field("tool_input"), "", "call")
 
 
@@ -598,15 +598,14 @@ def _note_pairs(case: Case, turn: JsonNode, places: list[ToolPlace], notes: Note
     calls = [place for place in places if place.role == "call"]
     by_id = {place.call_id: place for place in calls if place.call_id}
     waiting = {id(place): place for place in calls}
+    # What an answer with an id may be to, and one without: in the order of the calls, without a look at each of them.
+    by_name: dict[tuple[str, bool], deque[ToolPlace]] = defaultdict(deque)
+    for place in calls:
+        by_name[place.name, False].append(place)
+        if not place.call_id:
+            by_name[place.name, True].append(place)
     for answer in (place for place in places if place.role == "answer"):
-        call = by_id.get(answer.call_id) or next(
-            (
-                each
-                for each in waiting.values()
-                if each.name == answer.name and not (each.call_id and answer.call_id)
-            ),
-            None,
-        )
+        call = by_id.get(answer.call_id) or _first(by_name[answer.name, bool(answer.call_id)], waiting)
         if call is not None:
             waiting.pop(id(call), None)
             continue
@@ -624,6 +623,12 @@ def _note_pairs(case: Case, turn: JsonNode, places: list[ToolPlace], notes: Note
         )
         remedy = "`adk eval` needs no change. A hermetic replay uses the recorded environment."
         notes.add("call-without-response", turn.path, words, remedy, eval_id=case.eval_id, count=len(waiting))
+
+
+def _first(calls: deque[ToolPlace], waiting: Mapping[int, ToolPlace]) -> ToolPlace | None:
+    while calls and id(calls[0]) not in waiting:
+        calls.popleft()
+    return calls[0] if calls else None
 
 
 def _note_parallel(case: Case, turn: JsonNode, notes: Notes) -> None:

@@ -35,6 +35,10 @@ class JsonNode(NamedTuple):
             for index, each in enumerate(node.value):
                 yield JsonNode(each, (*path, index))
 
+    def objects(self, name: str) -> Iterator[JsonNode]:
+        """Yield those items of the list under a name that are objects; that others are none is said of the file as a whole."""
+        return (each for each in self.items(name) if isinstance(each.value, dict))
+
     def text(self, name: str) -> str:
         """Return the text under this name; an empty one where there is none."""
         found = self.field(name)

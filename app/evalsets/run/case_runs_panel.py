@@ -12,7 +12,8 @@ from app.evalsets.choices_panel import agent_of_set, key_of
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
 from app.evalsets.run.eval_tables import metric_rows
-from app.evalsets.run.verify_jobs import MARKS, VERIFIED, options_of, verifying
+from app.evalsets.run.last_results import CASE_VERIFIED, LastResult, last_result
+from app.evalsets.run.verify_jobs import MARKS, options_of, verifying
 from app.evalsets.run.verify_tab import divergence_shown
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date
@@ -22,6 +23,7 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.live.session_opening import unreachable
+from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.adk_runs.installed import missing
 
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from app.live.background_jobs import Job
     from evalset.adk_runs.eval_results import AdkCaseResult
     from evalset.doctor import Examination, Finding
-    from evalset.verify.results import CaseResult, Verification
+    from evalset.verify.results import CaseResult
 
-CASE_VERIFIED, CASE_EXAMINED = "case verified", "case examined"
-"""The names of the works at a workspace that are about one case."""
+CASE_EXAMINED = "case examined"
+"""The name of the doctor's work at a workspace that is about one case."""
 
 _UNSAVED = "The saved file has no case with this ID. Save the set first"
 _UNRECORDED = "No recorded responses found next to this set. The Run tab of the set can generate responses or use real tools"
@@ -48,13 +50,11 @@ class ShownCase:
         eval_id: Its id.
         agent: The agent that plays it; empty for the set's own.
         unsaved: The page has edits of the set that its file does not have.
-        known: A verification of it that the page has already.
     """
 
     eval_id: str
     agent: str = ""
     unsaved: bool = False
-    known: Verification | None = None
 
 
 def case_runs(workspace: Workspace, facts: SetFacts, shown: ShownCase) -> None:
@@ -78,7 +78,7 @@ def _button(workspace: Workspace, label: str, icon: str, help_: str, *, off: boo
     return st.button(label, key=key, icon=icon, type="tertiary", disabled=off, help=help_)
 
 
-def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> CaseResult | None:
+def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> LastResult | None:
     """Draw the button and the last verdict; return what was found."""
     if _button(
         workspace,
@@ -90,10 +90,12 @@ def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> C
         job = workspace.jobs[CASE_VERIFIED] = verifying(options_of(workspace, agent, (shown.eval_id,)))
         job.wait(AT_ONCE_SECONDS)
         st.rerun()
-    case, is_of_now = _verified(workspace, shown)
-    if case is not None:
-        _badge(MARKS[case.status], _COLORS[case.status], is_of_now=is_of_now)
-    return case
+    found = last_result(workspace, shown.eval_id)
+    if found is not None:
+        is_of_now = not is_out_of_date(found.measured, unsaved=shown.unsaved)
+        words = f"{MARKS[found.status]}, {short_time(found.at)}"
+        _badge(words, _COLORS[found.status], is_of_now=is_of_now)
+    return found
 
 
 def _adk_eval(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> AdkCaseResult | None:
@@ -173,18 +175,6 @@ def _begin_adk_eval(workspace: Workspace, eval_id: str, agent: str) -> None:
 # What is known of the case, and whether it is of the file as it is.
 
 
-def _verified(workspace: Workspace, shown: ShownCase) -> tuple[CaseResult | None, bool]:
-    """Return the last verification of the case: of it alone, of its set, or the one that the page has."""
-    jobs: list[Job[Verification]] = [
-        workspace.jobs[name] for name in (CASE_VERIFIED, VERIFIED) if name in workspace.jobs
-    ]
-    for found in (*(job.result for job in jobs), shown.known):
-        case = next((each for each in found.cases if each.eval_id == shown.eval_id), None) if found else None
-        if found is not None and case is not None:
-            return case, not is_out_of_date(found.measured, unsaved=shown.unsaved)
-    return None, True
-
-
 def _scored(workspace: Workspace, shown: ShownCase) -> tuple[AdkCaseResult | None, bool]:
     view = workspace.run.view() if workspace.run is not None else None
     if view is None or view.results is None:
@@ -229,7 +219,7 @@ def _underway(workspace: Workspace) -> None:
 
 def _details(
     workspace: Workspace,
-    verified: CaseResult | None,
+    verified: LastResult | None,
     scored: AdkCaseResult | None,
     findings: list[Finding] | None,
 ) -> None:
@@ -244,7 +234,7 @@ def _details(
         return
     with body:
         if failed is not None:
-            _differs(failed)
+            _differs(failed.case) if failed.case is not None else st.text(literal(failed.why))
         if scored is not None and scored.problem:
             st.code(literal(scored.problem), language=None, wrap_lines=True)
         if scored is not None and scored.metrics:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import streamlit as st
 
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
 from app.evalsets.run.golden_edits import edit_of, played_until
+from app.evalsets.run.last_results import last_results
 from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.run.verify_tab import OpenAt, count_badges, verify_tab
 from app.evalsets.set_context import ApplyEdits, SetCommand, SetContext
-from app.evalsets.set_facts import facts_of
+from app.evalsets.set_facts import SetFacts, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import place
@@ -27,7 +30,7 @@ def run_tab(scene: SetContext) -> SetCommand | None:
     """Draw the tab; return what was asked for."""
     workspace, facts = workspaces().of(scene.owner, scene.path), facts_of(scene.path)
     unsaved = scene.work.is_edited
-    engine = _engine(workspace, unsaved=unsaved)
+    engine = _engine(workspace, facts, unsaved=unsaved)
     if engine == "adk eval":
         adk_eval_tab(workspace, facts, unsaved=unsaved)
         return None
@@ -41,7 +44,7 @@ def run_tab(scene: SetContext) -> SetCommand | None:
         return st.rerun()
 
 
-def _engine(workspace: Workspace, *, unsaved: bool) -> str:
+def _engine(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> str:
     """Draw the choice, with how the last run of each went; return the chosen engine."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_engine"):
         chosen = st.segmented_control(
@@ -52,7 +55,7 @@ def _engine(workspace: Workspace, *, unsaved: bool) -> str:
         st.caption(_WORDS[engine], width="content")
         st.space("stretch")
         with st.container(horizontal=True, gap="xsmall", width="content", key="run_last"):
-            _last(workspace, unsaved=unsaved)
+            _last(workspace, facts, unsaved=unsaved)
     with place():
         _other_at_work(workspace, engine)
     return engine
@@ -69,11 +72,19 @@ def _other_at_work(workspace: Workspace, engine: str) -> None:
         run_progress(run)
 
 
-def _last(workspace: Workspace, *, unsaved: bool) -> None:
+def _last(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
     job = workspace.jobs.get(VERIFIED)
     if job is not None and job.result is not None:
         st.caption("Verify", width="content")
-        count_badges(job.result, is_of_now=not is_out_of_date(job.result.measured, unsaved=unsaved))
+        count_badges(job.result.count, is_of_now=not is_out_of_date(job.result.measured, unsaved=unsaved))
+    elif job is None and (found := last_results(workspace, facts.eval_ids)):
+        st.caption("Verify", width="content")
+        counts = Counter(one.status for one in found)
+        old = any(
+            is_out_of_date(measured, unsaved=unsaved)
+            for measured in {id(one.measured): one.measured for one in found}.values()
+        )
+        count_badges(counts.__getitem__, is_of_now=not old)
     if workspace.run is not None:
         st.caption("adk eval", width="content")
         run_badge(workspace.run.view(), unsaved=unsaved)

@@ -145,7 +145,7 @@ def case_rows(cases: Sequence[CaseResult], runs: int) -> list[dict[str, str]]:
             "verdict": MARKS[case.status],
             **(_of_runs(case, runs) if runs > 1 else {}),
             "first divergence": _where(case.divergence),
-            "what happened": literal(case.error or _why(case)),
+            "what happened": literal(why_of(case)),
         }
         for case in cases
     ]
@@ -168,8 +168,10 @@ def verdict_words(divergence: Divergence) -> str:
     return ", ".join(VERDICTS[each] for each in (divergence.verdict, *divergence.also))
 
 
-def _why(case: CaseResult) -> str:
+def why_of(case: CaseResult) -> str:
     """Return why a case did not pass, in the words of the first run that did not."""
+    if case.error:
+        return case.error
     failed = next((run for run in case.runs if not run.passed), None)
     if failed is None:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -21,6 +21,7 @@ from app.evalsets.choices_panel import (
     unrecorded_choice,
 )
 from app.evalsets.download_panel import csv_button
+from app.evalsets.run.last_results import last_results, last_rows
 from app.evalsets.run.tolerance_rows import (
     HINTS,
     KINDS,
@@ -49,6 +50,7 @@ from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
+from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
 from evalset.verify import (
@@ -60,7 +62,7 @@ from evalset.verify import (
     tolerances_of,
 )
 from evalset.verify.report import junit, network_words
-from evalset.verify.results import VERDICTS, Divergence, RunResult
+from evalset.verify.results import VERDICTS, CaseStatus, Divergence, RunResult
 
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit
@@ -140,7 +142,7 @@ def verify_tab(
         job: Job[Verification] | None = workspace.jobs.get(VERIFIED)
         _run(workspace, asked, facts, job)
     with right:
-        return _outcome(workspace, asked, edit, unsaved=unsaved)
+        return _outcome(workspace, facts, asked, edit, unsaved=unsaved)
 
 
 def _edited(workspace: Workspace) -> Edit | None:
@@ -268,6 +270,7 @@ def _forget_notes(workspace: Workspace) -> None:
 
 def _outcome(
     workspace: Workspace,
+    facts: SetFacts,
     asked: VerifyOptions,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
     *,
@@ -279,7 +282,7 @@ def _outcome(
         st.success(said, icon=":material/check:")
     job: Job[Verification] | None = workspace.jobs.get(VERIFIED)
     if job is None:
-        st.caption("Not verified yet. Verify replays the cases with recorded responses. No real tool runs.")
+        _last_ones(workspace, facts, unsaved=unsaved)
         return None
     if job.problem:
         problem("The verification did not finish.", job.problem)
@@ -291,6 +294,7 @@ def _outcome(
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
     _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
+    _later(workspace, verification, job.ended_at)
     found = _found(workspace, verification)
     if not found:
         st.caption("No matching cases.")
@@ -303,6 +307,32 @@ def _outcome(
         alt="Cases with verdicts and first divergences",
     )
     return _case(workspace, found, asked.agent, edit)
+
+
+def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
+    """Draw what is known of the cases, where the set as a whole was not verified here."""
+    found = last_results(workspace, facts.eval_ids)
+    if not found:
+        st.caption("Not verified yet. Verify replays the cases with recorded responses. No real tool runs.")
+        return
+    st.caption(
+        f"The last results of {len(found)} of {len(facts.eval_ids)} cases, from exports, from the pages of the cases and from kept runs."
+    )
+    rows = last_rows(found, unsaved=unsaved)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        alt="Cases with their last verdicts, and when these were found",
+    )
+
+
+def _later(workspace: Workspace, verification: Verification, ended_at: float) -> None:
+    """Name the cases that were run again by themselves, and went another way."""
+    then = {case.eval_id: case.status for case in verification.cases}
+    for one in last_results(workspace, then):
+        if one.at > ended_at and one.status != then[one.eval_id]:
+            st.text(literal(f"Run again at {short_time(one.at)}: {one.eval_id}, {MARKS[one.status]}"))
 
 
 def _renamed(workspace: Workspace, verification: Verification) -> bool:
@@ -326,17 +356,17 @@ def _found(workspace: Workspace, verification: Verification) -> list[CaseResult]
     return fitting(verification.cases, words, verdict)
 
 
-def count_badges(verification: Verification, *, is_of_now: bool) -> None:
+def count_badges(counted: Callable[[CaseStatus], int], *, is_of_now: bool) -> None:
     """Draw how many cases have which verdict; gray where that is of before a change."""
     shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray", "skipped": "gray"}
-    for status in MARKS:
-        if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
+    for status in get_args(CaseStatus):
+        if count := counted(status):
             st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
 
 
 def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
-        count_badges(verification, is_of_now=is_of_now)
+        count_badges(verification.count, is_of_now=is_of_now)
         power = verification.pass_power(verification.runs)
         if verification.runs > 1 and power is not None:
             st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")

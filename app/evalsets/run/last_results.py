@@ -1,0 +1,136 @@
+"""The last result of each case, whoever asked for it: its page, the run of its set, its export, or a run that was kept. Each place that shows one asks here; no drawing.
+
+A kept run is the last result also after a restart, and where a command kept it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from app.evalsets.run.verify_jobs import MARKS, VERIFIED, why_of
+from app.evalsets.set_facts import environment_of
+from app.evalsets.stale_result_panel import is_out_of_date
+from app.evalsets.workspace import EXPORTED, Workspace
+from app.forms.safe_labels import literal
+from app.live.agent_catalogue import catalogue
+from app.server.viewer_time import short_time
+from evalset.kept_runs.kept_run import KeptRun
+from evalset.kept_runs.run_files import KeptRunError, read_run, runs_folder
+from evalset.measured import Measured, MeasuredAgent, MeasuredFile
+from evalset.verify.results import CaseResult, CaseStatus, Verification
+from simulator.agents.agent_folder import listed_as
+
+CASE_VERIFIED = "case verified"
+"""The name of the work at a workspace that verifies a case alone."""
+
+_MOST_KEPT = 20
+"""So many of the newest kept runs are looked through."""
+
+
+class LastResult(NamedTuple):
+    """What became of a case when it was last run.
+
+    Attributes:
+        eval_id: The case.
+        status: Its status.
+        at: When that was known, in seconds since the epoch.
+        why: Why it did not pass, in a line, where a kept run says so.
+        measured: What it was measured on; None where nobody knows.
+        case: All of it; None of a kept run, which holds less.
+    """
+
+    eval_id: str
+    status: CaseStatus
+    at: float
+    why: str = ""
+    measured: Measured | None = None
+    case: CaseResult | None = None
+
+
+def last_result(workspace: Workspace, eval_id: str) -> LastResult | None:
+    """Return the last result of a case; None where it was never run."""
+    return next(iter(last_results(workspace, (eval_id,))), None)
+
+
+def last_results(workspace: Workspace, eval_ids: Collection[str]) -> list[LastResult]:
+    """Return the last result of each of some cases that was ever run, in their order."""
+    newest: dict[str, LastResult] = {}
+    for result in (*_of_jobs(workspace), *_of_kept_runs(workspace.eval_set)):
+        if result.eval_id not in newest or result.at > newest[result.eval_id].at:
+            newest[result.eval_id] = result
+    return [newest[eval_id] for eval_id in eval_ids if eval_id in newest]
+
+
+def last_rows(results: Iterable[LastResult], *, unsaved: bool) -> list[dict[str, str]]:
+    """Return a row for each result, as plain text."""
+    return [
+        {
+            "case": literal(one.eval_id),
+            "verdict": f"{MARKS[one.status]}{', out of date' if is_out_of_date(one.measured, unsaved=unsaved) else ''}",
+            "when": short_time(one.at),
+            "what happened": literal(why_of(one.case) if one.case is not None else one.why),
+        }
+        for one in results
+    ]
+
+
+def _of_jobs(workspace: Workspace) -> Iterator[LastResult]:
+    for name, job in list(workspace.jobs.items()):
+        if name in (VERIFIED, CASE_VERIFIED) or name.startswith(EXPORTED):
+            found: Verification | None = getattr(job.result, "verification", job.result)
+            if found is not None:
+                for case in found.cases:
+                    yield LastResult(case.eval_id, case.status, job.ended_at, "", found.measured, case)
+
+
+def _of_kept_runs(eval_set: Path) -> Iterator[LastResult]:
+    try:
+        paths = sorted(runs_folder(eval_set).glob("*.json"), reverse=True)
+    except OSError:
+        return
+    runs = (run for run in map(_read, paths) if run is not None and run.engine == "verify")
+    for run in islice(runs, _MOST_KEPT):
+        measured = _measured(run, eval_set)
+        for case in run.cases:
+            yield LastResult(case.eval_id, case.status, _seconds(run.at), case.why, measured)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path) -> KeptRun | None:
+    """Read a run; its file is never changed."""
+    try:
+        return read_run(path)
+    except KeptRunError:
+        return None
+
+
+def _measured(run: KeptRun, eval_set: Path) -> Measured:
+    """Return what a kept run was measured on, as far as that lies here."""
+    files = [MeasuredFile(kind="set", file=eval_set, sha256=run.set_sha256)] if run.set_sha256 else []
+    environment = environment_of(eval_set)
+    if environment is not None and run.recording_sha256:
+        files.append(MeasuredFile(kind="recording", file=environment, sha256=run.recording_sha256))
+    agents = (
+        MeasuredAgent(app_name=each.app_name, source=_place(each.app_name), source_sha256=each.source_sha256)
+        for each in run.agents
+        if each.source_sha256
+    )
+    return Measured(files=tuple(files), agents=tuple(agents), adk=run.adk)
+
+
+def _place(app_name: str) -> Path | None:
+    agents = catalogue()
+    name = listed_as(app_name, names := agents.names())
+    return agents.place(name) if name in names else None
+
+
+def _seconds(at: str) -> float:
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return 0.0
