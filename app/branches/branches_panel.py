@@ -11,13 +11,14 @@ import streamlit as st
 from app.branches import branch_labels
 from app.branches.branch_graph import newest_of, tree_dot
 from app.branches.branch_labels import held, option, steps
-from app.forms.common_panel import badge, block, page_head, views
+from app.forms.common_panel import badge, block, page_head
 from app.forms.dot_graph import DARK, LIGHT
 from app.forms.safe_labels import Badge, literal
 from app.forms.widget_sync import set_input
 from app.live.live_sessions import title
 from app.session import page_state
 from app.session.commands import GoTo, Show
+from app.session.named_views import named_views
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
@@ -61,7 +62,7 @@ def branches_page(scene: SessionContext) -> GoTo | Show | None:
         st.info(_ONE_WAY, icon=":material/alt_route:")
     else:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="branches_line"):
-            chosen = views("Part of the branches", _VIEWS, _VIEW_KEY)
+            chosen = named_views("Part of the branches", _VIEWS, _VIEW_KEY)
         if chosen == "Tree":
             _picture(journal)
             asked = _listed(found, scene) or asked

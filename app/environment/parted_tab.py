@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.forms.common_panel import views
 from app.session.commands import Command
+from app.session.named_views import named_views
 from app.session.session_context import SessionContext
 
 if TYPE_CHECKING:
@@ -18,5 +18,5 @@ Part: TypeAlias = Callable[[SessionContext, "WorldView"], Command | None]
 
 def parted_tab(scene: SessionContext, label: str, parts: Mapping[str, Part], key: str) -> Command | None:
     """Draw the choice of a part, and the chosen one; return what was asked for."""
-    chosen = views(label, list(parts), key)
+    chosen = named_views(label, list(parts), key, "part")
     return parts[chosen](scene, scene.live.simulation.environment.world())

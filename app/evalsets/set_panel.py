@@ -25,11 +25,12 @@ from app.evalsets.set_context import (
 )
 from app.evalsets.set_facts import environment_of, facts_of
 from app.evalsets.workspace import workspaces
-from app.forms.common_panel import problem, views
+from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.text_diff import difference
 from app.forms.widget_store import slug
 from app.server.viewer_time import short_time
+from app.session.named_views import named_views
 from evalset.editing.case_edits import words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, text_of_set
@@ -81,7 +82,7 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         problem("The action failed. Nothing was changed.", shown.failed)
     if shown.case is not None:
         return case_page(scene, shown.case, shown.part, partial(_case_runs, scene, shown.case)) or asked
-    chosen = views("Eval set: view", list(TABS), "set_tab")
+    chosen = named_views("Eval set: view", list(TABS), "set_tab")
     if scene.work.is_changed and chosen != next(iter(TABS)):
         st.info(
             "This tab uses the saved file. Save your edits to include them.",

@@ -11,11 +11,12 @@ from app.environment.connections_tab import connections_tab
 from app.environment.sources_tab import sources_tab
 from app.environment.tools_tab import tools_tab
 from app.environment.world_tab import world_tab
-from app.forms.common_panel import page_head, views
+from app.forms.common_panel import page_head
 from app.forms.safe_labels import safe_label
 from app.live.live_sessions import title
 from app.rules.rules_tab import rules_tab
 from app.session.commands import Command, Show
+from app.session.named_views import named_views
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status, waits_for_reply
@@ -47,7 +48,7 @@ def environment(scene: SessionContext) -> Command | Show | None:
     )
     asked: Command | Show | None = Show(view=None) if back else None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
-        chosen = views("Part of the environment", list(TABS), "environment_tab")
+        chosen = named_views("Part of the environment", list(TABS), "environment_tab")
         st.space("stretch")
         asked = Show(view=None) if _waiting(scene) else asked
     with st.container(key=f"shape_{chosen.lower()}", gap="small"):

@@ -27,10 +27,13 @@ _VIEW = "view"
 _PAGE, _SETS = "page", "sets"
 _SET, _CASE = "set", "case"
 _DOCUMENT = "document"
-_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _DOCUMENT)
+Part: TypeAlias = Literal["tab", "part"]
+"""A choice between views that stands in the address: of a page, and of a tab of it."""
+_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _DOCUMENT, *get_args(Part))
 """All that says where the page is: a step to another place leaves none of it."""
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
+_NAMED = "studio:named:"
 _TAB = "studio:tab"
 _LOOKS_AT = "studio:looks_at"
 _START_TEXTS = "studio:start_texts"
@@ -168,6 +171,7 @@ def _leave_for(place: Mapping[str, str | None]) -> None:
     for name in _OF_ONE_SESSION:
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
+    _forget_named()
     _name({name: place.get(name) for name in _PLACES})
 
 
@@ -218,7 +222,32 @@ def view() -> View | None:
 
 def show(wanted: View | None) -> None:
     """Show a page of the session in the address, or the session itself; call `st.rerun` after."""
-    _name({_VIEW: wanted})
+    _forget_named()
+    _name({_VIEW: wanted, **dict.fromkeys(get_args(Part))})
+
+
+def part(name: Part) -> str | None:
+    """Return which view the address names; None where it names none, and the first one is meant."""
+    return st.query_params.get(name) or None
+
+
+def named_last(key: str) -> str | None:
+    """Return what the address was given last for the choice with this key."""
+    found: str | None = st.session_state.get(_NAMED + key)
+    return found
+
+
+def name_part(key: str, name: Part, word: str | None) -> None:
+    """Let the address name the view that was chosen with this key; None for the first one."""
+    st.session_state[_NAMED + key] = word
+    if word != part(name):
+        _name({**dict.fromkeys(get_args(Part)[get_args(Part).index(name) :]), name: word})
+
+
+def _forget_named() -> None:
+    """Let what is chosen on the next page stand: its address names nothing yet."""
+    for name in [str(name) for name in st.session_state if str(name).startswith(_NAMED)]:
+        del st.session_state[name]
 
 
 def get(flag: Flag) -> Any:
