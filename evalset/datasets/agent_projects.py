@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_document, read_file
 
 _MANIFEST = "agents-cli-manifest.yaml"
@@ -43,9 +44,9 @@ def project_of(path: Path) -> AgentProject | None:
 
 
 def eval_folders(agent: Path) -> list[Path]:
-    """Return the folders of evals that lie next to an agent's folder, or next to the folder of all agents."""
-    places = (folder / name for folder in (agent.parent, agent.parent.parent) for name in _EVALS)
-    return [place for place in places if place.is_dir()]
+    """Return the folders of evals that lie next to an agent's folder, next to the folder of all agents, or above them in their project."""
+    around = dict.fromkeys((agent.parent, agent.parent.parent, *project_folders(agent)[1:]))
+    return [place for folder in around for name in _EVALS if (place := folder / name).is_dir()]
 
 
 def _project(root: Path, settings: Any) -> AgentProject:
