@@ -11,8 +11,8 @@ from tests.simulator.runtime.speaking import desk, held, said, seat, speaker
 from tests.simulator.runtime.stage import PATIENCE
 
 
-def test_it_is_said_only_after_a_final_response_and_once() -> None:
-    """Before, and again, it is refused; the session stays completed."""
+def test_it_is_said_after_a_final_response_once_and_taken_back_by_word_by_undo_and_by_speaking() -> None:
+    """It comes back with the journal. Each way opens the conversation again; the notes stand before what was said next."""
     with desk() as sim:
         with pytest.raises(SimulationError, match="final response"):
             sim.complete()
@@ -22,13 +22,8 @@ def test_it_is_said_only_after_a_final_response_and_once() -> None:
         assert sim.session.state is SessionState.COMPLETED
         with pytest.raises(SimulationError, match="already"):
             sim.complete()
-
-
-def test_a_person_goes_back_on_it_by_word_by_undo_and_by_speaking() -> None:
-    """Each opens the conversation again; the notes stand before what was said next."""
-    with desk() as sim:
-        assert sim.query("hello", wait=PATIENCE)
-        assert sim.complete(wait=PATIENCE)
+        with Simulation.resume(type(sim.journal).from_json(sim.journal.to_json()), sim.config) as again:
+            assert again.view().user.seat.ended
         assert sim.complete(over=False, wait=PATIENCE)
         assert not sim.view().user.seat.ended
         assert sim.complete(wait=PATIENCE)
@@ -58,13 +53,3 @@ def test_who_sits_in_the_users_seat_says_no_more_until_it_goes_on() -> None:
         assert sim.complete(over=False, wait=PATIENCE)
         assert sim.wait(PATIENCE)
         assert len(said(sim)) > 1
-
-
-def test_it_comes_back_with_the_journal() -> None:
-    """A session that was over still is."""
-    with desk() as sim:
-        assert sim.query("hello", wait=PATIENCE)
-        assert sim.complete(wait=PATIENCE)
-        journal, config = sim.journal, sim.config
-        with Simulation.resume(type(journal).from_json(journal.to_json()), config) as again:
-            assert again.view().user.seat.ended

@@ -37,44 +37,37 @@ def nested(levels: int) -> Any:
 # ---------------------------------------------------------------- a simulation that was closed
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        lambda sim: sim.query("again", wait=PATIENCE),
-        lambda sim: sim.answer("0/0", {}),
-        lambda sim: sim.run_real("0/0"),
-        lambda sim: sim.confirm("call", confirmed=True),
-        lambda sim: sim.reply("call", {}),
-        lambda sim: sim.set_player("tool", "real"),
-        lambda sim: sim.set_rules([]),
-        lambda sim: sim.switch_rule("down", enabled=False),
-        lambda sim: sim.stop(),
-        lambda sim: sim.move_head(1),
-        lambda sim: sim.undo(),
-    ],
+COMMANDS: tuple[Callable[[Simulation], object], ...] = (
+    lambda sim: sim.query("again", wait=PATIENCE),
+    lambda sim: sim.answer("0/0", {}),
+    lambda sim: sim.run_real("0/0"),
+    lambda sim: sim.confirm("call", confirmed=True),
+    lambda sim: sim.reply("call", {}),
+    lambda sim: sim.set_player("tool", "real"),
+    lambda sim: sim.set_rules([]),
+    lambda sim: sim.switch_rule("down", enabled=False),
+    lambda sim: sim.stop(),
+    lambda sim: sim.move_head(1),
+    lambda sim: sim.undo(),
 )
-def test_a_closed_simulation_takes_no_command(command: Callable[[Simulation], object]) -> None:
-    """Each command says that the simulation is closed, and the journal stays as it was."""
-    with desk(rules=[RULE.model_copy(update={"enabled": False})]) as sim:
-        asked(sim)
-        before = sim.journal.to_json()
-        sim.close()
+
+
+def test_a_simulation_that_was_closed_takes_no_command_and_can_be_seen_and_resumed() -> None:
+    """Each command says that it is closed, and the journal stays; closing twice does nothing, and it resumes where it was."""
+    sim = desk(rules=[RULE.model_copy(update={"enabled": False})])
+    asked(sim)
+    before = sim.journal.to_json()
+    sim.close()
+    for command in COMMANDS:
         with pytest.raises(SimulationError, match="closed"):
             command(sim)
-        assert sim.journal.to_json() == before
-        assert not sim.view().running
-
-
-def test_what_was_closed_can_be_seen_closed_again_and_resumed() -> None:
-    """Views work after closing, closing twice does nothing, and the journal resumes where it was."""
-    sim = desk()
-    asked(sim)
     sim.close()
-    sim.close()
+    assert sim.journal.to_json() == before
     assert sim.wait(PATIENCE)
+    assert not sim.view().running
     assert sim.view().session.state is SessionState.ACTIVE
     assert (sim.pending, sim.can_undo(), sim.model_view()) == ((), True, None)
-    with resumed(sim.journal.to_json(), sim.config.agent) as again:
+    with resumed(before, sim.config.agent) as again:
         assert again.answer(again.pending[0], {"status": "open"}, wait=PATIENCE)
         assert again.session.state is SessionState.COMPLETED
 
@@ -168,19 +161,12 @@ def test_the_draft_taken_as_it_is_is_recorded_as_generated() -> None:
             assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
     with desk() as sim:
         request = asked(sim)
+        for wrong in (said("hi"), CodeAnswer(stdout="hi")):
+            with pytest.raises(SimulationError, match="find"):
+                sim.answer(request, wrong)
         answer = ToolAnswer(outcome=returned(request.draft).outcome, source="edited")
         assert sim.answer(request, answer, wait=PATIENCE)
         assert [entry.provenance.source for entry in entries(sim, "tool_output")] == ["edited"]
-
-
-def test_an_answer_of_another_kind_is_refused() -> None:
-    """A tool is not answered by what an agent says or code prints."""
-    with desk() as sim:
-        request = asked(sim)
-        for answer in (said("hi"), CodeAnswer(stdout="hi")):
-            with pytest.raises(SimulationError, match="find"):
-                sim.answer(request, answer)
-        assert sim.answer(request, {"status": "open"}, wait=PATIENCE)
 
 
 # ---------------------------------------------------------------- how a session begins

@@ -106,29 +106,20 @@ def test_an_answers_state_delta_reaches_state_events_and_instructions() -> None:
         assert "Order: A-1" in seen.system_instruction
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (said("text"), "is a tool"),
-        ({"not json": {1, 2}}, "answer to find"),
-        (float("nan"), "answer to find"),
-        (ToolAnswer(outcome=Deferred()), "not long-running"),
-    ],
-)
-def test_an_answer_that_does_not_fit_is_refused_and_the_call_stays(answer: Any, words: str) -> None:
-    """A wrong answer raises in words and changes nothing: the same call still waits."""
-    with opened(agent_of(FIND, tools=[find])) as sim:
-        request, version = asked(sim), len(sim.journal)
-        with pytest.raises(SimulationError, match=words):
-            sim.answer(request, answer)
-        assert sim.pending == (request,)
-        assert len(sim.journal) == version
-
-
-def test_a_request_is_answered_once() -> None:
-    """A second answer to the same request, and an answer to an unknown one, are refused by name."""
+def test_an_answer_that_does_not_fit_or_comes_twice_is_refused_and_the_call_stays() -> None:
+    """It raises in words and changes nothing: the same call still waits. Of an unknown call the key is named."""
     with opened(agent_of(FIND, FIND, tools=[find])) as sim:
-        request = asked(sim)
+        request, version = asked(sim), len(sim.journal)
+        for answer, words in (
+            (said("text"), "is a tool"),
+            ({"not json": {1, 2}}, "answer to find"),
+            (float("nan"), "answer to find"),
+            (ToolAnswer(outcome=Deferred()), "not long-running"),
+        ):
+            with pytest.raises(SimulationError, match=words):
+                sim.answer(request, answer)
+            assert sim.pending == (request,)
+            assert len(sim.journal) == version
         assert sim.answer(request, {"a": 1}, wait=PATIENCE)
         with pytest.raises(SimulationError, match="already answered"):
             sim.answer(request, {"a": 2})
@@ -285,10 +276,3 @@ def test_a_long_running_call_can_be_left_open() -> None:
         assert sim.reply(open_call.call_id, "late", wait=PATIENCE)
         assert response_of(sim) == {"result": "late"}
         assert sim.session.state is SessionState.COMPLETED
-
-
-def test_streaming_shows_the_models_text_and_ends_the_same() -> None:
-    """With streaming the session ends as without: partial chunks are no entries of the timeline."""
-    with opened(agent_of([say("a long answer")])) as sim:
-        assert sim.query("go", wait=PATIENCE, streaming=True)
-        assert [entry.content for entry in entries(sim, "final_response")] == ["a long answer"]

@@ -251,29 +251,23 @@ def test_many_sessions_over_one_agent_from_many_threads() -> None:
     assert ends == [["user_query", "tool_call", "tool_output", "final_response"]] * 6
 
 
-def test_a_query_while_the_agent_is_busy_is_refused() -> None:
-    """A query, or a late reply, in the middle of a turn is a clear error and changes nothing."""
-    with opened(plain(Traces())) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        text = sim.journal.to_json()
-        with pytest.raises(SimulationError, match="turn 0"):
-            sim.query("more")
-        with pytest.raises(SimulationError, match="'x'"):
-            sim.reply("x", 1)
-        assert sim.journal.to_json() == text
-        assert len(sim.pending) == 1
-
-
 def test_commands_that_do_not_fit_are_refused() -> None:
-    """Nothing to stop, and nothing to answer, without a turn and in one: a clear error each."""
+    """Without a turn there is nothing to stop or to answer; in one a query, a late reply and another answer change nothing."""
     with opened(plain(Traces())) as sim:
         with pytest.raises(SimulationError, match="nothing to stop"):
             sim.stop()
         with pytest.raises(SimulationError, match="no turn"):
             sim.answer("0//x#0", 1)
         assert sim.query("go", wait=PATIENCE)
+        text = sim.journal.to_json()
         with pytest.raises(SimulationError, match="0//x#0"):
             sim.answer("0//x#0", 1)
+        with pytest.raises(SimulationError, match="turn 0"):
+            sim.query("more")
+        with pytest.raises(SimulationError, match="'x'"):
+            sim.reply("x", 1)
+        assert sim.journal.to_json() == text
+        assert len(sim.pending) == 1
 
 
 def test_a_turn_whose_code_cancels_every_task_ends_with_an_error() -> None:

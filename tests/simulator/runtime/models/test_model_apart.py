@@ -187,17 +187,18 @@ def test_a_model_that_cannot_be_asked_is_a_reason(
 
 
 def test_a_model_is_made_of_its_name_with_the_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ADK's registry resolves it; another environment gives another client."""
+    """ADK's registry resolves it; another environment gives another client, and an old model is not asked to think."""
     gemini = PROVIDERS["google-genai"]
     for key in KEYS:
         monkeypatch.delenv(key, raising=False)
-    for number in (1, 2):
+    for number, name in ((1, "gemini-2.5-flash"), (2, "gemini-2.5-flash"), (2, "gemini-2.0-flash")):
         with loopback(gemini.says(json.dumps(GOOD))) as server:
             monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
             monkeypatch.setenv("GOOGLE_API_KEY", f"{KEY}-{number}")
-            assert generated("gemini-2.5-flash").value == GOOD
+            assert generated(name).value == GOOD
             assert server.asked[0].headers["x-goog-api-key"] == f"{KEY}-{number}"
-            assert "models/gemini-2.5-flash:generateContent" in server.asked[0].path
+            assert f"models/{name}:generateContent" in server.asked[0].path
+            assert (gemini.thinking(server.asked[0].body) is None) is (name == "gemini-2.0-flash")
 
 
 @pytest.mark.long
@@ -226,16 +227,6 @@ def test_ollama_is_asked_for_json_with_the_schema(monkeypatch: pytest.MonkeyPatc
     assert done.value == GOOD
     assert done.tokens.asked == 7
     assert chat.body["format"]["properties"]["status"]["enum"] == ["open", "shipped"]
-
-
-def test_an_old_gemini_is_not_asked_to_think() -> None:
-    """The default suits models that know no thinking."""
-    gemini = PROVIDERS["google-genai"]
-    with loopback(gemini.says(json.dumps(GOOD))) as server:
-        model = gemini.model(server.url)
-        model.model = "gemini-2.0-flash"
-        assert generated(model).value == GOOD
-        assert gemini.thinking(server.asked[0].body) is None
 
 
 def test_a_listener_that_raises_loses_no_answer() -> None:

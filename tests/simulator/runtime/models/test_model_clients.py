@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
-from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
@@ -16,6 +15,7 @@ from simulator.runtime import Simulation
 from simulator.session import SessionState
 from tests.harness import loopback as wire
 from tests.harness.loopback import HANGS, Loopback, Reply, loopback
+from tests.simulator.runtime.models.model_servers import gemini_at
 from tests.simulator.runtime.stage import PATIENCE, entries, opened, tool_requests
 
 # google-genai's own client does so.
@@ -31,11 +31,6 @@ class Client(NamedTuple):
     fails: Callable[[int], Reply]
     answered: Callable[[Any], Any]
     """Reads the tool's answer out of the second request's body."""
-
-
-def gemini_at(url: str) -> BaseLlm:
-    """Make ADK's Gemini with google-genai's real client."""
-    return Gemini(model="gemini-test", base_url=url, client_kwargs={"api_key": "dummy"})
 
 
 def litellm_at(url: str) -> BaseLlm:
@@ -107,49 +102,38 @@ def test_a_whole_session_with_a_tool_over_the_real_client(name: str) -> None:
         assert all("id" not in value for part in parts for value in part.values() if isinstance(value, dict))
 
 
-def test_a_providers_error_ends_in_the_timeline_and_the_session_goes_on(client: Client) -> None:
-    """An HTTP error is an entry of the model and a failed turn; the next query reaches the provider again."""
-    with loopback(client.fails(500), client.says("Back.")) as server, session_with(client, server) as sim:
+def test_a_session_goes_on_after_a_providers_errors_and_its_silence(client: Client) -> None:
+    """A failed turn, an error that the agent's callback handles, a stop while nothing comes: the next query works each time."""
+    seen: list[tuple[str, Any]] = []
+
+    def rescue(callback_context: Any, llm_request: Any, error: Exception) -> LlmResponse | None:
+        code = str(getattr(error, "code", None) or getattr(error, "status_code", None))
+        seen.append((type(error).__name__, code))
+        rescued = LlmResponse(content=types.Content(role="model", parts=[types.Part(text="rescued")]))
+        return rescued if code == "429" else None
+
+    replies = (client.fails(500), client.fails(429), HANGS, client.says("Back."))
+    with (
+        loopback(*replies) as server,
+        session_with(client, server, on_model_error_callback=rescue) as sim,
+    ):
         assert sim.query("go", wait=PATIENCE)
         assert "too much" in entries(sim, "model_error")[0].error_message
         assert len(entries(sim, "turn_failed")) == 1
         assert not sim.pending
         assert sim.query("again", wait=PATIENCE)
-        assert [entry.content for entry in entries(sim, "final_response")] == ["Back."]
-        assert len(server.asked) == 2
-
-
-def test_on_model_error_sees_the_clients_own_error_with_its_status(client: Client) -> None:
-    """The agent's callback is given the client's class of error and its HTTP status, as without the seats."""
-    seen: list[tuple[str, Any]] = []
-
-    def rescue(callback_context: Any, llm_request: Any, error: Exception) -> LlmResponse:
-        seen.append(
-            (type(error).__name__, getattr(error, "code", None) or getattr(error, "status_code", None))
-        )
-        return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="rescued")]))
-
-    with (
-        loopback(client.fails(429)) as server,
-        session_with(client, server, on_model_error_callback=rescue) as sim,
-    ):
-        assert sim.query("go", wait=PATIENCE)
         assert [entry.content for entry in entries(sim, "final_response")] == ["rescued"]
-    ((name, status),) = seen
-    assert name in {"_ResourceExhaustedError", "RateLimitError"}
-    assert str(status) == "429"
-
-
-def test_a_model_that_hangs_can_be_stopped(client: Client) -> None:
-    """Stop ends the turn while the provider keeps silent; the next query works."""
-    with loopback(HANGS, client.says("Back.")) as server, session_with(client, server) as sim:
-        assert not sim.query("go", wait=0.0)
+        assert len(server.asked) == 2
+        server.arrived.clear()
+        assert not sim.query("hang", wait=0.0)
         assert server.arrived.wait(PATIENCE)
         assert [running.kind for running in sim.view().running] == ["model"]
         sim.stop()
-        assert entries(sim, "turn_failed")[0].stopped
-        assert sim.query("again", wait=PATIENCE)
-        assert [entry.content for entry in entries(sim, "final_response")] == ["Back."]
+        assert entries(sim, "turn_failed")[1].stopped
+        assert sim.query("and now", wait=PATIENCE)
+        assert [entry.content for entry in entries(sim, "final_response")] == ["rescued", "Back."]
+    assert [code for _, code in seen] == ["500", "429"]
+    assert seen[1][0] in {"_ResourceExhaustedError", "RateLimitError"}
 
 
 def test_geminis_stream_is_heard_and_ends_as_one_answer() -> None:

@@ -102,47 +102,25 @@ async def got(
     return await cache.get(tools, "gemini-2.5-test", lambda: analysis(GEMINI, server))
 
 
-def test_many_who_ask_at_once_share_one_request() -> None:
-    """Five parallel first calls make one request, and later ones none; the order of tools does not matter."""
-
-    async def work(cache: ConnectionCache, server: Loopback) -> Any:
-        assert cache.known(TOOLS, "gemini-2.5-test") is None
-        first = await asyncio.gather(*(got(cache, server) for _ in range(5)))
-        later = await got(cache, server, TOOLS[::-1])
-        assert cache.known(TOOLS, "gemini-2.5-test") is later
-        return [*first, later]
-
-    answers, requests = with_cache(work, GEMINI.says(json.dumps(SAID)))
-    assert requests == 1
-    assert len({id(answer) for answer in answers}) == 1
-    assert answers[0].connections is not None
-
-
-def test_another_tool_or_model_is_asked_about_anew() -> None:
-    """What is kept is for these tools and this model, until it is forgotten."""
+def test_many_who_ask_share_one_request_for_these_tools_and_this_model() -> None:
+    """Whatever the order of tools, until it is forgotten; a failure is not kept, other tools or models are asked about anew."""
     other = (TOOLS[0], TOOLS[1].model_copy(update={"description": "Creates it."}))
 
     async def work(cache: ConnectionCache, server: Loopback) -> None:
-        await got(cache, server)
+        assert (await got(cache, server)).connections is None
+        assert cache.known(TOOLS, "gemini-2.5-test") is None
+        answers = await asyncio.gather(*(got(cache, server) for _ in range(5)))
+        answers.append(await got(cache, server, TOOLS[::-1]))
+        assert len(server.asked) == 2
+        assert {id(answer) for answer in answers} == {id(cache.known(TOOLS, "gemini-2.5-test"))}
+        assert answers[0].connections is not None
         await got(cache, server, other)
         await cache.get(TOOLS, "another-model", lambda: analysis(GEMINI, server))
         cache.forget(TOOLS, "another-model")
         await cache.get(TOOLS, "another-model", lambda: analysis(GEMINI, server))
 
-    _, requests = with_cache(work, *[GEMINI.says(json.dumps(SAID))] * 4)
-    assert requests == 4
-
-
-def test_a_failure_is_not_kept() -> None:
-    """Whoever asks later asks the model again."""
-
-    async def work(cache: ConnectionCache, server: Loopback) -> tuple[ModelConnections, ModelConnections]:
-        return await got(cache, server), await got(cache, server)
-
-    (failed, good), requests = with_cache(work, GEMINI.fails(404), GEMINI.says(json.dumps(SAID)))
-    assert requests == 2
-    assert failed.connections is None
-    assert good.connections is not None
+    _, requests = with_cache(work, GEMINI.fails(404), *[GEMINI.says(json.dumps(SAID))] * 4)
+    assert requests == 5
 
 
 def test_one_who_leaves_does_not_stop_the_others() -> None:

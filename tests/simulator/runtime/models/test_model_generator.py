@@ -134,15 +134,13 @@ def test_what_a_model_does_not_know_is_left_away(message: str, gone: str) -> Non
 # ---------------------------------------------------------------- what comes back
 
 
-@pytest.mark.parametrize(
-    "text",
-    [f"\n\n```json\n{TEXT}\n```\n", f"Here it is: {TEXT} Good luck!"],
-)
-def test_fences_and_prose_do_no_harm(provider: Provider, text: str) -> None:
-    """One request is enough."""
-    done, asked = drafted(provider, provider.says(text))
-    assert len(asked) == 1
-    assert done.value == GOOD
+@pytest.mark.parametrize("text", [f"\n\n```json\n{TEXT}\n```\n", f"Here it is: {TEXT} Good luck!"])
+def test_fences_prose_and_the_limit_right_after_it_do_no_harm(provider: Provider, text: str) -> None:
+    """One request is enough, whatever the provider says of its end."""
+    for reply in (provider.says(text), provider.says(text, provider.cut_off)):
+        done, asked = drafted(provider, reply)
+        assert len(asked) == 1
+        assert done.value == GOOD
 
 
 def test_thoughts_are_dropped_and_counted(provider: Provider) -> None:
@@ -180,26 +178,17 @@ def test_two_wrong_answers_leave_the_offline_draft(provider: Provider, text: str
     assert done.problems
 
 
-def test_an_empty_answer_is_asked_for_once_more(provider: Provider) -> None:
-    """Nothing is no answer."""
-    done, asked = drafted(provider, provider.says(" \n"), provider.says(TEXT))
+@pytest.mark.parametrize("limited", [False, True])
+def test_an_empty_answer_or_one_without_room_is_asked_for_once_more(
+    provider: Provider, limited: bool
+) -> None:
+    """Nothing is no answer; the model's limit of tokens is named, to the person and to the model."""
+    bad = provider.says(TEXT[:20], provider.cut_off) if limited else provider.says(" \n")
+    done, asked = drafted(provider, bad, provider.says(TEXT))
     assert len(asked) == 2
+    assert ("limit of tokens" in provider.prompt(asked[1].body)) is limited
     assert done.value == GOOD
-    assert "empty" in done.attempts[0].outcome
-
-
-def test_an_answer_without_room_is_asked_for_shorter(provider: Provider) -> None:
-    """The model's limit of tokens is named, to the person and to the model."""
-    done, asked = drafted(provider, provider.says(TEXT[:20], provider.cut_off), provider.says(TEXT))
-    assert "limit of tokens" in provider.prompt(asked[1].body)
-    assert done.value == GOOD
-    assert "limit of tokens" in done.attempts[0].outcome
-
-
-def test_a_whole_answer_counts_whatever_the_provider_says_of_its_end(provider: Provider) -> None:
-    """JSON that fits is taken, although the limit was reached right after it."""
-    done, _ = drafted(provider, provider.says(TEXT, provider.cut_off))
-    assert done.value == GOOD
+    assert ("limit of tokens" if limited else "empty") in done.attempts[0].outcome
 
 
 def test_a_block_is_the_reason_and_nothing_is_asked_again(provider: Provider) -> None:
@@ -244,15 +233,6 @@ def test_a_server_error_is_tried_again_with_longer_waits(provider: Provider) -> 
     assert "503" in done.reason
 
 
-def test_a_refusal_is_not_tried_again(provider: Provider) -> None:
-    """What is wrong with the request or its key will be so again."""
-    done, asked = drafted(provider, provider.fails(403, "not like this"))
-    assert len(asked) == 1
-    assert done.value is None
-    assert "403: " in done.reason
-    assert "not like this" in done.reason
-
-
 def test_a_slow_provider_is_given_up_in_time(provider: Provider) -> None:
     """A request has its time, and a person is not kept waiting by more of them."""
     done, asked = drafted(provider, HANGS, timeout_seconds=0.5)
@@ -270,20 +250,14 @@ def test_a_connection_that_drops_is_tried_again(provider: Provider) -> None:
     assert [attempt.what for attempt in done.attempts] == ["asked", "retry"]
 
 
-@pytest.mark.parametrize("body", [b"\xff\xfe{\x80", b'{"candidates": [', b""])
-def test_a_body_that_cannot_be_read_is_a_reason(provider: Provider, body: bytes) -> None:
-    """Bytes that are no UTF-8 or no JSON crash nothing."""
-    done, asked = drafted(provider, *[Reply(body)] * 6)
-    assert len(asked) <= 3
-    assert done.value is None
-    assert done.reason
-
-
-def test_bytes_that_are_no_text_inside_of_an_answer_crash_nothing(provider: Provider) -> None:
-    """Whatever the client makes of them, it ends in an answer that fits or in a reason."""
-    body = json.dumps(provider.says(TEXT).body).encode().replace(b"A-1", b"A-\xff\xfe")
-    done, _ = drafted(provider, *[Reply(body)] * 6)
-    assert bool(done.value) != bool(done.reason)
+def test_a_body_that_cannot_be_read_is_a_reason(provider: Provider) -> None:
+    """Bytes that are no UTF-8 or no JSON crash nothing; of such ones inside an answer the client may make one that fits."""
+    inside = json.dumps(provider.says(TEXT).body).encode().replace(b"A-1", b"A-\xff\xfe")
+    for body in (b"\xff\xfe{\x80", b'{"candidates": [', b"", inside):
+        done, asked = drafted(provider, *[Reply(body)] * 6)
+        assert len(asked) <= 3
+        assert bool(done.value) != bool(done.reason)
+        assert done.value is None or body == inside
 
 
 def test_nobody_at_the_address_is_a_reason(provider: Provider) -> None:
@@ -296,7 +270,7 @@ def test_nobody_at_the_address_is_a_reason(provider: Provider) -> None:
     assert done.reason.endswith("(3 attempts)" if told.slept else url.partition("//")[2])
 
 
-def test_no_key_is_logged_or_told(
+def test_a_refusal_is_not_tried_again_and_no_key_is_logged_or_told(
     provider: Provider, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A provider that repeats the key in its error does not make it a part of the session."""
@@ -307,6 +281,9 @@ def test_no_key_is_logged_or_told(
         done, (asked,) = drafted(provider, refusal, told=told)
     assert KEY in str(asked.headers)
     seen = f"{done.model_dump_json()} {told.words} {caplog.text}"
+    assert done.value is None
+    assert "401: " in done.reason
+    assert "no good keys" in done.reason
     assert done.reason.count("[a key]") == 2
     assert KEY not in seen
     assert "another-secret-1" not in seen

@@ -68,6 +68,8 @@ def test_a_seated_model_is_asked_as_what_it_is() -> None:
     assert isinstance(agent.model, Gemini)
     config, _ = config_for(agent.model)
     assert config.response_json_schema is not None
+    options: Any = config.http_options
+    assert options.retry_options.attempts == 0, "tries that nobody sees would keep a person waiting"
 
 
 @pytest.mark.parametrize("name", ["gemini/gemini-2.5-flash", "vertex_ai/gemini-2.5-pro"])
@@ -101,12 +103,6 @@ def test_less_is_sent_where_less_is_wished(wish: RequestFeatures, mime: str | No
     assert config.response_mime_type == mime
     assert ("JSON mode" in told) is bool(mode)
     assert "prompt" in told
-
-
-def test_no_client_tries_again_by_itself() -> None:
-    """Tries that nobody sees would keep a person waiting."""
-    options: Any = config_for(Gemini(model="gemini-2.5-flash"))[0].http_options
-    assert options.retry_options.attempts == 0
 
 
 def test_adks_own_client_for_openai_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

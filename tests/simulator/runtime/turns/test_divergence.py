@@ -86,7 +86,7 @@ _CHANGES: list[tuple[Make, str]] = [
 
 @pytest.mark.parametrize(("make", "what"), _CHANGES)
 def test_a_changed_agent_is_told_apart(make: Make, what: str) -> None:
-    """The view names the step and what differs; commands that need the turn are refused, nothing runs, and the journal is as it was."""
+    """By its step and what differs; what needs the turn is refused, and the journal stays. Back before it the agent runs a new branch."""
     text, traces, asked = _recorded(), Traces(), len(ASKED)
     with resumed(text, make(traces)) as sim:
         view = sim.view()
@@ -106,13 +106,6 @@ def test_a_changed_agent_is_told_apart(make: Make, what: str) -> None:
         with pytest.raises(SimulationError, match="no turn"):
             sim.stop()
         assert sim.journal.to_json() == text
-
-
-@pytest.mark.parametrize(("make", "_what"), _CHANGES[:3])
-def test_one_can_go_back_to_before_it(make: Make, _what: str) -> None:
-    """Back before the turn there is no divergence; the changed agent runs a new branch, and the old one is kept."""
-    traces = Traces()
-    with resumed(_recorded(), make(traces)) as sim:
         old = sim.journal.path()
         sim.move_head(1)
         assert sim.view().divergence is None

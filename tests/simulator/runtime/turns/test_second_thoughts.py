@@ -103,15 +103,17 @@ def test_an_undo_runs_nothing_real_by_itself() -> None:
         assert len(RAN) == len(ran) + 3
 
 
-@pytest.mark.parametrize("player", ["offline", "refuse"])
-def test_who_sits_there_does_not_answer_again_by_themselves(player: str) -> None:
-    """An answer that was made by itself can be given another way: the call waits, and the next ones go as seated."""
-    with opened(two_calls(), tools=player) as sim:
+@pytest.mark.parametrize("player", ["offline", "refuse", "r"])
+def test_what_answered_by_itself_does_not_answer_again_by_itself(player: str) -> None:
+    """Neither a player nor a rule: the call waits, also after a resume; the next ones, or a player who sits down, go as before."""
+    more: dict[str, Any] = {"rules": [busy("find")]} if player == "r" else {"tools": player}
+    with opened(two_calls(), **more) as sim:
         sim.query("go", wait=PATIENCE)
         history, kinds = sim.session.history, kinds_of(sim)
         to_before(sim, "tool_answered")
         (request,) = sim.pending
         assert request.would_answer == player
+        text = sim.journal.to_json()
         sim.answer(request, {"status": "mine"}, wait=PATIENCE)
         assert not sim.pending
         assert sim.session.history != history
@@ -119,24 +121,14 @@ def test_who_sits_there_does_not_answer_again_by_themselves(player: str) -> None
         assert sim.pending[0].key == request.key
         sim.go_on(wait=PATIENCE)
         assert kinds_of(sim) == kinds
-
-
-def test_a_rule_does_not_answer_again_by_itself() -> None:
-    """Back at a call that a rule failed, a person has it; let go on, the rule fails it as before."""
-    rule = busy("find")
-    with opened(two_calls(), rules=[rule]) as sim:
-        sim.query("go", wait=PATIENCE)
-        kinds = kinds_of(sim)
         to_before(sim, "tool_answered")
-        (request,) = sim.pending
-        assert request.would_answer == "r"
-        text = sim.journal.to_json()
-        sim.go_on(wait=PATIENCE)
-        assert kinds_of(sim) == kinds
-        with resumed(text, two_calls()) as again:
-            assert again.pending[0].would_answer == "r"
-            again.answer(again.pending[0], {"status": "mine"}, wait=PATIENCE)
-            assert kinds_of(again).count("tool_output") == kinds_of(again).count("tool_error") == 1
+        sim.set_player("tool", "refuse" if player == "offline" else "offline", "find", wait=PATIENCE)
+        assert not sim.pending
+    with resumed(text, two_calls()) as again:
+        assert again.pending[0].would_answer == player
+        again.answer(again.pending[0], {"status": "mine"}, wait=PATIENCE)
+        assert kinds_of(again).count("tool_output") == (2 if player == "offline" else 1)
+        assert kinds_of(again).count("tool_error") == (0 if player == "offline" else 1)
 
 
 def test_a_turn_of_the_agents_own_model_can_be_taken_another_way() -> None:
@@ -148,15 +140,6 @@ def test_a_turn_of_the_agents_own_model_can_be_taken_another_way() -> None:
         assert (request.kind, request.would_answer) == ("model", "model")
         sim.answer(request, "No, thank you.", wait=PATIENCE)
         assert sim.session.state is SessionState.COMPLETED
-
-
-def test_a_swap_lets_the_one_who_sits_down_answer_at_once() -> None:
-    """Whoever chooses a player after coming back means it: the call goes to them."""
-    with opened(two_calls(), tools="offline") as sim:
-        sim.query("go", wait=PATIENCE)
-        to_before(sim, "tool_answered")
-        sim.set_player("tool", "refuse", "find", wait=PATIENCE)
-        assert not sim.pending
 
 
 def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
@@ -185,7 +168,7 @@ def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
 
 
 def test_taking_back_a_stop_leads_to_the_pause_that_it_ended() -> None:
-    """The answers before the stop are still there, and the call waits again."""
+    """The answers before the stop are still there, and the call waits again, also where somebody goes to no fact."""
     with opened(two_calls()) as sim:
         sim.query("go", wait=PATIENCE)
         sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
@@ -195,6 +178,13 @@ def test_taking_back_a_stop_leads_to_the_pause_that_it_ended() -> None:
         sim.undo()
         assert [request.key for request in sim.pending] == [key]
         assert sim.session.history == history
+        waits = sim.pending
+        for fact in (10**6, -1, 0):
+            with pytest.raises(SimulationError, match="fact"):
+                sim.move_head(fact)
+            assert sim.pending == waits
+        sim.answer(waits[0], {"status": "x"}, wait=PATIENCE)
+        assert sim.session.state is SessionState.COMPLETED
 
 
 def test_taking_back_a_turn_of_the_model_that_a_person_asked_for() -> None:
@@ -230,19 +220,6 @@ def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -
         assert again.view().busy
         again.stop()
         assert again.session.turns[0].stopped
-
-
-@pytest.mark.parametrize("fact", [10**6, -1, 0])
-def test_a_fact_that_is_not_there_changes_nothing(fact: int) -> None:
-    """Going where no fact is, or before the agent was picked, is refused, and what waits goes on waiting."""
-    with opened(two_calls()) as sim:
-        sim.query("go", wait=PATIENCE)
-        before = sim.pending
-        with pytest.raises(SimulationError, match="fact"):
-            sim.move_head(fact)
-        assert sim.pending == before
-        sim.answer(before[0], {"status": "x"}, wait=PATIENCE)
-        assert sim.pending
 
 
 def test_a_tool_that_is_not_there_is_an_error_in_the_timeline() -> None:

@@ -8,7 +8,6 @@ import random
 import pytest
 
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.runtime import Simulation
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.turns.quiescence import Settling
 from tests.simulator.runtime.playing import played, resumed
@@ -27,29 +26,20 @@ _CALLS = 12
 _STEPS_AFTER_AN_ANSWER = 10
 
 
-def _fired(sim: Simulation) -> list[bool]:
-    return [fact.provenance.source == "injected" for fact in tool_facts(sim)]
-
-
 def _drawn(count: int) -> list[bool]:
     stream = random.Random(7)  # noqa: S311 - the stream that the rule is documented to draw from
     return [stream.random() < 0.5 for _ in range(count)]
 
 
-def test_each_call_in_a_turn_takes_the_next_draw() -> None:
-    """Calls one after the other in one turn draw one value after the other from the rule's stream."""
-    agent = agent_of(*[[call("hit", mark=str(number))] for number in range(_CALLS)], tools=[Traces().hit])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_each_call_in_a_turn_takes_the_next_draw(at_once: bool) -> None:
+    """One after the other, or in one turn of the model: in the order in which they were asked."""
+    calls = [call("hit", mark=str(number)) for number in range(_CALLS)]
+    agent = agent_of(*([calls] if at_once else [[each] for each in calls]), tools=[Traces().hit])
     with opened(agent, tools="refuse", rules=[_RULE]) as sim:
         assert sim.query("go", wait=PATIENCE)
-        assert _fired(sim) == _drawn(_CALLS)
-
-
-def test_calls_at_once_take_their_draws_in_order() -> None:
-    """Calls of one model turn draw in the order in which they were asked."""
-    agent = agent_of([call("hit", mark=str(number)) for number in range(_CALLS)], tools=[Traces().hit])
-    with opened(agent, tools="refuse", rules=[_RULE]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        by_mark = sorted(tool_facts(sim), key=lambda fact: int(str(fact.arguments["mark"])))
+        facts = tool_facts(sim)
+        by_mark = sorted(facts, key=lambda fact: int(str(fact.arguments["mark"]))) if at_once else facts
         assert [fact.provenance.source == "injected" for fact in by_mark] == _drawn(_CALLS)
 
 
