@@ -17,17 +17,13 @@ def started(*, streaming: bool = False) -> TurnStarted:
 
 
 def test_authored_content_stays_out_of_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a word in the environment, ADK captures no message."""
+    """Without a word in the environment, ADK captures no message; whoever sets OpenTelemetry's own variable gets what it says."""
     for name in ("OTEL_SEMCONV_STABILITY_OPT_IN", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"):
         monkeypatch.delenv(name, raising=False)
     telemetry = run_config(started()).telemetry
     assert telemetry is not None
     assert telemetry.resolved_content_capturing_mode is ContentCapturingMode.NO_CONTENT
     assert not telemetry.should_add_content_to_legacy_spans
-
-
-def test_an_environment_that_asks_for_content_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever sets OpenTelemetry's own variable sees what they are used to."""
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "EVENT_ONLY")
     assert run_config(started()).telemetry is None  # ADK reads the environment itself
 

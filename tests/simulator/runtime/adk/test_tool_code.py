@@ -229,6 +229,11 @@ def test_variables_and_arguments_given_in_advance_are_copied_if_they_are_plain(s
     given = functools.partial(functools.partial(tools.find, "A-1", deep=True), deep=False)
     assert found(given).held == {"order_id": "A-1", "deep": False}
     assert found(functools.partial(tools.Desk(3).method, "A-2")).held == {"order_id": "A-2"}
+    empty_cell = (
+        "def make():\n    def tool():\n        return x\n    early = tool\n    return early\n    x = 1\n"
+    )
+    shop.write("later.py", empty_cell)
+    assert found(shop.module("later").make()).held == {}
 
 
 class Odd(dict[str, int]):
@@ -255,15 +260,6 @@ class Odd(dict[str, int]):
 def test_what_is_no_plain_value_or_is_too_much_is_not_held(shop: Folder, value: Any) -> None:
     """Only exactly the builtin types that JSON has are read, up to a measure."""
     assert found(shop.module().maker(2, value, None)).held == {"rate": 2, "seller": None}
-
-
-def test_a_variable_that_is_not_assigned_yet_is_not_held(shop: Folder) -> None:
-    """An empty cell is passed over."""
-    shop.write(
-        "later.py",
-        "def make():\n    def tool():\n        return x\n    early = tool\n    return early\n    x = 1\n",
-    )
-    assert found(shop.module("later").make()).held == {}
 
 
 def test_modules_of_the_project_are_found_by_what_is_imported(shop: Folder) -> None:
