@@ -38,18 +38,12 @@ def test_a_known_fact_is_as_frozen_as_others() -> None:
 
 
 def test_no_two_known_values_share_a_default() -> None:
-    """A dict that was not given is each one's own."""
+    """What was not given has its default, as with validation; a dict is each one's own."""
     ends = [TurnEnded.known(at=1.0, turn=0) for _ in range(2)]
     assert ends[0].state == {}
     assert ends[0].state is not ends[1].state
     first, second = ToolEffects.known(), ToolEffects.known()
     assert first == ToolEffects()
     assert first.state_delta is not second.state_delta
-
-
-def test_what_a_known_value_is_not_given_has_its_default() -> None:
-    """As with validation."""
-    part: Any = {"text": "a"}
-    assert SavedArtifact.known(filename="a", part=part, version=0) == SavedArtifact(
-        filename="a", part=part, version=0
-    )
+    saved: Any = {"filename": "a", "part": {"text": "a"}, "version": 0}
+    assert SavedArtifact.known(**saved) == SavedArtifact(**saved)

@@ -12,20 +12,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
+from tests.simulator.base.drawn_json import nested
 from tests.simulator.base.rows import for_each
 
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=4)
-    ),
-    max_leaves=10,
-)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+json_values = nested(st.none() | st.booleans() | NUMBERS | TEXTS, TEXTS, size=4, most=10)
 
 NOT_JSON: list[Any] = [float("nan"), float("inf"), {1, 2}, b"bytes", object(), "half \ud800", {"k\udfff": 1}]
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from simulator.base.masked_log import masked_log
-from simulator.base.secret_masking import without_secrets
 
 
 @pytest.fixture
@@ -67,17 +66,3 @@ def test_a_message_that_does_not_fit_its_values_is_left_to_its_handler(
     logger, _ = log
     record = logger.makeRecord("x", logging.INFO, "x.py", 1, "%d and %d", ("one",), None)
     assert record.msg == "%d and %d"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2 of 3 calls: http://localhost:8501/?session=abc answered",
-        'File "/app/tokens.py", line 12, in keys',
-        "the turn was stopped: no answer within 5 s",
-        "see https://docs.example/a@b",
-    ],
-)
-def test_what_holds_no_secret_stays_as_it_is(text: str) -> None:
-    """A log is there to be read."""
-    assert without_secrets(text) == text

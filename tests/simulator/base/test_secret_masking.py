@@ -21,13 +21,14 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", list(SECRETS))
 def test_no_part_of_a_secret_is_left(kind: str) -> None:
-    """As the text is, in the middle of another one, as a literal and as JSON; masking again changes nothing."""
+    """As the text is, in the middle of another one, as a literal and as JSON, which stays JSON; masking again changes nothing."""
     text, parts = SECRETS[kind]
     for said in (text, f"the desk failed: {text}\nnext line", repr(text), json.dumps({"error": text})):
         masked = without_secrets(said)
         assert not [part for part in parts if part in masked], masked
         assert without_secrets(masked) == masked
     assert not [part for part in parts if part in error_words(RuntimeError(text))]
+    assert kind != "JSON" or isinstance(json.loads(without_secrets(text)), dict)
 
 
 ORDINARY = [
@@ -43,6 +44,10 @@ ORDINARY = [
     "case_3_exposed_secrets_redaction: 1 turn, set GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS=1",
     "no final response: 'case_3_exposed_secrets_redaction', 'case_4_prompt_injection_escalation' and 1 more",
     "password: None, api_key=null, has_token=False",
+    "2 of 3 calls: http://localhost:8501/?session=abc answered",
+    'File "/app/tokens.py", line 12, in keys',
+    "the turn was stopped: no answer within 5 s",
+    "see https://docs.example/a@b",
     "2026-11-22T08:03:07.250Z eval_id=find_order_a1002_2 score=0.8",
 ]
 
@@ -70,10 +75,3 @@ def test_the_fields_of_a_value_are_masked_by_their_names() -> None:
         "credentials": {"user": "anne"}, "headers": [{"Authorization": "[a key]"}, "token=[a key]"], "order_id": "A-1",
         "token": None,
     }  # fmt: skip
-
-
-def test_json_stays_json() -> None:
-    """A report whose fields are masked is still read by programs."""
-    for text, _ in SECRETS.values():
-        if text.startswith("{") and '"' in text:
-            assert isinstance(json.loads(without_secrets(text)), dict)

@@ -39,11 +39,12 @@ def play_with(of: SimulatedAgentConfig, script: Script | dict[str, Any], **more:
 
 
 def replayed(agent: Any, simulation: Simulation, **more: Any) -> Played:
-    """Write a session's script as YAML, read it, and play it again with the like agent; it has to come through."""
+    """Write a session's script as YAML, read it, and play it again with the like agent: it comes through, and the case is the same."""
     script = script_of(simulation, **more)
     assert read_script(write_script(script)).script == script
     played = play(agent, script)
     assert (played.waits, played.refused, played.failure, played.leftovers) == ((), None, "", ())
+    assert case_of(played.session) == case_of(simulation.session)
     return played
 
 

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from simulator.scripts.line_matching import Lines, holds
 from simulator.scripts.script import Script
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from tests.simulator.base.drawn_json import nested
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a"]),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-    max_leaves=6,
-)
+LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a"])
+VALUES = nested(LEAVES, st.sampled_from("abc"), most=6)
 
 
 @given(VALUES, VALUES)
@@ -64,13 +62,9 @@ def test_answers_are_taken_as_a_plain_model_takes_them(
     answers: list[dict[str, Any]], calls: list[tuple[str, int]]
 ) -> None:
     """The first that fits and is left, each as often as it says; what was used less often is left over."""
+    args = [{} if each["n"] is None else {"n": each["n"]} for each in answers]
     written = [
-        {
-            "tool": each["tool"],
-            "args": {} if each["n"] is None else {"n": each["n"]},
-            "times": each["times"],
-            "returns": place,
-        }
+        {"tool": each["tool"], "args": args[place], "times": each["times"], "returns": place}
         for place, each in enumerate(answers)
     ]
     begun = lines(environment=written)

@@ -14,6 +14,7 @@ from simulator.base import documents
 from simulator.base.documents import write_yaml
 from simulator.scripts import ScriptError, read_script
 from simulator.scripts.script import FORMAT
+from tests.simulator.base.drawn_json import nested, places
 
 HEAD = f"format: {FORMAT}\nversion: 1\n"
 GOOD: dict[str, Any] = {
@@ -33,11 +34,8 @@ GOOD: dict[str, Any] = {
     ],
 }  # fmt: skip
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+JSON = nested(LEAVES, st.text(max_size=8))
 
 
 def tried(text: str) -> str:
@@ -47,12 +45,6 @@ def tried(text: str) -> str:
     except ScriptError as error:
         return str(error) or "nothing is said"
     return ""
-
-
-def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return each place in a document."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place, *(found for key, item in inside for found in places(item, (*place, key)))]
 
 
 def changed(value: Any, place: tuple[Any, ...], new: Any) -> Any:

@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from simulator.base.documents import line_of
 from simulator.scripts import Script, ScriptError, read_script, write_script
+from tests.simulator.base.drawn_json import nested
 
 NAMES = st.sampled_from(["find_order", "refund", "*", "no", "2024-01-01", "Käse"])
 TEXTS = st.text(min_size=1, max_size=12).filter(str.strip)
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-1, 1) | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
-    max_leaves=4,
-)
+LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-1, 1) | st.text(max_size=6)
+VALUES = nested(LEAVES, st.text(max_size=3), size=2, most=4)
 OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=3)
 
 
@@ -104,15 +102,10 @@ def test_each_place_has_its_line(drawn: dict[str, Any]) -> None:
     """The line of each turn and of each of its lines is found in both forms, and they go down the page."""
     script = Script.model_validate(drawn)
     for text in (write_script(script), write_script(script, "json")):
-        places: list[Any] = [
-            place
-            for turn, each in enumerate(script.turns)
-            for place in [
-                ("turns", turn),
-                *(("turns", turn, "moves", number) for number in range(len(each.moves))),
-            ]
-        ]
-        lines = [line_of(text, place) for place in places]
+        lines = []
+        for turn, each in enumerate(script.turns):
+            lines.append(line_of(text, ("turns", turn)))
+            lines += [line_of(text, ("turns", turn, "moves", number)) for number in range(len(each.moves))]
         assert None not in lines
         assert lines == sorted(lines, key=lambda line: line or 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.facts import (
     AgentRan,
     AgentSelected,
@@ -109,6 +110,18 @@ def event(*parts: Any, author: str = "clerk", **more: Any) -> Any:
 def ended(*events: Any, turn: int = 0, **more: Any) -> TurnEnded:
     """The run of the agent ended."""
     return TurnEnded(at=6.0, turn=turn, events=events, **more)
+
+
+def waits(call_id: str, name: str = "adk_request_confirmation", path: str = "") -> TurnEnded:
+    """A turn ends with a call that waits for the user."""
+    part = {"functionCall": {"id": call_id, "name": name, "args": {"of": call_id}}}
+    return ended(event(part, longRunningToolIds=[call_id], nodeInfo={"path": path}))
+
+
+def rule(rule_id: str) -> InjectionRule:
+    """A rule of this id."""
+    effect = ErrorEffect(error_code=1, error_message="no")
+    return InjectionRule(rule_id=rule_id, tool_name="find", effect=effect)
 
 
 def answered_turn(turn: int = 0) -> list[Fact]:

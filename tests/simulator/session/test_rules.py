@@ -1,4 +1,4 @@
-"""The validation rules of the simulator run's data model hold: one test for each row of its table."""
+"""The validation rules of the simulator run's data model hold: one row for each of its table."""
 
 from __future__ import annotations
 
@@ -34,53 +34,31 @@ def _session(state: SessionState, *history: Any, agent_name: str = "Clerk") -> S
     return SimulationSession(agent_name=agent_name, state=state, history=history)
 
 
-@pytest.mark.parametrize("name", ["", "  ", "\n"])
-def test_config_name_is_not_empty(name: str) -> None:
-    """SimulatedAgentConfig.name: a non-empty string."""
-    with pytest.raises(AgentConfigError, match=r"SimulatedAgentConfig\.name "):
-        SimulatedAgentConfig(name, LlmAgent(name="clerk"), "set.json")
-
-
-@pytest.mark.parametrize("agent", [None, "clerk", object(), LlmAgent, 5])
-def test_config_agent_is_an_adk_agent(agent: Any) -> None:
-    """SimulatedAgentConfig.agent: a valid ADK agent; the error says what it is instead."""
-    with pytest.raises(AgentConfigError, match=f"agent is a {type(agent).__name__}, not "):
-        SimulatedAgentConfig("Clerk", agent, "set.json")
+_NO_PATHS: list[tuple[Any, str]] = [
+    *((path, "empty") for path in ("", " ")),
+    *((path, type(path).__name__) for path in (None, 5, b"set.json")),
+    *((path, "folder") for path in (".", "..", "/", "nowhere/", Path(), Path(__file__).parent)),
+    ("\0", "null"),
+    ("~nobody-of-this-name/set.json", "resolved"),
+]
 
 
 @pytest.mark.parametrize(
-    ("path", "words"),
+    ("field", "wrong", "words"),
     [
-        ("", "empty"),
-        (" ", "empty"),
-        (None, "NoneType"),
-        (5, "int"),
-        (b"set.json", "bytes"),
-        ("\0", "null"),
-        (".", "folder"),
-        ("..", "folder"),
-        ("/", "folder"),
-        ("nowhere/", "folder"),
-        (Path(), "folder"),
-        (Path(__file__).parent, "folder"),
-        ("~nobody-of-this-name/set.json", "resolved"),
+        *(("name", name, "") for name in ("", "  ", "\n")),
+        *(
+            ("agent", agent, f"is a {type(agent).__name__}, ")
+            for agent in (None, "clerk", object(), LlmAgent, 5)
+        ),
+        *(("eval_set_path", path, f".*{words}") for path, words in _NO_PATHS),
     ],
 )
-def test_config_path_is_a_path(path: Any, words: str) -> None:
-    """SimulatedAgentConfig.eval_set_path: a valid file path; the error names the field, and what is wrong."""
-    with pytest.raises(AgentConfigError, match=f"eval_set_path .*{words}"):
-        SimulatedAgentConfig("Clerk", LlmAgent(name="clerk"), path)
-
-
-@pytest.mark.parametrize("path", ["set.json", Path("deep") / "set.json"])
-def test_config_path_counts_from_the_working_directory(
-    path: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A relative eval_set_path is resolved relative to the working directory, an absolute one is used as it is."""
-    monkeypatch.chdir(tmp_path)
-    assert SimulatedAgentConfig("C", LlmAgent(name="c"), path).resolve_eval_set_path() == tmp_path / path
-    absolute = tmp_path / "elsewhere.json"
-    assert SimulatedAgentConfig("C", LlmAgent(name="c"), absolute).resolve_eval_set_path() == absolute
+def test_a_config_is_checked(field: str, wrong: Any, words: str) -> None:
+    """The name is not empty, the agent is ADK's, the path is that of a file; the error names the field, and what is wrong."""
+    given = {"name": "Clerk", "agent": LlmAgent(name="clerk"), "eval_set_path": "set.json", field: wrong}
+    with pytest.raises(AgentConfigError, match=rf"[ .]{field} {words}"):
+        SimulatedAgentConfig(**given)
 
 
 @pytest.mark.parametrize(
@@ -94,37 +72,29 @@ def test_session_agent_name_is_not_empty(state: SessionState) -> None:
         selected().model_validate({**selected().model_dump(), "agent_name": ""})
 
 
-@pytest.mark.parametrize("state", [SessionState.ACTIVE, SessionState.COMPLETED])
-@pytest.mark.parametrize("history", [(), (_CALL, _FINAL), (_FINAL,)])
-def test_session_history_starts_with_the_query(state: SessionState, history: tuple[Any, ...]) -> None:
-    """SimulationSession.history: starts with `UserQuery` when the state is ACTIVE or beyond."""
-    with pytest.raises(ValidationError, match=f"{state.value} .*UserQuery"):
+_BEYOND = (SessionState.ACTIVE, SessionState.COMPLETED)
+_BROKEN = [
+    *(
+        (state, each, f"{state.value} .*UserQuery")
+        for state in _BEYOND
+        for each in ((), (_CALL, _FINAL), (_FINAL,))
+    ),
+    *((SessionState.COMPLETED, (_QUERY, last), "FinalResponse") for last in (_QUERY, _CALL)),
+    (SessionState.ACTIVE, (_QUERY, _CALL, _CALL), r"two .*call_id 'c'"),
+    *((SessionState.ACTIVE, (_QUERY, each), f"{each.type} .*'c'") for each in (_OUTPUT, _ERROR)),
+    *((SessionState.ACTIVE, (_QUERY, each, _CALL), f"{each.type} .*'c'") for each in (_OUTPUT, _ERROR)),
+]
+
+
+@pytest.mark.parametrize(("state", "history", "words"), _BROKEN)
+def test_a_session_keeps_its_rules(state: SessionState, history: tuple[Any, ...], words: str) -> None:
+    """It begins with a query once it is active, ends with a final response when completed; ids are unique, and answers are those of calls."""
+    with pytest.raises(ValidationError, match=words):
         _session(state, *history)
     assert _session(SessionState.AWAITING_QUERY).history == ()
-
-
-@pytest.mark.parametrize("last", [_QUERY, _CALL])
-def test_session_history_ends_with_the_final_response(last: Any) -> None:
-    """SimulationSession.history: ends with `FinalResponse` when the state is COMPLETED."""
-    with pytest.raises(ValidationError, match="FinalResponse"):
-        _session(SessionState.COMPLETED, _QUERY, last)
-    assert _session(SessionState.COMPLETED, _QUERY, _FINAL).history[-1] is _FINAL
-
-
-def test_call_id_is_unique_within_the_session() -> None:
-    """ToolCall.call_id: unique within the session; the fold refuses the fact that would break it."""
-    with pytest.raises(ValidationError, match=r"two .*call_id 'c'"):
-        _session(SessionState.ACTIVE, _QUERY, _CALL, _CALL)
-
-
-@pytest.mark.parametrize("answer", [_OUTPUT, _ERROR])
-def test_answer_matches_a_call(answer: Any) -> None:
-    """ToolOutput and ToolError: their call_id is that of a `ToolCall` before them."""
-    with pytest.raises(ValidationError, match=f"{answer.type} .*'c'"):
-        _session(SessionState.ACTIVE, _QUERY, answer)
-    with pytest.raises(ValidationError, match=f"{answer.type} .*'c'"):
-        _session(SessionState.ACTIVE, _QUERY, answer, _CALL)
-    assert _session(SessionState.ACTIVE, _QUERY, _CALL, answer).history[-1] is answer
+    whole = (_QUERY, _CALL, _OUTPUT, _CALL.model_copy(update={"call_id": "d"}), _FINAL)
+    assert all(_session(each, *whole).history == whole for each in _BEYOND)
+    assert _session(SessionState.ACTIVE, _QUERY, _CALL, _ERROR).history[-1] is _ERROR
 
 
 @pytest.mark.parametrize("entry", [_QUERY, _CALL, _OUTPUT, _ERROR, _FINAL])

@@ -6,12 +6,17 @@ import re
 
 import pytest
 
+from simulator.environment.environment_facts import EnvironmentDataGiven
 from simulator.facts import (
     CallStarted,
+    ConversationEnded,
     Deferred,
     Fact,
     ModelProposed,
+    RulesChanged,
     SeatChanged,
+    UserProposed,
+    UserSeated,
 )
 from simulator.journal import Journal
 from simulator.session import IllegalFactError, SessionState
@@ -23,36 +28,18 @@ from tests.simulator.session.making import (
     journal_of,
     model,
     opened,
+    replied,
+    rule,
     selected,
     tool,
+    waits,
 )
-
-
-def _states(*facts: Fact) -> list[str]:
-    journal, states = Journal(), []
-    for fact in facts:
-        journal.append(fact)
-        states.append(journal.session().state.value)
-    return states
-
-
-def test_states_follow_the_way_of_one_query() -> None:
-    """SELECTING_AGENT, AWAITING_QUERY, ACTIVE through each tool's answer, COMPLETED with the final response."""
-    assert _states(opened(), selected(), *answered_turn()) == [
-        "selecting_agent",
-        "awaiting_query",
-        "active",
-        "active",
-        "active",
-        "active",
-        "completed",
-    ]
 
 
 def test_a_completed_session_takes_another_query() -> None:
     """After the final response the session is active again with the next query, and completed with its answer."""
+    assert journal_of(*answered_turn(), asked(turn=1)).session().state is SessionState.ACTIVE
     journal = journal_of(*answered_turn(), *answered_turn(turn=1))
-    assert _states(opened(), selected(), *answered_turn(), asked(turn=1))[-1] == "active"
     assert journal.session().state is SessionState.COMPLETED
     assert journal.session().current_state == {"turns": 2}
 
@@ -71,21 +58,24 @@ def test_an_answer_that_comes_later_is_not_shown_yet() -> None:
 
 
 def test_a_seat_has_the_player_of_its_name_before_that_of_all() -> None:
-    """A player for one agent or tool by name counts before the one for all others."""
-    seats = (
-        journal_of(
-            SeatChanged(at=1.0, seat="agent", player="person"),
-            SeatChanged(at=1.0, seat="agent", target="clerk", player="held"),
-            SeatChanged(at=1.5, seat="tool", target="find", player="real"),
-        )
-        .session()
-        .seats
+    """A player by name counts before the one for all others; who sits down later leaves the others, agents and tools, where they are."""
+    facts = (
+        SeatChanged(at=1.0, seat="agent", player="person"),
+        SeatChanged(at=1.5, seat="tool", target="find", player="real"),
+        SeatChanged(at=1.5, seat="tool", target="clerk", player="offline"),
+        SeatChanged(at=2.0, seat="agent", target="clerk", player="held"),
     )
-    assert (seats.of_agent("clerk"), seats.of_agent("helper")) == ("held", "person")
-    assert (seats.of_tool("find"), seats.of_tool("other")) == ("real", "person")
+    seats = journal_of(*facts).session().seats
+    assert [seats.of_agent(name) for name in ("clerk", "helper")] == ["held", "person"]
+    assert [seats.of_tool(name) for name in ("find", "clerk", "other")] == ["real", "offline", "person"]
 
 
 _BEGUN = [opened(), selected()]
+_CALLED = [*_BEGUN, asked(), model(call("a")), tool("b")]
+_WAITS = [*_BEGUN, asked(), waits("w")]
+_SCRIPT = UserSeated(at=1, player="script", script=(asked().message,))
+_SAYS = UserProposed(at=3, turn=0, status="success", by="script")
+_OVER, _AGAIN = ConversationEnded(at=7), ConversationEnded(at=7, over=False)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +103,22 @@ _BEGUN = [opened(), selected()]
         (_BEGUN, SeatChanged(at=1, seat="agent", player="real"), "real .*agent seat"),
         (_BEGUN, SeatChanged(at=1, seat="tool", player="held"), "held .*tool seat"),
         ([opened()], SeatChanged(at=1, seat="tool", player="real"), "agent"),
+        ([opened()], _SCRIPT, "agent"),
+        ([opened()], RulesChanged(at=1, rules=()), "agent"),
+        ([opened()], EnvironmentDataGiven(at=1, text="x"), "agent"),
+        (_CALLED, model(call(""), key="next"), "id"),
+        (_CALLED, model(call("a"), key="next"), "call id a "),
+        (_CALLED, model(call("b"), key="next"), "call id b "),
+        (_CALLED, model(call("c"), call("c"), call("d"), key="next"), "call id c "),
+        (_WAITS, asked(turn=1).model_copy(update={"purpose": "reply"}), "response"),
+        (_WAITS, replied("x", 1), "id x$"),
+        (_BEGUN, _SAYS, "person"),
+        ([*_BEGUN, _SCRIPT], _SAYS.model_copy(update={"turn": 1}), "turn is 0"),
+        ([*_BEGUN, _SCRIPT, asked()], _SAYS.model_copy(update={"turn": 1}), "turn 0 "),
+        (_BEGUN, _OVER, "final response"),
+        ([*_BEGUN, *answered_turn()], _AGAIN, "conversation"),
+        ([*_BEGUN, *answered_turn(), _OVER], _OVER, "conversation"),
+        (_BEGUN, RulesChanged(at=1, rules=(rule("b"), rule("a"), rule("b"))), "rules.* b$"),
     ],
 )
 def test_illegal_facts_are_refused_by_name(before: list[Fact], fact: Fact, reason: str) -> None:

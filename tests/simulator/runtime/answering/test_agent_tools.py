@@ -12,17 +12,29 @@ from google.adk.tools.agent_tool import AgentTool
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.recorded.recording_export import record
 from evalset.verify import verify
-from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
-from simulator.facts import AgentRan, ToolAnswered
+from simulator.facts import AgentRan, Returned
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.scripts import ScriptedSession, read_script, script_of, write_script
+from tests.simulator.runtime.answering.going import answers_of, going
 from tests.simulator.runtime.desk import waits_noted
 from tests.simulator.runtime.plugin.standing import Form, Stage, both, staged
 from tests.simulator.runtime.plugin.standing import responses as answers
-from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, entries, opened, say, tool_facts
+from tests.simulator.runtime.stage import (
+    ASKED,
+    PATIENCE,
+    agent_of,
+    call,
+    entries,
+    opened,
+    resumed,
+    say,
+    stage_config,
+    tool_facts,
+    tool_requests,
+)
 
 DOWN = {"kind": "error", "error_code": 503, "error_message": "The specialist is down."}
 
@@ -46,20 +58,17 @@ def rule(effect: Any, **more: Any) -> InjectionRule:
 
 
 SECOND_DOWN = rule(DOWN, when={"kind": "call_number", "which": "nth", "n": 2})
-LOST = rule({"kind": "lose", "way": "error", "message": "lost on the way"})
+LOST = rule({"kind": "lose", "way": "error", "message": "lost on the way"}, rule_id="lost")
 
 
-def config_of(agent: Any, path: Path | str = "s.json") -> SimulatedAgentConfig:
-    """Configure an agent as the sessions here have it."""
-    return SimulatedAgentConfig("stage", agent, path, app_name="stage")
+def facts_of(sim: Simulation) -> list[Any]:
+    """Return the facts of the session."""
+    return [fact for _, fact in sim.journal.path()]
 
 
 def responses(sim: Simulation) -> list[Any]:
     """Return what the agent saw of its specialist."""
-    events: Any = [event for turn in sim.session.turns for event in turn.events]
-    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
-    found = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    return [each["response"] for each in found if each["name"] == "specialist"]
+    return answers_of(sim, "specialist")
 
 
 def played(sim: Simulation) -> Simulation:
@@ -78,11 +87,6 @@ def stand_in(form: Form, agent: Any, config: Any) -> tuple[list[Any], Stage]:
     return answers(asyncio.run(stage.turn())), stage
 
 
-def facts_of(sim: Simulation) -> list[Any]:
-    """Return the facts of the session."""
-    return [fact for _, fact in sim.journal.path()]
-
-
 def check_reexecution(make: Any, sim: Simulation) -> None:
     """Resume each prefix of the journal: it goes on where it was, asks no model again, and ends with the same events."""
     whole = facts_of(sim)
@@ -91,7 +95,7 @@ def check_reexecution(make: Any, sim: Simulation) -> None:
         if whole[length - 1].kind == "call_started":
             continue
         before = len(ASKED)
-        with Simulation.resume(Journal(whole[:length]), config_of(make()), wait=PATIENCE) as again:
+        with resumed(Journal(whole[:length]), make(), wait=PATIENCE) as again:
             assert again.view().divergence is None, again.view().divergence
             recorded = [fact for fact in facts_of(again)[:length] if hasattr(fact, "key")]
             assert recorded == [fact for fact in whole[:length] if hasattr(fact, "key")]
@@ -112,13 +116,6 @@ def contents(facts: list[Any]) -> list[Any]:
     return [
         ([(event["author"], event.get("content"), event.get("actions")) for event in fact.events], fact.error)
         for fact in ended
-    ]
-
-
-def ran(sim: Simulation) -> list[tuple[str, str]]:
-    """Return which agent tools ran and which tools were answered, in order."""
-    return [
-        (fact.kind, fact.tool_name) for fact in facts_of(sim) if isinstance(fact, (AgentRan, ToolAnswered))
     ]
 
 
@@ -167,31 +164,22 @@ def test_an_exception_reaches_the_agents_error_callback() -> None:
         check_reexecution(make, sim)
 
 
-@pytest.mark.long
-def test_a_rule_that_does_not_fire_lets_the_agent_run() -> None:
-    """The first call runs the agent, the second is down: each is a fact, and each prefix re-executes."""
-    with played(opened(desk(2), rules=[SECOND_DOWN])) as sim:
-        assert responses(sim)[0] == {"result": "It is 42."}
-        assert responses(sim)[1]["error_code"] == 503
-        assert [kind for kind, _ in ran(sim)] == ["agent_ran", "tool_answered", "tool_answered"]
-        check_reexecution(lambda: desk(2), sim)
-
-
-def test_a_distortion_changes_what_the_agent_answered() -> None:
-    """The nested agent runs with its own seats; what it says is kept beneath what the agent is told."""
-    with played(opened(desk(), rules=[LOST])) as sim:
+def test_a_distortion_changes_what_the_agent_answered_where_no_rule_answers() -> None:
+    """The nested agent runs with its own seats; what it says is kept beneath what the agent is told. Another rule speaks for the second call."""
+    with played(opened(desk(2), rules=[SECOND_DOWN, LOST])) as sim:
+        assert [each["error_code"] for each in responses(sim)] == [responses(sim)[0]["error_code"], 503]
         assert responses(sim)[0]["error_message"] == "lost on the way"
-        assert ran(sim) == [
+        assert [(fact.kind, fact.tool_name) for fact in facts_of(sim) if hasattr(fact, "tool_name")] == [
             ("agent_ran", "specialist"),
             ("tool_answered", "look_up"),
             ("tool_answered", "specialist"),
+            ("tool_answered", "specialist"),
         ]
-        told = tool_facts(sim)[-1]
-        assert told.beneath is not None
-        assert told.beneath.kind == "returned"
-        assert told.beneath.value == "It is 42."
-        assert sim.journal.fold.counts.calls["specialist"] == 1
-        check_reexecution(desk, sim)
+        _, told, down = tool_facts(sim)
+        assert told.beneath == Returned(value="It is 42.")
+        assert down.provenance.fired == ("r",)
+        assert sim.journal.fold.counts.calls["specialist"] == 2
+        check_reexecution(lambda: desk(2), sim)
 
 
 def test_latency_passes_and_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,26 +194,25 @@ def test_latency_passes_and_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> N
         check_reexecution(desk, sim)
 
 
-def test_a_person_answers_in_the_place_of_the_agent() -> None:
-    """The call waits like any other; the nested agent does not run, and each prefix re-executes."""
-    with opened(desk(), tools={"specialist": "person"}) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (request,) = sim.pending
-        assert (getattr(request, "tool_name", ""), getattr(request, "arguments", {})) == (
-            "specialist",
-            {"request": "what is x? 0"},
-        )
-        assert sim.answer(request, "a person says 41", wait=PATIENCE)
-        assert responses(sim) == [{"result": "a person says 41"}]
-        assert [fact.tool_name for fact in tool_facts(sim)] == ["specialist"]
+@pytest.mark.parametrize(
+    ("player", "source"), [("offline", "generated"), ("refuse", "refused"), ("person", "written")]
+)
+def test_other_players_answer_by_name(player: str, source: str) -> None:
+    """A generator, a person, whose call waits like any other, or nobody: the nested agent does not run, and each prefix re-executes."""
+    with going(desk(), tools={"specialist": player}) as sim:
+        for request in tool_requests(sim):
+            assert (request.tool_name, request.arguments) == ("specialist", {"request": "what is x? 0"})
+            assert sim.answer(request, "a person says 41", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert (fact.tool_name, fact.provenance.source) == ("specialist", source)
+        assert (responses(sim) == [{"result": "a person says 41"}]) == (player == "person")
         check_reexecution(desk, sim)
 
 
 @pytest.mark.parametrize("way", ["run_real", "seat"])
 def test_a_person_lets_the_agent_run_after_all(way: str) -> None:
     """By a click for this call, or by a swap of the player while it waits: the agent's own tool asks then."""
-    with opened(desk(), tools={"specialist": "person"}) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(desk(), tools={"specialist": "person"}) as sim:
         if way == "run_real":
             assert sim.run_real(sim.pending[0], wait=PATIENCE)
         else:
@@ -241,25 +228,13 @@ def test_a_person_lets_the_agent_run_after_all(way: str) -> None:
 
 def test_a_rule_that_is_added_while_the_agent_runs_counts_from_its_next_call() -> None:
     """The running one goes on, also after a resume."""
-    with opened(desk(2)) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(desk(2)) as sim:
         sim.set_rules([rule(DOWN)])
-        with Simulation.resume(Journal(facts_of(sim)), config_of(desk(2)), wait=PATIENCE) as again:
+        with resumed(Journal(facts_of(sim)), desk(2), wait=PATIENCE) as again:
             assert [getattr(request, "tool_name", "") for request in again.pending] == ["look_up"]
         assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
         assert responses(sim)[0] == {"result": "It is 42."}
         assert responses(sim)[1]["error_code"] == 503
-
-
-@pytest.mark.parametrize("player", ["offline", "refuse"])
-def test_other_players_answer_by_name(player: Any) -> None:
-    """A generator makes an answer, and refusing says so; the nested agent does not run."""
-    with opened(desk(), tools={"specialist": player}) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert sim.pending == ()
-        (fact,) = tool_facts(sim)
-        assert fact.provenance.source == ("generated" if player == "offline" else "refused")
-        check_reexecution(desk, sim)
 
 
 # ---------------------------------------------------------------- under ADK's own runner
@@ -288,35 +263,32 @@ def test_without_the_page_what_an_agent_says_is_distorted(form: Form) -> None:
 # ---------------------------------------------------------------- replayed
 
 
-def rules_or_person(what: str) -> Simulation:
-    """Open a session in which rules answer in the specialist's place, or a person does."""
-    rules = {"some down": [SECOND_DOWN], "distorted": [LOST]}.get(what, [])
-    return opened(desk(2), rules=rules, tools={} if rules else {"specialist": "person"})
-
-
 @pytest.mark.parametrize("what", ["some down", "distorted", "a person", "a person, then the agent"])
-def test_a_golden_of_it_verifies_without_the_world(what: str, tmp_path: Path) -> None:
-    """What a rule or a person said in the agent's place is said again; where the agent ran, it runs."""
+def test_a_golden_of_it_verifies_and_its_script_plays(what: str, tmp_path: Path) -> None:
+    """What a rule or a person said in the agent's place is said again, without the world and as a script; where the agent ran, it runs."""
     path = tmp_path / "desk.evalset.json"
-    with rules_or_person(what) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        asked = 0
+    rules = {"some down": [SECOND_DOWN], "distorted": [LOST]}.get(what, [])
+    given = iter(["a person says 41"] * (2 if what == "a person" else 1))
+    with going(desk(2), rules=rules, tools={} if rules else {"specialist": "person"}) as sim:
         while sim.pending:
-            request: Any = sim.pending[0]
+            (request,) = tool_requests(sim)
             if request.tool_name == "look_up":
                 assert sim.answer(request, {"x": 42}, wait=PATIENCE)
-                continue
-            asked += 1
-            if what == "a person" or asked == 1:
-                assert sim.answer(request, "a person says 41", wait=PATIENCE)
+            elif said := next(given, None):
+                assert sim.answer(request, said, wait=PATIENCE)
             else:
                 assert sim.run_real(request, wait=PATIENCE)
-        session = sim.session
+        session, seen, script = sim.session, responses(sim), script_of(sim)
         case = GoldenTraceBuilder(session, eval_id="one", confirmations="beside").build()
         EvalSetWriter(path, "stage").write_eval_case(case)
         record(path, "one", session, facts_of(sim), sim.config.root_agent)
-    (result,) = verify(path, agent=config_of(desk(2), path)).cases
+    (result,) = verify(path, agent=stage_config(desk(2))).cases
     assert result.status == "passed", result
+    with ScriptedSession(stage_config(desk(2)), read_script(write_script(script)).script) as scripted:
+        played_again = scripted.play()
+        assert played_again.came_through, played_again
+        assert not played_again.leftovers
+        assert responses(scripted.simulation) == seen
 
 
 # ---------------------------------------------------------------- tools that steer
@@ -330,8 +302,7 @@ def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCa
         return agent_of([call("transfer_to_agent", agent_name="helper")], sub_agents=[helper])
 
     silent = rule(DOWN, tool_name="transfer_to_agent")
-    with opened(make(), rules=[silent]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(make(), rules=[silent]) as sim:
         assert entries(sim, "final_response")[-1].agent == "helper"
         (problem,) = sim.view().problems
         assert "'r'" in problem
@@ -339,25 +310,3 @@ def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCa
     with caplog.at_level("WARNING"):
         stand_in("plugin", make(), SimulatedEnvironmentConfig(rules=(silent,)))
     assert sum("cannot answer transfer_to_agent" in record.getMessage() for record in caplog.records) == 1
-
-
-# ---------------------------------------------------------------- as a script
-
-
-@pytest.mark.parametrize("what", ["some down", "distorted", "a person, then the agent"])
-def test_a_session_with_it_is_a_script(what: str) -> None:
-    """Played again, rules answer in the agent's place as they did, and where the agent ran it runs."""
-    with rules_or_person(what) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        if not sim.session.rules:
-            assert sim.answer(sim.pending[0], "a person says 41", wait=PATIENCE)
-            assert sim.run_real(sim.pending[0], wait=PATIENCE)
-        while sim.pending:
-            assert sim.answer(sim.pending[0], {"x": 42}, wait=PATIENCE)
-        script, seen = script_of(sim), responses(sim)
-    again = read_script(write_script(script)).script
-    with ScriptedSession(config_of(desk(2)), again) as scripted:
-        played_again = scripted.play()
-        assert played_again.came_through, played_again
-        assert not played_again.leftovers
-        assert responses(scripted.simulation) == seen

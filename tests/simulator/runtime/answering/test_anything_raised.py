@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import sys
 import threading
@@ -10,15 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.facts import Failed, Returned
 from simulator.journal import Journal
 from simulator.runtime.answering import dispatcher
 from tests.harness.processes import wait_until
+from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
-from tests.simulator.runtime.traces import Traces
+
+
+def look(what: Any) -> dict[str, Any]:
+    """Look for something."""
+    return {"found": what, "more": f"{what}"}
 
 
 def exits() -> str:
@@ -59,40 +64,101 @@ class OwnBaseError(BaseException):
     """What some libraries raise so that nobody catches it."""
 
 
-_RAISING = [exits, exits_later, interrupts, cancelled, own_base, runs_out]
+def closes() -> str:
+    """Raise what closes a generator, which nobody has closed."""
+    raise GeneratorExit
 
 
-@pytest.mark.parametrize("tool", _RAISING, ids=lambda tool: tool.__name__)
+async def exits_generator(n: int = 0) -> str:
+    """Raise it in the tool itself."""
+    raise GeneratorExit(n)
+
+
+async def exits_in_thread(n: int = 0) -> str:
+    """Raise it in a thread."""
+    return f"{n}{await asyncio.to_thread(closes)}"
+
+
+async def exits_in_future(n: int = 0) -> str:
+    """Wait for a future that ends so."""
+    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_exception, GeneratorExit(n))
+    return await future
+
+
+async def exits_in_task(n: int = 0) -> str:
+    """Raise it in one of several tasks, which waits for a thread."""
+    return "".join(await asyncio.gather(exits_in_thread(n), asyncio.sleep(0, "slept")))
+
+
+async def exits_and_awaits(n: int = 0) -> str:
+    """Wait for something else while it is raised."""
+    try:
+        return await exits_in_thread(n)
+    finally:
+        await asyncio.sleep(0)
+
+
+async def catches_exit() -> str:
+    """Take it as any other error."""
+    try:
+        return await asyncio.to_thread(closes)
+    except GeneratorExit:
+        await asyncio.sleep(0)
+        return "caught"
+
+
+_RAISING = [exits, exits_later, interrupts, cancelled, own_base, runs_out, exits_generator]
+_LATER = [exits_in_thread, exits_in_future, exits_in_task, exits_and_awaits]
+
+
+@pytest.mark.parametrize("tool", [*_RAISING, *(pytest.param(way, marks=pytest.mark.long) for way in _LATER)])
 @pytest.mark.parametrize("player", ["real", "person"])
 def test_a_tool_may_raise_anything(tool: Callable[..., Any], player: str) -> None:
     """In its seat or run by a person: the call has failed, the turn ends with it, and this session and the one beside it go on."""
-    with opened(agent_of(tools=[Traces().hit])) as beside:
-        with opened(agent_of([call(tool.__name__)], tools=[tool]), tools=player) as sim:
-            assert sim.query("go", wait=PATIENCE)
+    with opened(agent_of([call("look", what="x")], tools=[look])) as beside:
+        with going(agent_of([call(tool.__name__)], tools=[tool]), tools=player) as sim:
             for request in tool_requests(sim):
                 assert sim.run_real(request, wait=PATIENCE)
             (answered,) = tool_facts(sim)
             assert (answered.tool_name, answered.outcome.kind) == (tool.__name__, "raised")
+            assert (
+                not tool.__name__.startswith("exits_") or "Exit" in entries(sim, "tool_error")[0].error_type
+            )
             assert entries(sim, "tool_error")
             assert entries(sim, "turn_failed")
             assert sim.query("again", wait=PATIENCE)
+        gc.collect()
         assert beside.query("still there?", wait=PATIENCE)
+        assert tool_requests(beside)[0].draft == {"found": "x", "more": "x"}
 
 
-def test_a_callback_may_want_to_end_the_process() -> None:
+@pytest.mark.parametrize(
+    "error", [SystemExit("no"), GeneratorExit("no")], ids=["SystemExit", "GeneratorExit"]
+)
+@pytest.mark.parametrize("place", ["before_agent_callback", "before_model_callback"])
+def test_a_callback_may_raise_anything(place: str, error: BaseException) -> None:
     """The turn fails with that error; the next one runs."""
-    first = iter(["no licence"])
+    left = [error]
 
-    def quits(callback_context: CallbackContext) -> None:
-        if words := next(first, ""):
-            sys.exit(words)
+    async def raises(*_: object, **__: object) -> None:
+        if left:
+            raise left.pop()
 
-    with opened(agent_of(before_agent_callback=quits)) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(**{place: raises})) as sim:
         (failed,) = entries(sim, "turn_failed")
-        assert (failed.error_type, failed.error_message) == ("SystemExit", "no licence")
+        assert (failed.error_type, failed.error_message) == (type(error).__name__, "no")
         assert sim.query("again", wait=PATIENCE)
         assert len(entries(sim, "turn_failed")) == 1
+
+
+def test_an_asynchronous_tool_may_catch_generator_exit() -> None:
+    """What a thread of its own raises is caught as any other error, and the tool goes on."""
+    with going(agent_of([call("catches_exit")], tools=[catches_exit]), tools="real") as sim:
+        (fact,) = tool_facts(sim)
+        assert isinstance(fact.outcome, Returned)
+        assert fact.outcome.value == "caught"
+        assert not entries(sim, "turn_failed")
 
 
 def test_a_real_call_that_has_not_begun_goes_along_with_its_seat() -> None:
@@ -149,8 +215,7 @@ def test_what_json_cannot_hold_is_kept_as_json(value: Any, kept: Any) -> None:
         """Return something odd."""
         return value
 
-    with opened(agent_of([call("odd")], tools=[odd]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("odd")], tools=[odd]), tools="real") as sim:
         (fact,) = tool_facts(sim)
         assert fact.outcome == Returned(value=kept)
         assert sim.session.turns[0].error is None
@@ -185,12 +250,15 @@ async def times_out() -> str:
 
 
 @pytest.mark.parametrize("tool", [cancels_itself, cancels_and_returns])
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_tool_that_cancels_its_own_task_ends_its_call_only(tool: Callable[..., Any], beside: bool) -> None:
-    """Its answer is an error, and the agent goes on; so does a call beside it."""
+@pytest.mark.parametrize(("player", "beside"), [("real", False), ("real", True), ("person", False)])
+def test_a_tool_that_cancels_its_own_task_ends_its_call_only(
+    tool: Callable[..., Any], player: str, beside: bool
+) -> None:
+    """Its answer is an error, also where a person runs it, and the agent goes on; so does a call beside it."""
     calls = [call(tool.__name__), *([call("times_out")] if beside else [])]
-    with opened(agent_of(calls, tools=[tool, times_out]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[tool, times_out]), tools=player) as sim:
+        for request in tool_requests(sim):
+            assert sim.run_real(request, wait=PATIENCE)
         answers = {fact.tool_name: fact.outcome for fact in tool_facts(sim)}
         failed = answers[tool.__name__]
         assert isinstance(failed, Failed)
@@ -198,14 +266,6 @@ def test_a_tool_that_cancels_its_own_task_ends_its_call_only(tool: Callable[...,
         assert not beside or answers["times_out"] == Returned(value="in time")
         assert entries(sim, "final_response")[-1].content == "done"
         assert not entries(sim, "turn_failed")
-
-
-def test_a_tool_that_a_person_runs_may_cancel_its_own_task() -> None:
-    """As where it has a seat of its own."""
-    with opened(agent_of([call("cancels_itself")], tools=[cancels_itself])) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert sim.run_real(tool_requests(sim)[0], wait=PATIENCE)
-        assert tool_facts(sim)[0].outcome.kind == "failed"
 
 
 def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(
@@ -253,8 +313,7 @@ def test_a_tool_that_only_takes_long_is_not_called_part_of_a_cycle(monkeypatch: 
         return "worked"
 
     calls = [call("sleeps"), call("works"), call("times_out")]
-    with opened(agent_of(calls, tools=[sleeps, works, times_out]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[sleeps, works, times_out]), tools="real") as sim:
         assert not sim.view().problems
         assert len(tool_facts(sim)) == 3
 
@@ -275,7 +334,6 @@ def test_calls_that_wait_in_one_line_are_watched_by_one_task(monkeypatch: pytest
         await asyncio.sleep(0.01)
         return "done"
 
-    with opened(agent_of([call("takes_time")] * 20, tools=[takes_time]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("takes_time")] * 20, tools=[takes_time]), tools="real") as sim:
         assert len(tool_facts(sim)) == 20
     assert 1 <= len(started) < 20

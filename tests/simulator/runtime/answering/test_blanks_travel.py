@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,6 @@ turns:
   - calls: [{name: find_price, args: {sku: A-1}}]
   - text: It is cheap.
 """
-BLANK = ("$.name",)
 PATIENCE = 60.0
 OPEN: list[Simulation] = []
 
@@ -77,105 +77,84 @@ def asked(home: Path) -> tuple[Simulation, ToolRequest]:
     return simulation, request
 
 
-def blanks(simulation: Simulation) -> tuple[str, ...]:
-    """Return the blanks of the last response."""
+WORDS = AGENT.replace("def find_price(sku: str) -> dict:", "def find_price(sku: str) -> str:").replace(
+    'return {"sku": sku, "name": row["name"], "currency": "EUR"}', "return row.text()"
+)
+EITHER = AGENT.replace(
+    AGENT[AGENT.index("    row =") : AGENT.index("\n\n\nroot_agent")],
+    """    return {"sku": sku, "state": "there"} if catalogue.get(sku) else {"sku": sku, "state": "gone"}""",
+)
+
+
+def marked(simulation: Simulation, kind: str = "blanks") -> Any:
+    """Return what is marked as blank, or as uncertain, in the last response."""
     facts = [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
-    return facts[-1].provenance.blanks
+    return getattr(facts[-1].provenance, kind)
 
 
-def test_a_draft_that_is_accepted_keeps_its_blank(shop: Path) -> None:
-    """Edited or not: what stands in it still is nobody's word; a value in its place is one."""
-    simulation, request = asked(shop)
-    assert isinstance(request.draft, dict)
-    assert simulation.answer(request, request.draft, wait=PATIENCE)
-    assert blanks(simulation) == BLANK
-    for change, left in (({"currency": "NOK"}, BLANK), ({"name": "Lamp"}, ())):
+@pytest.mark.parametrize(
+    ("code", "kind", "changes"),
+    [
+        (AGENT, "blanks", [({}, ("$.name",)), ({"currency": "NOK"}, ("$.name",)), ({"name": "Lamp"}, ())]),
+        (EITHER, "uncertain", [({}, ("$.state",)), ({"state": "sold"}, ())]),
+    ],
+    ids=["blank", "uncertain"],
+)
+def test_a_draft_that_is_accepted_keeps_its_mark(
+    shop: Path, code: str, kind: str, changes: list[tuple[dict[str, str], tuple[str, ...]]]
+) -> None:
+    """Edited or not: what nobody said, or decided between, still is nobody's word; a value in its place is one."""
+    (shop / "agent.py").write_text(code)
+    for change, left in changes:
         simulation, request = asked(shop)
-        edited = ToolAnswer(outcome=Returned(value={**dict(request.draft or {}), **change}), source="edited")  # type: ignore[arg-type] # a draft of this tool is an object
-        assert simulation.answer(request, edited, wait=PATIENCE)
-        assert blanks(simulation) == left
+        draft: Any = request.draft
+        edited = ToolAnswer(outcome=Returned(value={**draft, **change}), source="edited")
+        assert simulation.answer(request, edited if change else draft, wait=PATIENCE)
+        assert marked(simulation, kind) == left
 
 
-def test_the_world_does_not_learn_it(shop: Path) -> None:
-    """The thing is known, and its name is not: the next draft is blank again."""
+@pytest.mark.parametrize(("code", "blank"), [(AGENT, "$.name"), (WORDS, "$")], ids=["a field", "the whole"])
+def test_the_world_does_not_learn_it(shop: Path, code: str, blank: str) -> None:
+    """The thing is known, and its name is not; a guess as a whole is not repeated as known: the next draft is blank again."""
+    (shop / "agent.py").write_text(code)
     simulation, request = asked(shop)
     assert simulation.answer(request, request.draft, wait=PATIENCE)
+    assert marked(simulation) == (blank,)
     assert "<name>" not in str(simulation.environment.world())
     assert simulation.answer(simulation.pending[0], called(("find_price", {"sku": "A-1"})), wait=PATIENCE)
     (again,) = simulation.pending
     assert isinstance(again, ToolRequest)
-    assert tuple(blank.path for blank in again.draft_blanks) == BLANK
+    assert [each.path for each in again.draft_blanks] == [blank]
 
 
-def test_a_run_the_recording_and_the_doctor_name_it(
-    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And `--strict` writes nothing."""
-    eval_set = tmp_path / "shop.evalset.json"
-    run = ["run", str(shop), "--script", str(tmp_path / "script.yaml"), "--out", str(eval_set), "--json"]
-    assert main([*run, "--strict"]) == 1
-    assert not eval_set.exists()
-    assert "find_price is blank at $.name" in capsys.readouterr().err
-    assert main([*run, "--eval-id", "one"]) == 0
-    assert json.loads(capsys.readouterr().out)["blanks"] == [
-        "turn 1: the response of find_price is blank at $.name"
-    ]
-    (turn,) = read_environment(sidecar_of(eval_set)).cases["one"].turns
-    assert turn.calls[0].author.blanks == BLANK
-    assert main(["doctor", str(eval_set)]) == 0
-    assert "blank-response" in capsys.readouterr().out
-    export = ["export", str(eval_set), "--form", "evalset", "--out", str(tmp_path / "elsewhere")]
-    assert main([*export, "--strict"]) == 1
-    assert "one: turn 1: the response of find_price is blank at $.name" in capsys.readouterr().err
-    assert not (tmp_path / "elsewhere").exists()
-    assert main(export) == 0
-
-
-STOCK = (
-    """    return {"sku": sku, "state": "there"} if catalogue.get(sku) else {"sku": sku, "state": "gone"}"""
+@pytest.mark.parametrize(
+    "named",
+    [(AGENT, "blank", "blanks", "$.name"), (EITHER, "uncertain", "uncertain", "$.state")],
+    ids=["blank", "uncertain"],
 )
-
-
-def test_a_value_that_may_be_another_is_named_everywhere(
-    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_run_the_recording_the_doctor_and_an_export_name_it(
+    shop: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    named: tuple[str, ...],
 ) -> None:
-    """The code returns one of two, and nobody decided: it is sent, and stays marked until somebody enters one."""
-    code = AGENT.replace(AGENT[AGENT.index("    row =") : AGENT.index("\n\n\nroot_agent")], STOCK)
+    """A blank, and a value that the code chooses between two, until somebody enters one. `--strict` writes nothing."""
+    code, kind, field, place = named
     (shop / "agent.py").write_text(code)
     eval_set = tmp_path / "shop.evalset.json"
+    line = f"turn 1: the response of find_price is {kind} at {place}"
     run = ["run", str(shop), "--script", str(tmp_path / "script.yaml"), "--out", str(eval_set), "--json"]
-    line = "turn 1: the response of find_price is uncertain at $.state"
     assert main([*run, "--strict"]) == 1
     assert not eval_set.exists()
     assert line in capsys.readouterr().err
     assert main([*run, "--eval-id", "one"]) == 0
-    assert json.loads(capsys.readouterr().out)["uncertain"] == [line]
+    assert json.loads(capsys.readouterr().out)[field] == [line]
     (turn,) = read_environment(sidecar_of(eval_set)).cases["one"].turns
-    assert turn.calls[0].author.uncertain == ("$.state",)
+    assert getattr(turn.calls[0].author, field) == (place,)
     assert main(["doctor", str(eval_set)]) == 0
-    assert "uncertain-response" in capsys.readouterr().out
-    edited = ToolAnswer(outcome=Returned(value={"sku": "A-1", "state": "sold"}), source="edited")
-    for answer, left in ((None, ("$.state",)), (edited, ())):
-        simulation, request = asked(shop)
-        assert simulation.answer(request, answer or request.draft, wait=PATIENCE)
-        (fact,) = [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
-        assert fact.provenance.uncertain == left
-
-
-WORDS = AGENT.replace("def find_price(sku: str) -> dict:", "def find_price(sku: str) -> str:").replace(
-    'return {"sku": sku, "name": row["name"], "currency": "EUR"}', "return row.text()"
-)
-
-
-def test_a_response_that_is_a_guess_as_a_whole_is_not_repeated_as_known(shop: Path) -> None:
-    """The same call is answered by a guess again, and it is marked again."""
-    (shop / "agent.py").write_text(WORDS)
-    simulation, request = asked(shop)
-    first = [blank.path for blank in request.draft_blanks]
-    assert first == ["$"]
-    assert simulation.answer(request, request.draft, wait=PATIENCE)
-    assert blanks(simulation) == ("$",)
-    assert simulation.answer(simulation.pending[0], called(("find_price", {"sku": "A-1"})), wait=PATIENCE)
-    (again,) = simulation.pending
-    assert isinstance(again, ToolRequest)
-    assert [blank.path for blank in again.draft_blanks] == first
+    assert f"{kind}-response" in capsys.readouterr().out
+    export = ["export", str(eval_set), "--form", "evalset", "--out", str(tmp_path / "elsewhere")]
+    assert main([*export, "--strict"]) == 1
+    assert f"one: {line}" in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
+    assert main(export) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,26 +12,19 @@ import pytest
 from simulator.environment.drafts import candidates, draft_generator
 from simulator.environment.evidence import tool_returns
 from simulator.environment.evidence.sketch import FunctionSource, Module
-from simulator.facts import Raised, Returned
 from simulator.runtime import Simulation
+from tests.simulator.runtime.answering.going import going
+from tests.simulator.runtime.answering.test_anything_raised import look
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
     call,
-    entries,
-    opened,
-    say,
     tool_facts,
     tool_requests,
 )
 
 HUGE = 10**5000
 HALF = "half \ud800"
-
-
-def look(what: Any) -> dict[str, Any]:
-    """Look for something."""
-    return {"found": what, "more": f"{what}"}
 
 
 def counts(n: int = 3) -> dict[str, Any]:
@@ -67,20 +59,16 @@ def answered(sim: Simulation) -> str:
 
 
 @pytest.mark.parametrize(
-    "what", [HUGE, HALF, {"deep": [HUGE, HALF]}, {HALF: 1}], ids=["huge", "half", "deep", "a key"]
+    ("tool", "arguments"),
+    [
+        *((look, {"what": what}) for what in (HUGE, HALF, {"deep": [HUGE, HALF]}, {HALF: 1})),
+        *((tool, {}) for tool in (counts, hexadecimal, odd_getter)),
+    ],
+    ids=["huge", "half", "deep", "a key", "counts", "hexadecimal", "odd getter"],
 )
-def test_arguments_that_json_has_no_form_for(what: Any) -> None:
-    """A number as long as a page and half of a surrogate pair come from a model, and the person answers."""
-    with opened(agent_of([call("look", what=what)], tools=[look])) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        answered(sim)
-
-
-@pytest.mark.parametrize("tool", [counts, hexadecimal, odd_getter])
-def test_code_that_computes_what_json_has_no_form_for(tool: Callable[..., Any]) -> None:
-    """What a draft cannot hold is a blank of it."""
-    with opened(agent_of([call(tool.__name__)], tools=[tool])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+def test_what_json_has_no_form_for(tool: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    """A number as long as a page and half of a surrogate pair come from a model or from code; the person answers, and what a draft cannot hold is a blank of it."""
+    with going(agent_of([call(tool.__name__, **arguments)], tools=[tool])) as sim:
         answered(sim)
 
 
@@ -91,43 +79,31 @@ class OddError(Exception):
         return HALF
 
 
+@pytest.mark.parametrize("what", ["the reader", "the drafts"])
 @pytest.mark.parametrize(
     "error",
     [ValueError("v"), RecursionError("r"), MemoryError("m"), SystemError("s"), OddError()],
     ids=lambda error: type(error).__name__,
 )
-def test_a_failure_of_the_reader_leaves_the_other_evidence(
-    error: Exception, monkeypatch: pytest.MonkeyPatch
+def test_a_failure_leaves_the_other_evidence_or_says_why(
+    what: str, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The draft is then what is made without the tool's code, and the person answers."""
+    """The draft is made without the tool's code; where nothing can be made at all, it is a blank that names the error. The person answers."""
 
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(tool_returns, "load", fail)
-    with opened(agent_of([call("look", what="x")], tools=[look])) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        answered(sim)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [ValueError("v"), RecursionError("r"), MemoryError("m"), OddError()],
-    ids=lambda error: type(error).__name__,
-)
-def test_a_failure_of_the_drafts_says_why(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing can be made at all, the draft is a blank, and names the error."""
-
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(draft_generator, "best", fail)
-    monkeypatch.setattr(candidates, "best", fail)
-    with opened(agent_of([call("look", what="x")], tools=[look])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    if what == "the reader":
+        monkeypatch.setattr(tool_returns, "load", fail)
+    else:
+        monkeypatch.setattr(draft_generator, "best", fail)
+        monkeypatch.setattr(candidates, "best", fail)
+    with going(agent_of([call("look", what="x")], tools=[look])) as sim:
         (request,) = tool_requests(sim)
-        assert [one.path for one in request.draft_blanks] == ["$"]
-        assert type(error).__name__ in answered(sim)
+        said = answered(sim)
+        if what == "the drafts":
+            assert [one.path for one in request.draft_blanks] == ["$"]
+            assert type(error).__name__ in said
 
 
 @pytest.fixture
@@ -157,98 +133,3 @@ def test_code_is_read_while_garbage_is_collected() -> None:
         code = FunctionSource(Module("tools.py", source, "tools"), "tool", 2)
         (outcome, *_) = tool_returns.read_returns(code, {"x": number}).outcomes
         assert outcome.value == {"x": [number, {"y": number}], "z": "ab"}
-
-
-def exits() -> str:
-    """Raise what closes a generator, which nobody has closed."""
-    raise GeneratorExit
-
-
-async def exits_generator(n: int = 0) -> str:
-    """Raise it in the tool itself."""
-    raise GeneratorExit(n)
-
-
-async def exits_in_thread(n: int = 0) -> str:
-    """Raise it in a thread."""
-    return f"{n}{await asyncio.to_thread(exits)}"
-
-
-async def exits_in_future(n: int = 0) -> str:
-    """Wait for a future that ends so."""
-    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    asyncio.get_running_loop().call_soon(future.set_exception, GeneratorExit(n))
-    return await future
-
-
-async def exits_in_task(n: int = 0) -> str:
-    """Raise it in one of several tasks, which waits for a thread."""
-    return "".join(await asyncio.gather(exits_in_thread(n), asyncio.sleep(0, "slept")))
-
-
-async def exits_and_awaits(n: int = 0) -> str:
-    """Wait for something else while it is raised."""
-    try:
-        return await exits_in_thread(n)
-    finally:
-        await asyncio.sleep(0)
-
-
-async def catches_exit() -> str:
-    """Take it as any other error."""
-    try:
-        return await asyncio.to_thread(exits)
-    except GeneratorExit:
-        await asyncio.sleep(0)
-        return "caught"
-
-
-@pytest.mark.parametrize(
-    "tool",
-    [
-        exits_generator,
-        *(
-            pytest.param(way, marks=pytest.mark.long)
-            for way in (exits_in_thread, exits_in_future, exits_in_task, exits_and_awaits)
-        ),
-    ],
-)
-def test_an_asynchronous_tool_may_raise_generator_exit(tool: Callable[..., Any]) -> None:
-    """It is an answer like any other error, wherever it comes from, and nothing of the agent that ran is left over."""
-    with opened(agent_of([call(tool.__name__)], tools=[tool]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (fact,) = tool_facts(sim)
-        assert isinstance(fact.outcome, Raised)
-        assert fact.outcome.error.short_type == "GeneratorExit"
-        assert entries(sim, "tool_error")
-        assert entries(sim, "turn_failed")
-        assert sim.query("again", wait=PATIENCE)
-    with opened(agent_of([call("look", what="x")], tools=[look])) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        gc.collect()
-        (request,) = tool_requests(sim)
-        assert request.draft == {"found": "x", "more": "x"}
-
-
-def test_an_asynchronous_tool_may_catch_generator_exit() -> None:
-    """What a thread of its own raises is caught as any other error, and the tool goes on."""
-    with opened(agent_of([call("catches_exit")], [say("Done.")], tools=[catches_exit]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (fact,) = tool_facts(sim)
-        assert isinstance(fact.outcome, Returned)
-        assert fact.outcome.value == "caught"
-        assert not entries(sim, "turn_failed")
-
-
-@pytest.mark.parametrize("place", ["before_agent_callback", "before_model_callback"])
-def test_a_turn_ends_where_a_callback_raises_generator_exit(place: str) -> None:
-    """The turn has failed, and the next one can begin."""
-
-    async def callback(*_: object, **__: object) -> None:
-        await exits_generator()
-
-    with opened(agent_of([call("look", what="x")], tools=[look], **{place: callback}), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert len(entries(sim, "turn_failed")) == 1
-        assert sim.query("again", wait=PATIENCE)
-        assert len(entries(sim, "turn_failed")) == 2

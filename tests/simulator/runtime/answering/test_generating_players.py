@@ -21,6 +21,7 @@ from simulator.facts import Failed, ToolProposed
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.seats.answers import ToolAnswer, returned
 from tests.harness.processes import wait_until
+from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.desk import asked, response_of
 from tests.simulator.runtime.more_ways import executor_of
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, say, tool_facts
@@ -106,8 +107,7 @@ def by(sim: Simulation) -> list[tuple[str, str | None]]:
 def test_the_offline_generator_answers_by_itself_and_agrees_with_what_it_said() -> None:
     """What was created is found again; nobody is asked, nothing real runs, and the fact says where it comes from."""
     agent = agent_of([MUG], lambda request: [call("find_order", order_id=_created(request))], tools=TOOLS)
-    with opened(agent, tools="offline") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="offline") as sim:
         outcomes: Any = [fact.outcome for fact in tool_facts(sim)]
         created, found = outcomes
         assert created.kind == found.kind == "returned"
@@ -125,8 +125,7 @@ def _created(request: LlmRequest) -> str:
 
 def test_an_undo_takes_back_a_persons_step_and_not_what_was_generated() -> None:
     """A generated answer is nobody's step; a draft that a person took is one."""
-    with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="offline") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([MUG], [MUG], tools=TOOLS), tools="offline") as sim:
         sim.undo()
         assert not sim.session.turns
     with opened(agent_of([MUG], [MUG], tools=TOOLS)) as sim:

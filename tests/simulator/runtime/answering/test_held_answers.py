@@ -16,7 +16,7 @@ from simulator.seats.answers import returned
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told
 from tests.simulator.runtime.desk import asked, response_of
-from tests.simulator.runtime.plugin.standing import Form, both, config, played
+from tests.simulator.runtime.plugin.standing import FORMS, Form, both, config, played
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
 
 
@@ -175,27 +175,23 @@ def test_a_person_has_to_insist_on_what_breaks_a_schema_that_was_set() -> None:
         assert BREACH in note
 
 
-@pytest.mark.parametrize(("tools", "rules"), [("real", []), ("offline", [MILD])])
-def test_what_a_real_tool_or_a_rule_says_is_given_and_flagged(tools: str, rules: list[InjectionRule]) -> None:
-    """They are what they are; the fact says where they break the schema that was set."""
-    with opened(agent_of([ROME], tools=[weather]), tools=tools, rules=rules) as sim:
+@pytest.mark.parametrize(("player", "rules"), [("real", []), ("offline", [MILD])])
+def test_what_a_real_tool_or_a_rule_says_is_given_and_flagged(
+    player: str, rules: list[InjectionRule]
+) -> None:
+    """They are what they are; the fact, or without the page the log, says where they break the schema that was set."""
+    agent = agent_of([ROME], tools=[weather])
+    with opened(agent, tools=player, rules=rules) as sim:
         sim.environment.change(tools={"weather": SET})
         assert sim.query("go", wait=PATIENCE)
         assert response_of(sim) == BAD
         assert BREACH in str(tool_facts(sim)[0].provenance.notes)
-
-
-@both
-@pytest.mark.parametrize(("player", "rules"), [("real", []), ("offline", [MILD])])
-def test_without_the_page_a_real_tool_or_a_rule_is_flagged(
-    form: Form, player: str, rules: list[InjectionRule]
-) -> None:
-    """The agent gets the answer, and the log says what is wrong with it."""
     settings = EnvironmentSettings(tools={"weather": SET})
     given = config(*rules, players={"weather": player}, settings=settings)
-    (seen,), stage = played(form, agent_of([ROME], tools=[weather]), given)
-    assert seen == BAD
-    assert BREACH in str(stage.ours.calls()[0].provenance.notes)
+    for form in FORMS:
+        (seen,), stage = played(form, agent.clone(), given)
+        assert seen == BAD
+        assert BREACH in str(stage.ours.calls()[0].provenance.notes)
 
 
 # ---------------------------------------------------------------- who made it

@@ -10,10 +10,12 @@ from simulator.environment.injection.rules import Effect, ErrorEffect, Injection
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.session import SessionState
+from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.desk import asked, find, other
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
+    answer_all,
     call,
     entries,
     opened,
@@ -44,23 +46,21 @@ def sources(sim: Simulation) -> list[tuple[str, str | None]]:
 # ---------------------------------------------------------------- what a rule answers
 
 
-def test_a_response_is_what_the_agent_sees_and_its_rule_is_recorded() -> None:
-    """A fixed response answers at once, nobody is asked, and the timeline names the rule."""
-    with opened(agent_of(*finds("A-1"), tools=[find]), rules=[rule("fixed")]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+@pytest.mark.parametrize("value", [{"status": "lost"}, {}])
+@pytest.mark.parametrize("player", ["person", "real", "refuse"])
+def test_a_rule_speaks_before_every_player(player: str, value: dict[str, str]) -> None:
+    """A fixed response, `{}` too, answers at once; the agent's callbacks see it as the tool's result, and the timeline names the rule."""
+    seen: list[Any] = []
+
+    def after(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> None:
+        seen.append(tool_response)
+
+    agent = agent_of(*finds("A-1"), tools=[find], after_tool_callback=after)
+    with going(agent, tools=player, rules=[rule("fixed", ResponseEffect(value=value))]) as sim:
         assert sim.session.state is SessionState.COMPLETED
         (output,) = entries(sim, "tool_output")
-        assert output.result == {"status": "lost"}
-        assert (output.provenance.source, output.provenance.by) == ("injected", "fixed")
-
-
-def test_an_empty_response_is_a_response() -> None:
-    """`{}` answers the call; no real tool runs behind it."""
-    empty = rule("empty", ResponseEffect(value={}))
-    with opened(agent_of(*finds("A-1"), tools=[find]), tools="real", rules=[empty]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert sources(sim) == [("injected", "empty")]
-        assert entries(sim, "tool_output")[0].result == {}
+        assert (output.result, output.provenance.source, output.provenance.by) == (value, "injected", "fixed")
+    assert seen == [value]
 
 
 def test_the_first_rule_that_matches_answers_and_misses_say_why() -> None:
@@ -85,27 +85,11 @@ def test_the_first_rule_that_matches_answers_and_misses_say_why() -> None:
         assert tool_facts(sim)[0].provenance.misses == request.misses
 
 
-def test_a_rule_speaks_before_every_player_and_after_the_confirmation_gate() -> None:
-    """Injected, refused or real: the rule's answer wins, and the agent's callbacks see it as the tool's result."""
-    seen: list[Any] = []
-
-    def after(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> None:
-        seen.append(tool_response)
-
-    for player in ("person", "real", "refuse"):
-        agent = agent_of(*finds("A-1"), tools=[find], after_tool_callback=after)
-        with opened(agent, tools=player, rules=[rule("fixed")]) as sim:
-            assert sim.query("go", wait=PATIENCE)
-            assert sources(sim) == [("injected", "fixed")]
-    assert seen == [{"status": "lost"}] * 3
-
-
 def test_parallel_calls_are_judged_one_by_one() -> None:
     """Of parallel calls each is judged by itself; those that no rule answers wait for the person together."""
     calls = [call("find", order_id=f"A-{number}") for number in range(4)]
     rules = [rule(name, match_args={"order_id": name}) for name in ("A-0", "A-2")]
-    with opened(agent_of(calls, tools=[find]), rules=rules) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[find]), rules=rules) as sim:
         assert [request.arguments["order_id"] for request in tool_requests(sim)] == ["A-1", "A-3"]
         assert sorted(by or "" for _, by in sources(sim)) == ["A-0", "A-2"]
 
@@ -131,18 +115,17 @@ def test_latency_counts_into_the_calls_duration_and_is_not_waited_for_again() ->
 
 
 def test_a_switch_takes_effect_at_the_next_call() -> None:
-    """The call that waits already was asked before the switch and keeps waiting; the next one is judged anew."""
-    with opened(
-        agent_of(*finds("A-1", "B-2", "C-3"), tools=[find]), rules=[rule("fixed", enabled=False)]
-    ) as sim:
+    """The call that waits already was asked before the switch and keeps waiting; the next one is judged anew. An unknown name is refused."""
+    agent = agent_of(*finds("A-1", "B-2"), tools=[find])
+    with opened(agent.clone(), rules=[rule("fixed", enabled=False)]) as sim:
         request = asked(sim)
+        with pytest.raises(SimulationError, match="'fixd'"):
+            sim.switch_rule("fixd", enabled=True)
         sim.switch_rule("fixed", enabled=True)
         assert sim.pending == (request,)
         assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
-        assert sources(sim) == [("written", None), ("injected", "fixed"), ("injected", "fixed")]
-    with opened(
-        agent_of(*finds("A-1", "B-2"), tools=[find]), rules=[rule("only A-1", match_args={"order_id": "A-1"})]
-    ) as sim:
+        assert sources(sim) == [("written", None), ("injected", "fixed")]
+    with opened(agent, rules=[rule("only A-1", match_args={"order_id": "A-1"})]) as sim:
         request = asked(sim)
         sim.set_rules([rule("new", BUSY)])
         assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
@@ -151,34 +134,22 @@ def test_a_switch_takes_effect_at_the_next_call() -> None:
         assert any("added new" in note and "removed only A-1" in note for note in notes)
 
 
-def test_switching_an_unknown_rule_is_refused() -> None:
-    """A name that no rule has is an error in words."""
-    with (
-        opened(agent_of(), rules=[rule("fixed")]) as sim,
-        pytest.raises(SimulationError, match="'fixd'"),
-    ):
-        sim.switch_rule("fixd", enabled=True)
-
-
 # ---------------------------------------------------------------- chance
 
 
 CALLS = [f"A-{number}" for number in range(12)]
 
 
-def by_chance(seed: str, **more: Any) -> list[str | None]:
-    """Play twelve calls with a rule that answers half of them; say who answered each."""
-    half = rule("half", probability=0.5, **more)
-    with opened(agent_of(*finds(*CALLS), tools=[find]), tools="refuse", rules=[half], seed=seed) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        return [by for _, by in sources(sim)]
-
-
-@pytest.mark.long
 def test_chance_is_repeated_by_the_sessions_seed_or_the_rules_own() -> None:
     """The same seed gives the same pattern; a rule's own seed gives it in every session."""
-    assert by_chance("one") == by_chance("one")
-    assert by_chance("one") != by_chance("two")
+    agent = agent_of(*finds(*CALLS), tools=[find])
+
+    def by_chance(seed: str, **more: Any) -> list[str | None]:
+        half = rule("half", probability=0.5, **more)
+        with going(agent.clone(), tools="refuse", rules=[half], seed=seed) as sim:
+            return [by for _, by in sources(sim)]
+
+    assert by_chance("one") == by_chance("one") != by_chance("two")
     assert by_chance("one", random_seed=7) == by_chance("two", random_seed=7)
     assert {"half", None} == set(by_chance("one"))
 
@@ -193,15 +164,11 @@ def test_undo_and_resume_draw_the_same_values_again() -> None:
         answers = [number for number, fact in sim.journal.path() if fact.kind == "tool_answered"]
         text = sim.journal.to_json()
         for number in (answers[3], answers[8]):
-            sim.move_head(number)
-            sim.go_on(wait=PATIENCE)
-            while sim.pending:
-                assert sim.answer(sim.pending[0], {"by": "person"}, wait=PATIENCE)
-            assert sources(sim) == first
             journal = Journal.from_json(text)
             journal.move_head(number)
+            sim.move_head(number)
             with Simulation.resume(journal, sim.config) as again:
-                again.go_on(wait=PATIENCE)
-                while again.pending:
-                    assert again.answer(again.pending[0], {"by": "person"}, wait=PATIENCE)
-                assert sources(again) == first
+                for each in (sim, again):
+                    each.go_on(wait=PATIENCE)
+                    answer_all(each, {"by": "person"})
+                    assert sources(each) == first

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -34,10 +33,11 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import Effect, InjectionRule
+from simulator.facts import Failed
 from simulator.journal import Journal
-from simulator.runtime import Simulation
 from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.session import SessionState
+from tests.simulator.runtime.answering.going import answers_of, going
 from tests.simulator.runtime.desk import asked, other, response_of, waits_noted
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts
 
@@ -64,24 +64,21 @@ def finding(*order_ids: str) -> Any:
     return agent_of(*[[call("find", order_id=order_id)] for order_id in order_ids], tools=[find, other])
 
 
-def answers(sim: Simulation) -> list[Any]:
-    """Return what the agent saw, call by call."""
-    events: Any = [event for turn in sim.session.turns for event in turn.events]
-    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
-    return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
-
-
 # ---------------------------------------------------------------- effects that answer
 
 
-def test_an_error_carries_its_details_to_the_agent() -> None:
-    """What a rate limit says besides its code reaches the agent, and the fact keeps it."""
+def test_an_error_carries_its_details_to_the_agent_and_a_hang_ends_by_its_timeout() -> None:
+    """What a rate limit says besides its code reaches the agent, and the fact keeps it; a hang raises `TimeoutError`."""
     limited = ErrorEffect(error_code=429, error_message="slow down", details={"retry_after": 30})
-    with opened(finding("A-1"), rules=[rule(limited)]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert response_of(sim) == {"error_code": 429, "error_message": "slow down", "retry_after": 30}
-        (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == ("429", "slow down")
+    rules = [rule(limited, match_args={"order_id": "A-1"}), rule(HangEffect(timeout_seconds=0.05), "hang")]
+    with going(finding("A-1", "B-2"), rules=rules) as sim:
+        limit, hang = entries(sim, "tool_error")
+        assert (limit.error_type, limit.error_message) == ("429", "slow down")
+        assert tool_facts(sim)[0].outcome == Failed(
+            error_code=429, error_message="slow down", details={"retry_after": 30}
+        )
+        assert answers_of(sim)[0] == {"error_code": 429, "error_message": "slow down", "retry_after": 30}
+        assert hang.error_type == "TimeoutError"
         assert Journal.from_json(sim.journal.to_json()).session().history == sim.session.history
 
 
@@ -89,9 +86,8 @@ def test_a_sequence_answers_in_turn_and_then_as_it_says() -> None:
     """Each firing gives the next value; a sequence that passes leaves later calls to the next rule."""
     steps = SequenceEffect(values=({"n": 1}, {"n": 2}), then="pass")
     last = ResponseEffect(value={"n": "rest"})
-    with opened(finding("A", "B", "C", "D"), rules=[rule(steps), rule(last, "last")]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert answers(sim) == [{"n": 1}, {"n": 2}, {"n": "rest"}, {"n": "rest"}]
+    with going(finding("A", "B", "C", "D"), rules=[rule(steps), rule(last, "last")]) as sim:
+        assert answers_of(sim) == [{"n": 1}, {"n": 2}, {"n": "rest"}, {"n": "rest"}]
         assert "rule" in [miss.rule_id for miss in tool_facts(sim)[2].provenance.misses]
 
 
@@ -115,8 +111,7 @@ def test_what_a_rule_raises_is_made_or_named(error_type: str, raised: type[Excep
         return {"handled": str(error)}
 
     agent = agent_of([call("find", order_id="A-1")], tools=[find], on_tool_error_callback=on_error)
-    with opened(agent, rules=[rule(RaiseEffect(error_type=error_type, message="too odd"))]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, rules=[rule(RaiseEffect(error_type=error_type, message="too odd"))]) as sim:
         assert [type(error) for error in seen] == [raised]
         assert "too odd" in response_of(sim)["handled"]
         notes = tool_facts(sim)[0].provenance.notes
@@ -142,9 +137,8 @@ def test_a_template_knows_the_call_the_state_the_world_and_earlier_answers() -> 
     ]
     names = []
     for _ in range(2):
-        with opened(finding("A-1", "B-2"), rules=rules, initial_state={"user": "ada"}) as sim:
-            assert sim.query("go", wait=PATIENCE)
-            said = answers(sim)[1]
+        with going(finding("A-1", "B-2"), rules=rules, initial_state={"user": "ada"}) as sim:
+            said = answers_of(sim)[1]
             names.append(said.pop("name"))
             assert said == {"before": 10, "known": 10, "who": "ada clerk", "number": 2}
     assert names[0] == names[1]
@@ -159,13 +153,6 @@ def test_a_template_that_cannot_be_filled_leaves_the_call_to_the_person() -> Non
         assert sim.answer(request, {"ok": 1}, wait=PATIENCE)
 
 
-def test_a_hang_ends_by_its_timeout() -> None:
-    """It raises `TimeoutError` then."""
-    with opened(finding("A-1"), rules=[rule(HangEffect(timeout_seconds=0.05))]) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert entries(sim, "tool_error")[0].error_type == "TimeoutError"
-
-
 # ---------------------------------------------------------------- effects on the answer that follows
 
 
@@ -173,8 +160,7 @@ def test_a_hang_ends_by_its_timeout() -> None:
 def test_a_distortion_changes_whoever_answers_and_what_really_happened_is_kept(player: str) -> None:
     """The agent sees the distorted answer; the fact holds both, with what was done, and the world knows the truth."""
     cut = DistortEffect(distortions=(Distortion(kind="drop", at="status"),))
-    with opened(finding("A-1"), tools=player, rules=[rule(cut)]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(finding("A-1"), tools=player, rules=[rule(cut)]) as sim:
         if sim.pending:
             (request,) = sim.pending
             assert getattr(request, "modifiers", None) == ("rule",)
@@ -196,8 +182,7 @@ def test_a_distortion_reaches_what_another_rule_answers() -> None:
     """Rules that change an answer and one that gives it work together, in their order."""
     nothing = DistortEffect(distortions=(Distortion(kind="null", at="status"),))
     fixed = ResponseEffect(value={"status": "open", "id": 1})
-    with opened(finding("A-1"), rules=[rule(nothing, "null"), rule(fixed, "fixed")]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(finding("A-1"), rules=[rule(nothing, "null"), rule(fixed, "fixed")]) as sim:
         assert response_of(sim) == {"status": None, "id": 1}
         (fact,) = tool_facts(sim)
         assert (fact.provenance.by, fact.provenance.fired) == ("fixed", ("null", "fixed"))
@@ -208,8 +193,7 @@ def test_an_answer_that_is_lost_has_taken_effect() -> None:
     agent = agent_of([call("create_order", sku="mug")], tools=[create_order])
     for way, kind in (("error", "failed"), ("raise", "raised")):
         lost = rule(LoseEffect(way=way), tool="create_order")
-        with opened(agent.clone(), rules=[lost]) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(agent.clone(), rules=[lost]) as sim:
             assert sim.answer(sim.pending[0], {"order_id": "A-9", "sku": "mug"}, wait=PATIENCE)
             (fact,) = tool_facts(sim)
             assert fact.outcome.kind == kind
@@ -226,8 +210,7 @@ def test_a_delay_changes_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -
     """Latency without an answer: it is waited for, and the player answers as ever."""
     waited = waits_noted(monkeypatch)
     slow = rule(DelayEffect(), latency=UniformLatency(low=0.05, high=0.06))
-    with opened(finding("A-1"), tools="real", rules=[slow]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(finding("A-1"), tools="real", rules=[slow]) as sim:
         (fact,) = tool_facts(sim)
         assert fact.provenance.source == "real"
         assert fact.provenance.fired == ("rule",)
@@ -272,8 +255,7 @@ def test_a_rule_for_every_tool_counts_calls_and_sees_the_world() -> None:
         [call("find", order_id="A-1")],
         [call("find", order_id="B-2")],
     ]
-    with opened(agent_of(*turns, tools=[find, other]), rules=rules) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(*turns, tools=[find, other]), rules=rules) as sim:
         assert sim.answer(sim.pending[0], {"ok": True}, wait=PATIENCE)
         assert sim.answer(sim.pending[0], {"order_id": "A-1", "status": "closed"}, wait=PATIENCE)
         assert [fact.provenance.by for fact in tool_facts(sim)] == [
@@ -286,15 +268,14 @@ def test_an_undo_takes_counters_back() -> None:
     """What a rule counted, drew and how often it fired go back with the head, also while the call waits."""
     steps = SequenceEffect(values=({"n": 1}, {"n": 2}, {"n": 3}))
     every_second = CallNumber(which="every", n=2)
-    with opened(finding("A", "B", "C", "D"), rules=[rule(steps, when=every_second)]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(finding("A", "B", "C", "D"), rules=[rule(steps, when=every_second)]) as sim:
         assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
         assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
-        before = answers(sim)
+        before = answers_of(sim)
         assert [said.get("n") for said in before] == [None, 1, None, 2]
         sim.undo()
         assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
-        assert answers(sim) == before
+        assert answers_of(sim) == before
 
 
 def test_rules_are_tried_against_calls_that_were_and_that_wait() -> None:
@@ -320,17 +301,8 @@ def test_rules_are_tried_against_calls_that_were_and_that_wait() -> None:
         assert "B-2" in next(trial.reason for trial in now if trial.rule_id == "A only")
 
 
-def _faults() -> Iterator[Any]:
-    """Return all faults; of each kind of effect the first one stands for the others, which are long."""
-    kinds = set[str]()
-    for fault in faults():
-        kind = fault.rule("find", "fault").effect.kind
-        yield pytest.param(fault, id=fault.name, marks=pytest.mark.long if kind in kinds else ())
-        kinds.add(kind)
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("fault", [*_faults()])
+@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
 def test_every_fault_of_the_library_plays(fault: Any) -> None:
     """Each fault makes a rule that does something in a session and leaves it in order."""
     made = fault.rule("find", "fault").model_copy(
@@ -338,8 +310,7 @@ def test_every_fault_of_the_library_plays(fault: Any) -> None:
     )
     if isinstance(made.effect, HangEffect):
         made = made.model_copy(update={"effect": HangEffect(timeout_seconds=0.01)})
-    with opened(finding(*"ABCDEFGHIJKL"), tools="real", rules=[made]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(finding(*"ABCDEFGHIJKL"), tools="real", rules=[made]) as sim:
         while sim.pending:
             assert sim.answer(sim.pending[0], {"order_id": "A", "status": "open"}, wait=PATIENCE)
         assert any("fault" in fact.provenance.fired for fact in tool_facts(sim))
@@ -356,7 +327,6 @@ def test_switching_one_rule_moves_no_other_ones_draws(order_ids: list[str], seed
     seen = []
     for enabled in (True, False):
         rules = [slow.model_copy(update={"enabled": enabled}), half]
-        with opened(finding(*order_ids), tools="refuse", rules=rules) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(finding(*order_ids), tools="refuse", rules=rules) as sim:
             seen.append([fact.provenance.by for fact in tool_facts(sim)])
     assert seen[0] == seen[1]

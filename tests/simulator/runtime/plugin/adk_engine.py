@@ -20,7 +20,6 @@ from google.adk.tools.environment_simulation.environment_simulation_factory impo
 from google.genai import types
 
 from simulator.runtime.plugin import create_plugin
-from tests.simulator.runtime.plugin.order_tools import RAN
 from tests.simulator.runtime.plugin.standing import Stage, responses
 
 MODEL = "spoken-by-heart"
@@ -95,7 +94,6 @@ def busy(**more: Any) -> dict[str, Any]:
 
 def stage_of(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours: Any) -> Stage:
     """Return an agent ADK's plugin ("adk"), or ours."""
-    RAN.clear()
     plugin = create_plugin(config, **ours)
     used: Any = plugin if whose == "ours" else EnvironmentSimulationFactory.create_plugin(config)
     runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[used]))

@@ -8,6 +8,13 @@ RAN: list[tuple[str, Any]] = []
 """What really ran, with its arguments."""
 
 
+def really_ran() -> list[tuple[str, Any]]:
+    """Return what really ran since the last look."""
+    ran = RAN[:]
+    RAN.clear()
+    return ran
+
+
 def find_order(order_id: str) -> dict[str, Any]:
     """Find an order.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -28,8 +29,7 @@ from simulator.runtime.plugin import (
     create_callback,
     create_plugin,
 )
-from tests.simulator.runtime.plugin.order_tools import RAN
-from tests.simulator.runtime.stage import call
+from tests.simulator.runtime.stage import PATIENCE, call
 
 Form = Literal["callback", "plugin"]
 FORMS: tuple[Form, ...] = ("callback", "plugin")
@@ -77,7 +77,6 @@ def _runner(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
 
 def played(form: Form, agent: Any, config: Any, **more: Any) -> tuple[list[Any], Stage]:
     """Run one turn; return what the agent saw of its tools, and the stage."""
-    RAN.clear()
     stage = staged(form, agent, config, **more)
     return responses(asyncio.run(stage.turn())), stage
 
@@ -85,6 +84,23 @@ def played(form: Form, agent: Any, config: Any, **more: Any) -> tuple[list[Any],
 def responses(events: Iterable[Event]) -> list[Any]:
     """Return the tools' answers that the agent saw, in order."""
     return [answer.response for event in events for answer in event.get_function_responses()]
+
+
+def in_threads(works: list[Callable[[], Any]]) -> list[Any]:
+    """Do each work in a thread of its own, with an event loop of its own."""
+    done: dict[int, Any] = {}
+    gate = threading.Barrier(len(works))
+
+    def work(number: int) -> None:
+        gate.wait(PATIENCE)
+        done[number] = works[number]()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return [done[number] for number in range(len(works))]
 
 
 def rule(rule_id: str, tool: str = "find_order", effect: Any = None, **more: Any) -> InjectionRule:

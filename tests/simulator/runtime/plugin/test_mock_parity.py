@@ -1,6 +1,6 @@
-"""Proves that mocks and injections together answer as in google-adk 2.13, call by call, for one scripted model.
+"""Proves that ADK's own configuration behaves here as in google-adk 2.13: mocks and injections together, call by call, and more.
 
-Both get the same configuration, the same calls in one session, and a model that says the same. Left out, because ADK is
+Both get the same configuration, the same calls in one session, and one scripted model that says the same. Left out, because ADK is
 wrong there (test_adk_defects.py shows each): tools that are listed with neither a hit nor a mock, answers that are no JSON
 object or do not fit what the tool declares, and arguments of which one is true and another 1.
 """
@@ -13,12 +13,14 @@ from typing import Any
 
 from google.adk.tools.environment_simulation.environment_simulation_engine import EnvironmentSimulationEngine
 from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from simulator.runtime.plugin import create_callback
 from tests.simulator.runtime.plugin.adk_engine import ByHeart, busy, configured, scripted_by, seen_by
-from tests.simulator.runtime.plugin.order_tools import create_order, find_order
+from tests.simulator.runtime.plugin.order_tools import create_order, find_order, really_ran
+from tests.simulator.runtime.plugin.standing import FIND, Form, played, responses, staged
 from tests.simulator.runtime.stage import agent_of, call
 
 TOOLS: dict[str, Any] = {
@@ -66,25 +68,12 @@ def numbered() -> Any:
     return lambda _: {"answer": next(count)}
 
 
-def by_adk(config: Any, calls: list[Call]) -> list[Any]:
-    """Put the calls through ADK's engine."""
+def answers(simulate: Any, calls: list[Call], context: Any = None) -> list[Any]:
+    """Put the calls through ADK's engine, or through our callback by hand, as it is done with ADK's."""
     scripted_by(numbered())
-    engine = EnvironmentSimulationEngine(config)
-    context = SimpleNamespace(_invocation_context=SimpleNamespace(agent=None))
 
     async def run() -> list[Any]:
-        return [await engine.simulate(TOOLS[name], {ARGUMENT[name]: value}, context) for name, value in calls]
-
-    return asyncio.run(run())
-
-
-def by_us(config: Any, calls: list[Call]) -> list[Any]:
-    """Put the calls through our callback, by hand as it is done with ADK's."""
-    scripted_by(numbered())
-    callback: Any = create_callback(config)
-
-    async def run() -> list[Any]:
-        return [await callback(TOOLS[name], {ARGUMENT[name]: value}, None) for name, value in calls]
+        return [await simulate(TOOLS[name], {ARGUMENT[name]: value}, context) for name, value in calls]
 
     return asyncio.run(run())
 
@@ -94,8 +83,9 @@ def test_mocks_and_injections_answer_as_in_adk(session: tuple[dict[str, Any], li
     """The same answers, injected or the model's, in the same order."""
     written, calls = session
     config = configured(*written["tools"], environment_data=written["environment_data"])
-    expected = by_adk(config, calls)
-    assert by_us(config, calls) == expected
+    no_agent = SimpleNamespace(_invocation_context=SimpleNamespace(agent=None))
+    expected = answers(EnvironmentSimulationEngine(config).simulate, calls, no_agent)
+    assert answers(create_callback(config), calls) == expected
     event(f"{sum('answer' in each for each in expected) * 4 // len(calls)} quarters or more by the model")
 
 
@@ -134,5 +124,62 @@ def test_tracing_in_words_is_told_too() -> None:
     """What is no recording is told to the model as it is."""
     scripted_by(lambda _: {"status": "open"})
     config = configured({"tool_name": "find_order"}, tracing="Last week every order was late.")
-    seen_by("ours", agent_of([call("find_order", order_id="A-1")], tools=[find_order]), config)
+    seen_by("ours", agent_of(FIND, tools=[find_order]), config)
     assert "Last week every order was late." in ByHeart.prompts[-1]
+
+
+HIT = {"injected": True}
+REAL = {"order_id": "A-1", "status": "really open", "total": 1.0}
+
+
+def hit(**more: Any) -> Any:
+    """Return a configuration of `find_order` with an injection of a fixed response."""
+    injection = {"injected_response": HIT, **more}
+    return configured({"tool_name": "find_order", "injection_configs": [injection]})
+
+
+def test_a_function_without_a_body_is_left_to_itself_too() -> None:
+    """ADK would run it; no answer is generated for what its configuration does not mock."""
+
+    def find_order(order_id: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
+        """Find an order."""
+
+    callback: Any = create_callback(hit(match_args={"order_id": "A-1"}))
+    assert asyncio.run(callback(FunctionTool(find_order), {"order_id": "B-2"}, None)) is None
+
+
+def test_latency_holds_up_no_other_task() -> None:
+    """It is awaited: what runs beside it goes on, and may cancel it."""
+    callback: Any = create_callback(hit(injected_latency_seconds=120))
+
+    async def beside() -> bool:
+        answer: asyncio.Future[Any] = asyncio.ensure_future(
+            callback(TOOLS["find_order"], {"order_id": "A-1"}, None)
+        )
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return answer.cancel()
+
+    assert asyncio.run(beside())
+
+
+def test_chance_without_a_seed_is_fresh_in_every_session(form: Form) -> None:
+    """Two sessions of one environment draw other patterns of 64 calls at once."""
+    stage = staged(form, agent_of(FIND * 64, tools=[find_order]), hit(injection_probability=0.5))
+    one, two = (responses(asyncio.run(stage.turn(session))) for session in ("one", "two"))
+    assert len(one) == len(two) == 64
+    assert {HIT["injected"], None} == {each.get("injected") for each in one}
+    assert one != two
+    assert really_ran() == [("find_order", "A-1")] * (one + two).count(REAL)
+
+
+def test_adks_thinking_configuration_is_sent(form: Form) -> None:
+    """The model gets what ADK's class has by default; an empty configuration, which somebody set, stays empty."""
+    mocked = {"tool_name": "find_order"}
+    given = configured(mocked)
+    empty = configured(mocked, simulation_model_configuration=types.GenerateContentConfig())
+    for config, wanted in ((given, given.simulation_model_configuration.thinking_config), (empty, None)):
+        scripted_by(lambda _: {"mocked": True})
+        seen, _ = played(form, agent_of(FIND, tools=[find_order]), config)
+        assert seen == [{"mocked": True}]
+        assert [asked.config.thinking_config for asked in ByHeart.requests] == [wanted]

@@ -12,12 +12,11 @@ from google.genai import types
 from pydantic import BaseModel
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
-from tests.simulator.runtime.plugin.order_tools import RAN, breaks, create_order, find_order
+from tests.simulator.runtime.plugin.order_tools import breaks, create_order, find_order, really_ran
 from tests.simulator.runtime.plugin.standing import (
     BUSY,
     FIND,
     Form,
-    both,
     config,
     played,
     responses,
@@ -39,61 +38,42 @@ DOWN = rule("down", "breaks", {"kind": "raise", "error_type": "ConnectionError",
 # ---------------------------------------------------------------- who answers
 
 
-@both
 def test_a_rule_answers_and_the_log_says_so(form: Form) -> None:
     """The agent sees the rule's error, nothing real runs, and the log names the rule and what was asked."""
     (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(rule("busy")))
     assert seen == BUSY
-    assert RAN == []
     (logged,) = stage.ours.calls("s")
     assert (logged.tool_name, logged.arguments, logged.response) == ("find_order", {"order_id": "A-1"}, BUSY)
     assert (logged.agent, logged.provenance.source, logged.provenance.by) == ("clerk", "injected", "busy")
     assert logged.provenance.fired == ("busy",)
 
 
-@both
-def test_a_listed_tool_whose_rules_miss_is_refused_with_the_way_to_allow_it(form: Form) -> None:
-    """Where no rule fires and nobody is set, nothing real runs and nothing is generated; the error names what to set."""
+def test_what_no_rule_hits_and_what_is_not_listed_is_refused_with_the_way_to_allow_it(form: Form) -> None:
+    """Where no rule fires and nobody is set, and where nothing names the tool: nothing is generated; the error names what to set."""
     only_b = rule("only B-2", match_args={"order_id": "B-2"})
-    (seen,), stage = played(
-        form, agent_of(FIND, tools=[find_order]), SimulatedEnvironmentConfig(rules=(only_b,))
-    )
-    assert RAN == []
-    assert seen["error_code"] == "refused"
-    assert '{"find_order": "offline"}' in seen["error_message"]
-    (logged,) = stage.ours.calls()
-    assert logged.provenance.source == "refused"
-    assert "B-2" in logged.provenance.misses[0].reason
+    agent = agent_of([*FIND, call("create_order", item="lamp")], tools=[find_order, create_order])
+    (listed, unlisted), stage = played(form, agent, SimulatedEnvironmentConfig(rules=(only_b,)))
+    assert listed["error_code"] == unlisted["error_code"] == "refused"
+    assert '{"find_order": "offline"}' in listed["error_message"]
+    assert "create_order" in unlisted["error_message"]
+    assert "unlisted" in unlisted["error_message"]
+    missed, unnamed = stage.ours.calls()
+    assert missed.provenance.source == unnamed.provenance.source == "refused"
+    assert "B-2" in missed.provenance.misses[0].reason
 
 
-@both
-def test_an_unlisted_tool_is_refused_with_a_word_on_what_to_set(form: Form) -> None:
-    """What the configuration does not name does not run, and the error says how to list it."""
-    turn = [call("find_order", order_id="A-1"), call("create_order", item="lamp")]
-    agent = agent_of(turn, tools=[find_order, create_order])
-    (_, seen), stage = played(form, agent, config(rule("busy")))
-    assert RAN == []
-    assert seen["error_code"] == "refused"
-    assert "create_order" in seen["error_message"]
-    assert "unlisted" in seen["error_message"]
-    assert stage.ours.calls()[1].provenance.source == "refused"
-
-
-@both
 @pytest.mark.parametrize("where", ["argument", "field"])
 def test_an_unlisted_tool_runs_for_real_only_where_that_is_said(form: Form, where: str) -> None:
     """`unlisted="real"`, as an argument or in the configuration, lets other tools run; listed ones still do not."""
-    turn = [call("find_order", order_id="A-1"), call("create_order", item="lamp")]
-    agent = agent_of(turn, tools=[find_order, create_order])
+    agent = agent_of([*FIND, call("create_order", item="lamp")], tools=[find_order, create_order])
     said: dict[str, Any] = {"unlisted": "real"}
     given = config(rule("busy"), **(said if where == "field" else {}))
     seen, stage = played(form, agent, given, **(said if where == "argument" else {}))
     assert seen == [BUSY, {"order_id": "REAL-1", "item": "lamp", "status": "really new"}]
-    assert RAN == [("create_order", "lamp")]
+    assert really_ran() == [("create_order", "lamp")]
     assert [each.provenance.source for each in stage.ours.calls()] == ["injected", "real"]
 
 
-@both
 def test_a_function_without_a_body_is_answered_and_never_run(form: Form) -> None:
     """A signature and a docstring are enough: nothing is there that could run, whatever is said of unlisted tools."""
 
@@ -114,7 +94,6 @@ def test_a_function_without_a_body_is_answered_and_never_run(form: Form) -> None
     assert [each.provenance.source for each in stage.ours.calls()] == ["generated"] * 2
 
 
-@both
 def test_the_world_is_one_through_a_session(form: Form) -> None:
     """An order that one call has made is found by the next; one that nobody made is not."""
 
@@ -127,18 +106,16 @@ def test_the_world_is_one_through_a_session(form: Form) -> None:
     (made, found, missing), stage = played(form, agent, config(players=listed))
     assert found["order_id"] == made["order_id"]
     assert "error" in str(missing).lower()
-    assert RAN == []
     world = stage.ours.world()
     assert world is not None
     (table,) = [table for table in world.tables if table.kind == "order"]
     assert made["order_id"] in table.ids
 
 
-@both
 def test_a_tool_that_is_made_up_is_answered_only_where_it_is_listed(form: Form) -> None:
     """For a name that the agent does not have, a listed tool answers as in ADK; any other is ADK's to refuse."""
-    turn = [call("find_order", order_id="A-1"), call("made_up")]
-    (found, unknown), _ = played(form, agent_of(turn, tools=[create_order]), config(rule("busy")))
+    agent = agent_of([*FIND, call("made_up")], tools=[create_order])
+    (found, unknown), _ = played(form, agent, config(rule("busy")))
     assert found == BUSY
     assert "made_up" in str(unknown)
 
@@ -146,7 +123,6 @@ def test_a_tool_that_is_made_up_is_answered_only_where_it_is_listed(form: Form) 
 # ---------------------------------------------------------------- what ADK does around a call
 
 
-@both
 def test_an_exception_reaches_the_error_callbacks_of_agent_and_plugins(form: Form) -> None:
     """What a rule raises is what a tool raises: the agent's and a plugin's `on_tool_error` see it, and may answer."""
     heard: list[Any] = []
@@ -166,43 +142,36 @@ def test_an_exception_reaches_the_error_callbacks_of_agent_and_plugins(form: For
     assert stage.ours.calls()[0].outcome.kind == "raised"
 
 
-@both
 @pytest.mark.parametrize(
-    ("given", "words"), [(config(DOWN), "no line"), (config(unlisted="real"), "the line is dead")]
+    ("given", "words", "ran"),
+    [(config(DOWN), "no line", []), (config(unlisted="real"), "the line is dead", [("breaks", None)])],
 )
-def test_an_exception_that_nobody_catches_ends_the_turn(form: Form, given: Any, words: str) -> None:
+def test_an_exception_that_nobody_catches_ends_the_turn(form: Form, given: Any, words: str, ran: Any) -> None:
     """A rule's, and the own one of a real tool that was let through, come out of the runner."""
     with pytest.raises(ConnectionError, match=words):
         played(form, agent_of([call("breaks")], tools=[breaks]), given)
+    assert really_ran() == ran
 
 
-@both
 def test_the_agents_own_callbacks_run_before_and_after(form: Form) -> None:
-    """The agent's `before_tool` may change the arguments, its `after_tool` the answer; both as without us."""
+    """The agent's `before_tool` may change the arguments, or answer what never comes to the environment; its `after_tool` may change the answer."""
     seen: list[Any] = []
 
-    def before(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
+    def before(tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
         seen.append(("before", dict(args)))
-        args["order_id"] = "B-2"
+        args["order_id"] = args["order_id"].replace("A-1", "B-2")
+        return {"mine": True} if args["order_id"] == "C-3" else None
 
     def after(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> dict[str, Any]:
         seen.append(("after", tool_response))
         return {**tool_response, "looked": True}
 
-    agent = agent_of(FIND, tools=[find_order], before_tool_callback=before, after_tool_callback=after)
+    turns = FIND, [call("find_order", order_id="C-3")]
+    agent = agent_of(*turns, tools=[find_order], before_tool_callback=before, after_tool_callback=after)
     found, stage = played(form, agent, config(rule("busy")))
-    assert seen == [("before", {"order_id": "A-1"}), ("after", BUSY)]
-    assert found == [{**BUSY, "looked": True}]
-    assert stage.ours.calls()[0].arguments == {"order_id": "B-2"}
-
-
-@both
-def test_the_agents_own_callback_may_answer_instead(form: Form) -> None:
-    """A call that the agent's callback answers never comes to the environment, and does not count."""
-    answered = agent_of(FIND, FIND, tools=[find_order], before_tool_callback=lambda **_: {"mine": True})
-    seen, stage = played(form, answered, config(rule("busy")))
-    assert seen == [{"mine": True}] * 2
-    assert stage.ours.calls() == ()
+    assert seen[:3] == [("before", {"order_id": "A-1"}), ("after", BUSY), ("before", {"order_id": "C-3"})]
+    assert found == [{**BUSY, "looked": True}, {"mine": True, "looked": True}]
+    assert [each.arguments for each in stage.ours.calls()] == [{"order_id": "B-2"}]
 
 
 def confirming(events: list[Any], *, yes: bool) -> types.Part:
@@ -213,13 +182,11 @@ def confirming(events: list[Any], *, yes: bool) -> types.Part:
     return types.Part(function_response=said)
 
 
-@both
 @pytest.mark.parametrize("yes", [True, False])
 def test_the_confirmation_gate_holds_and_only_the_approved_call_counts(form: Form, yes: bool) -> None:
     """An unapproved call is ADK's to refuse and moves no counter; once approved, the environment answers; rejected, ADK does."""
     first = rule("first", when={"kind": "call_number", "which": "first", "n": 1})
     tool = FunctionTool(find_order, require_confirmation=True)
-    RAN.clear()
     stage = staged(form, agent_of(FIND, tools=[tool]), config(first))
 
     async def session() -> tuple[list[Any], list[Any]]:
@@ -229,5 +196,4 @@ def test_the_confirmation_gate_holds_and_only_the_approved_call_counts(form: For
     before, after = asyncio.run(session())
     assert "requires confirmation" in str(before)
     assert after == [BUSY] if yes else "rejected" in str(after)
-    assert RAN == []
     assert len(stage.ours.calls("s")) == int(yes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +14,8 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.runtime.plugin import create_callback
-from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
-from tests.simulator.runtime.plugin.standing import Form, Oracle, both, config, played
+from tests.simulator.runtime.plugin.order_tools import create_order, find_order
+from tests.simulator.runtime.plugin.standing import Form, Oracle, config, in_threads, played
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call
 
 CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
@@ -35,12 +34,10 @@ def oracle(answer: Callable[[str], Any] = lambda _: {"status": "said"}) -> Oracl
     return Oracle(say=lambda prompt: CONNECTIONS if asked(prompt) else answer(prompt))
 
 
-@both
 def test_the_model_answers_and_the_log_says_what_it_cost(form: Form) -> None:
     """A tool that the model plays is answered by it; the log names it."""
     model = oracle()
-    turn = [call("find_order", order_id="A-1")]
-    agent = agent_of(turn, tools=[find_order, create_order])
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order, create_order])
     seen, stage = played(form, agent, config(players=BY_MODEL), model=model)
     assert seen == [{"status": "said"}]
     (logged,) = stage.ours.calls()
@@ -51,21 +48,10 @@ def test_the_model_answers_and_the_log_says_what_it_cost(form: Form) -> None:
 def test_one_look_at_the_connections_serves_all_sessions_and_threads() -> None:
     """Eight threads, each with an event loop of its own, begin at once: one analysis, eight answers."""
     model = oracle()
-    callback = create_callback(config(players=BY_MODEL), model=model)
+    callback: Any = create_callback(config(players=BY_MODEL), model=model)
     callback.environment.note_tools(None, {"find_order": FIND, "create_order": CREATE})
-    gate = threading.Barrier(8)
-    answers: list[Any] = []
-
-    def work() -> None:
-        gate.wait(PATIENCE)
-        answers.append(asyncio.run(callback(FIND, {"order_id": "A-1"}, None)))  # type: ignore[arg-type] # by hand
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert answers == [{"status": "said"}] * 8
+    work = [lambda: asyncio.run(callback(FIND, {"order_id": "A-1"}, None))] * 8
+    assert in_threads(work) == [{"status": "said"}] * 8
     assert sum(map(asked, model.prompts)) == 1
 
 
@@ -113,7 +99,6 @@ def test_an_analysis_that_fails_is_asked_for_again_by_the_next_session_only() ->
     assert sum(map(asked, model.prompts)) == 2 * first
 
 
-@both
 @pytest.mark.parametrize(
     ("says", "wrong", "asked_twice"),
     [
@@ -145,7 +130,6 @@ def test_an_answer_of_no_use_is_not_taken_and_has_its_cost_too(
     assert logged.contradicts == ()
 
 
-@both
 def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
     """`auto` takes the recorded answer to the same call, in its order, and asks the model for any other."""
     uses = [
@@ -175,4 +159,3 @@ def test_a_model_that_cannot_be_asked_leaves_the_draft_at_once(
     (seen,), stage = played("callback", agent, given)
     assert seen["order_id"] == "A-1"
     assert model in stage.ours.calls()[0].provenance.notes[0]
-    assert RAN == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +14,18 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator.runtime.plugin import SimulatedEnvironmentConfig, create_callback
 from simulator.runtime.plugin.adk_sessions import Sessions
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
-from tests.simulator.runtime.plugin.order_tools import RAN, create_order, find_order
-from tests.simulator.runtime.plugin.standing import BUSY, Form, Stage, both, config, responses, rule, staged
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say
+from tests.simulator.runtime.plugin.order_tools import create_order, find_order
+from tests.simulator.runtime.plugin.standing import (
+    BUSY,
+    Form,
+    Stage,
+    config,
+    in_threads,
+    responses,
+    rule,
+    staged,
+)
+from tests.simulator.runtime.stage import agent_of, call, say
 
 MANY = [[call("find_order", order_id=f"A-{number}")] for number in range(12)]
 HALF = config(rule("half", probability=0.5), rule("seeded", probability=0.5, random_seed=7))
@@ -26,23 +34,6 @@ HALF = config(rule("half", probability=0.5), rule("seeded", probability=0.5, ran
 def pattern(answers: list[Any]) -> list[bool]:
     """Say of each answer whether a rule gave it."""
     return [answer == BUSY for answer in answers]
-
-
-def in_threads(works: list[Callable[[], Any]]) -> list[Any]:
-    """Do each work in a thread of its own, with an event loop of its own."""
-    done: dict[int, Any] = {}
-    gate = threading.Barrier(len(works))
-
-    def work(number: int) -> None:
-        gate.wait(PATIENCE)
-        done[number] = works[number]()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return [done[number] for number in range(len(works))]
 
 
 def turns_at_once(stage: Stage, count: int) -> list[list[Any]]:
@@ -59,14 +50,12 @@ def turns_at_once(stage: Stage, count: int) -> list[list[Any]]:
 
 
 @pytest.mark.long
-@both
 def test_chance_is_the_same_in_each_session_whatever_runs_beside_it(form: Form) -> None:
     """Twelve calls with two rules of chance: alone, four at once in one loop, and in four threads, one pattern."""
 
     def stage() -> Stage:
         return staged(form, agent_of(*MANY, tools=[find_order]), HALF, unlisted="offline")
 
-    RAN.clear()
     alone = pattern(responses(asyncio.run(stage().turn())))
     assert 2 <= sum(alone) <= 11
     at_once = [pattern(answers) for answers in turns_at_once(stage(), 4)]
@@ -83,24 +72,8 @@ def test_chance_is_the_same_in_each_session_whatever_runs_beside_it(form: Form) 
 
     if form == "callback":
         assert in_threads([own_thread(number) for number in range(4)]) == [alone] * 4
-    assert RAN == []
 
 
-@pytest.mark.long
-@both
-def test_another_seed_is_another_pattern(form: Form) -> None:
-    """The seed moves the rules without one of their own, and no others."""
-
-    def run(seed: str) -> list[str | None]:
-        stage = staged(form, agent_of(*MANY, tools=[find_order]), HALF, seed=seed)
-        asyncio.run(stage.turn())
-        return [each.provenance.by for each in stage.ours.calls()]
-
-    assert run("a") == run("a")
-    assert run("a") != run("b")
-
-
-@both
 def test_state_counters_and_worlds_are_each_sessions_own(form: Form) -> None:
     """The first call of each session is its first; what one session made, another does not know."""
     first = rule("first", when={"kind": "call_number", "which": "first", "n": 1})
@@ -118,19 +91,18 @@ def test_state_counters_and_worlds_are_each_sessions_own(form: Form) -> None:
         assert len(stage.ours.calls(f"s{number}")) == 2
 
 
-@both
-def test_a_session_goes_on_in_its_next_turn(form: Form) -> None:
-    """Counters and the world last from turn to turn."""
+def test_a_session_goes_on_in_its_next_turn_until_it_is_forgotten(form: Form) -> None:
+    """Counters and the world last from turn to turn; forgotten, the session's next call is its first again."""
     second = rule("second", when={"kind": "call_number", "which": "nth", "n": 2})
-    agent = agent_of(MANY[0], [say("done")], MANY[1], tools=[find_order])
+    agent = agent_of(MANY[0], [say("done")], MANY[1], [say("done")], MANY[2], tools=[find_order])
     stage = staged(form, agent, config(second))
-
-    async def twice() -> None:
-        await stage.turn("s")
-        await stage.turn("s")
-
-    asyncio.run(twice())
+    for _ in range(2):
+        asyncio.run(stage.turn("s"))
     assert [each.provenance.by for each in stage.ours.calls("s")] == ["offline", "second"]
+    stage.ours.forget("s")
+    assert stage.ours.calls("s") == ()
+    asyncio.run(stage.turn("s"))
+    assert [each.provenance.by for each in stage.ours.calls("s")] == ["offline"]
 
 
 def test_two_services_may_have_sessions_of_one_name() -> None:
@@ -150,7 +122,6 @@ def test_two_services_may_have_sessions_of_one_name() -> None:
     assert seen == [[True, False]] * 2
 
 
-@both
 def test_parallel_calls_move_each_counter_once(form: Form) -> None:
     """Of twelve calls at once, every third is hit, in the order of the calls, though each takes its time."""
     third = rule("third", when={"kind": "call_number", "which": "every", "n": 3}, latency_seconds=0.01)
@@ -213,16 +184,3 @@ def test_the_sessions_used_longest_ago_make_room() -> None:
     stage.ours.environment = environment
     turns_at_once(stage, 3)
     assert [len(environment.calls(f"s{number}")) for number in range(3)] == [0, 1, 1]
-
-
-@both
-def test_a_session_can_be_forgotten(form: Form) -> None:
-    """After that its next call is its first again."""
-    first = rule("first", when={"kind": "call_number", "which": "first", "n": 1})
-    stage = staged(form, agent_of(*MANY[:3], tools=[find_order]), config(first))
-    asyncio.run(stage.turn("s"))
-    assert len(stage.ours.calls("s")) == 3
-    stage.ours.forget("s")
-    assert stage.ours.calls("s") == ()
-    asyncio.run(stage.turn("t"))
-    assert [each.provenance.by for each in stage.ours.calls("t")] == ["first", "offline", "offline"]

@@ -4,44 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from google.adk.tools.agent_tool import AgentTool
 
+from simulator.facts import Returned
 from simulator.runtime.plugin import create_callback
-from tests.simulator.runtime.plugin.order_tools import RAN, find_order
+from tests.simulator.runtime.answering.going import going
+from tests.simulator.runtime.plugin.order_tools import find_order
 from tests.simulator.runtime.plugin.standing import BUSY, FIND, config, rule
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts, tool_requests
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say, tool_facts, tool_requests
 
 
-def brings() -> Any:
-    """Make an agent with an environment of its own."""
+@pytest.mark.parametrize(("player", "heard"), [("person", 0), ("real", 1)])
+def test_the_seat_decides_before_the_agents_own_environment(player: str, heard: int) -> None:
+    """A person is asked, as in any session; played by "real", the tool is what the agent makes of it: its own environment answers."""
     callback = create_callback(config(rule("busy")))
-    return agent_of(FIND, tools=[find_order], before_tool_callback=callback)
-
-
-def test_a_person_is_asked_before_the_agents_own_environment() -> None:
-    """The callback claims nothing there: the call waits for the person, as in any session."""
-    agent = brings()
-    RAN.clear()
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (request,) = sim.pending
-        assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
-        assert [fact.provenance.source for fact in tool_facts(sim)] == ["written"]
-    assert agent.before_tool_callback.calls() == ()
-    assert RAN == []
-
-
-def test_real_means_as_in_production() -> None:
-    """Played by "real", the tool is what the agent makes of it: its own environment answers, and nothing runs."""
-    agent = brings()
-    RAN.clear()
-    with opened(agent, tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(FIND, tools=[find_order], before_tool_callback=callback), tools=player) as sim:
+        for request in sim.pending:
+            assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
         (fact,) = tool_facts(sim)
-        assert fact.outcome.kind == "returned"
-        assert fact.outcome.value == BUSY
-    assert len(agent.before_tool_callback.calls()) == 1
-    assert RAN == []
+    assert fact.outcome == Returned(value=BUSY if heard else {"by": "person"})
+    assert len(callback.calls()) == heard
 
 
 def test_agent_tools_are_the_seats_too() -> None:
@@ -49,12 +32,9 @@ def test_agent_tools_are_the_seats_too() -> None:
     helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
     callback = create_callback(config(rule("busy")))
     agent = agent_of([call("helper", request="?")], tools=[AgentTool(helper)], before_tool_callback=callback)
-    RAN.clear()
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent) as sim:
         (request,) = sim.pending
         assert (request.agent, callback.calls()) == ("helper", ())
-    assert RAN == []
 
 
 # ---------------------------------------------------------------- without a body, in a session that is played
@@ -67,15 +47,13 @@ def test_a_function_without_a_body_never_runs_in_a_played_session() -> None:
         """Pay an order."""
 
     turn = [call("pay", order_id="A-1")]
-    with opened(agent_of(turn, tools=[pay]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(turn, tools=[pay]), tools="real") as sim:
         (request,) = tool_requests(sim)
         assert "pay has no code" in request.failure
         assert sim.answer(request, request.draft, wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert fact.provenance.source == "generated"
-    with opened(agent_of(turn, tools=[pay])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(turn, tools=[pay])) as sim:
         sim.run_real(sim.pending[0], wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert fact.outcome.kind == "raised"

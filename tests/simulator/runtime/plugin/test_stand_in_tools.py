@@ -24,13 +24,12 @@ from google.adk.workflow import START, Workflow
 from pydantic import BaseModel
 
 from simulator.runtime.plugin import create_plugin
-from tests.simulator.runtime.plugin.order_tools import RAN, breaks, create_order, find_order
+from tests.simulator.runtime.plugin.order_tools import RAN, breaks, create_order, find_order, really_ran
 from tests.simulator.runtime.plugin.standing import (
     BUSY,
     FIND,
     Form,
     Stage,
-    both,
     config,
     played,
     responses,
@@ -42,7 +41,6 @@ from tests.simulator.runtime.stage import agent_of, call, say
 # ---------------------------------------------------------------- kinds of tools and agents
 
 
-@both
 def test_parallel_calls_of_one_turn_are_answered_one_by_one(form: Form) -> None:
     """Four calls at once, two to the same order: each has its own answer, in the order of the calls."""
     second = rule("second", when={"kind": "call_number", "which": "nth", "n": 2})
@@ -52,10 +50,8 @@ def test_parallel_calls_of_one_turn_are_answered_one_by_one(form: Form) -> None:
     assert seen[1] == BUSY
     assert seen[0] == seen[2]
     assert len(stage.ours.calls()) == 4
-    assert RAN == []
 
 
-@both
 def test_an_agent_tool_runs_and_its_tools_are_answered_in_the_same_world(form: Form) -> None:
     """The inner agent works; its tools are the environment's, and its calls count in the outer session."""
     second = rule("second", when={"kind": "call_number", "which": "nth", "n": 2})
@@ -64,13 +60,11 @@ def test_an_agent_tool_runs_and_its_tools_are_answered_in_the_same_world(form: F
     seen, stage = played(form, agent, config(second))
     assert seen[0] == {"result": "found"}
     assert seen[1]["order_id"] == "A-1"
-    assert RAN == []
     logged = stage.ours.calls("s")
     assert [each.agent for each in logged] == ["helper", "helper", "clerk"]
     assert [each.provenance.by for each in logged] == ["offline", "second", "offline"]
 
 
-@both
 def test_an_agent_tool_without_plugins_is_covered_all_the_same(form: Form) -> None:
     """`include_plugins=False` keeps other plugins out of the inner agent, but lets nothing real run there."""
     seen: list[str] = []
@@ -87,7 +81,6 @@ def test_an_agent_tool_without_plugins_is_covered_all_the_same(form: Form) -> No
         config(rule("busy")),
         plugins=[Other("o")],
     )
-    assert RAN == []
     assert seen == ["helper"]
     assert tool.include_plugins is False
 
@@ -102,7 +95,6 @@ def test_an_agent_inside_with_a_callback_of_its_own_keeps_it() -> None:
     _, stage = played("callback", agent, config(rule("outer")))
     assert [each.response for each in inner.ours.calls()] == [{"by": "in"}]
     assert stage.ours.calls() == ()
-    assert RAN == []
 
 
 @pytest.mark.parametrize(
@@ -119,11 +111,9 @@ def test_the_tools_of_sub_agents_are_answered(form: Form, mode: str, begins: Any
     helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper", mode=mode)
     _, stage = played(form, agent_of([begins], sub_agents=[helper]), config(rule("busy")))
     assert [(each.agent, each.response) for each in stage.ours.calls()] == [("helper", BUSY)]
-    assert RAN == []
 
 
 @pytest.mark.filterwarnings("ignore:LoopAgent is deprecated:DeprecationWarning")
-@both
 def test_tools_that_steer_the_flow_are_left_alone(form: Form) -> None:
     """`exit_loop` ends the loop and `set_model_response` gives the answer, even where a rule is for every tool."""
 
@@ -146,7 +136,6 @@ def test_tools_that_steer_the_flow_are_left_alone(form: Form) -> None:
 
 
 @pytest.mark.long
-@both
 def test_a_long_running_tool_is_answered_at_once_or_runs_for_real(form: Form) -> None:
     """A drafted answer is its first word; where it runs for real, having no answer yet stays ADK's to handle."""
 
@@ -159,10 +148,9 @@ def test_a_long_running_tool_is_answered_at_once_or_runs_for_real(form: Form) ->
     listed = agent_of(turn, tools=[LongRunningFunctionTool(approve)])
     seen, _ = played(form, listed, config(players={"approve": "offline"}))
     assert seen[0] == {"result": "<result>"}
-    assert RAN == []
     real = agent_of(turn, tools=[LongRunningFunctionTool(approve)])
     seen, stage = played(form, real, config(unlisted="real"))
-    assert RAN == [("approve", "A-1")]
+    assert really_ran() == [("approve", "A-1")]
     assert seen == []
     assert stage.ours.calls()[0].outcome.kind == "deferred"
 
@@ -178,30 +166,39 @@ class Desk(BaseToolset):
         """Have nothing to close."""
 
 
-@both
 def test_tools_of_tool_sets_are_answered_under_their_prefixed_names(form: Form) -> None:
     """ADK's copies of prefixed tools are answered too, every time that they are made anew."""
     turn = [call("desk_find_order", order_id="A-1")]
     agent = agent_of(turn, turn, tools=[Desk(tool_name_prefix="desk")])
     seen, stage = played(form, agent, config(rule("busy", "desk_find_order")))
     assert seen == [BUSY] * 2
-    assert RAN == []
     assert len(stage.ours.calls()) == 2
 
 
-def test_a_tool_that_stands_in_a_graph_is_answered() -> None:
-    """The plugin answers a workflow's tool nodes; a function node is the graph's own code, and runs."""
+def load_cart(customer_id: str, tool_context: ToolContext) -> dict[str, Any]:
+    """Load a cart."""
+    tool_context.state["cart"] = [customer_id]
+    tool_context.actions.skip_summarization = True
+    return {"items": 1}
 
-    def start(node_input: Any) -> dict[str, str]:
-        return {"order_id": "A-1"}
 
-    graph = Workflow(name="graph", edges=[(START, start, FunctionTool(find_order))])
-    RAN.clear()
-    stage = staged("plugin", graph, config(rule("busy")))
+def test_a_draft_writes_the_state_and_sets_the_actions(form: Form) -> None:
+    """ADK's event and session have both; the call that was answered, too."""
+    stage = staged(
+        form,
+        agent_of([call("load_cart", customer_id="C-1")], [say("Done.")], tools=[load_cart]),
+        config(players={"load_cart": "offline"}),
+    )
     events = asyncio.run(stage.turn())
-    assert RAN == []
-    assert BUSY in [event.output for event in events]
-    assert [each.response for each in stage.ours.calls()] == [BUSY]
+    assert responses(events) == [{"items": 1}]
+    (event,) = [event for event in events if event.get_function_responses()]
+    assert event.actions.skip_summarization is True
+    assert event.actions.state_delta == {"cart": ["C-1"]}
+    (answered,) = stage.ours.calls()
+    assert answered.effects.written == {
+        "state_delta": {"cart": ["C-1"]},
+        "actions": {"skip_summarization": True},
+    }
 
 
 # ---------------------------------------------------------------- by hand
@@ -213,7 +210,6 @@ def by_hand(stage: Stage, function: Any, context: Any = None, **arguments: Any) 
     return asyncio.run(ours(FunctionTool(function), arguments, context))
 
 
-@both
 def test_called_by_hand_it_gives_the_answer(form: Form) -> None:
     """The answer is a dict; None leaves the real tool to run."""
     stage = staged(form, agent_of(), config(rule("busy"), players={"breaks": "real"}))
@@ -223,7 +219,6 @@ def test_called_by_hand_it_gives_the_answer(form: Form) -> None:
     assert [each.tool_name for each in stage.ours.calls()] == ["find_order", "create_order"]
 
 
-@both
 @pytest.mark.parametrize("context", [None, object(), MagicMock(), MagicMock(spec=ToolContext)])
 def test_any_context_will_do_by_hand(form: Form, context: Any) -> None:
     """What a unit test gives in place of ADK's context is never looked at in vain."""
@@ -233,7 +228,6 @@ def test_any_context_will_do_by_hand(form: Form, context: Any) -> None:
     assert len(stage.ours.calls()) == 2
 
 
-@both
 def test_by_hand_a_real_tool_that_no_rule_hits_is_left_to_run(form: Form) -> None:
     """None says so, as in ADK; the rules have seen the call, and a rule that fires answers."""
     second = rule("second", "*", when={"kind": "call_number", "which": "nth", "n": 2})
@@ -249,7 +243,6 @@ def test_both_forms_together_answer_once() -> None:
     callback = staged("callback", agent, config(rule("mine", "create_order"), listed="offline"))
     seen, stage = played("plugin", agent, config(rule("busy"), unlisted="real"))
     assert seen == [BUSY, BUSY]
-    assert RAN == []
     assert [each.tool_name for each in stage.ours.calls()] == ["find_order"]
     assert [each.tool_name for each in callback.ours.calls()] == ["create_order"]
 
@@ -260,6 +253,7 @@ def test_an_agent_without_the_environment_is_as_before() -> None:
     played("callback", agent_of(FIND, tools=[seated]), config(rule("busy")))
     seen, _ = played("plugin", agent_of(FIND, tools=[seated]), config(unlisted="real"))
     assert seen == [{"order_id": "A-1", "status": "really open", "total": 1.0}]
+    assert really_ran() == [("find_order", "A-1")]
 
 
 def test_a_streaming_tool_of_a_live_session_is_answered_before_adk_calls_its_function() -> None:
@@ -276,12 +270,10 @@ def test_a_streaming_tool_of_a_live_session_is_answered_before_adk_calls_its_fun
             live = invocation.model_copy(update={"live_request_queue": LiveRequestQueue()})
             tool_context._invocation_context = live
 
-    RAN.clear()
     agent = agent_of([call("watch", order_id="A-1")], tools=[watch])
     environment = create_plugin(config(rule("busy", "watch")))
     runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[Live("live"), environment]))
     assert responses(asyncio.run(Stage(runner, environment).turn())) == [BUSY]
-    assert RAN == []
 
 
 class Question(BaseModel):
@@ -290,16 +282,17 @@ class Question(BaseModel):
     text: str
 
 
-@both
-def test_a_graph_that_runs_as_a_tool_is_covered(form: Form) -> None:
-    """Its tool nodes are answered, in the callback's form too."""
+def test_a_tool_that_stands_in_a_graph_is_answered(form: Form) -> None:
+    """Where the graph is the app's own, and, in the callback's form too, where it runs as a tool; a function node is the graph's own code."""
 
     def start(node_input: Any) -> dict[str, str]:
         return {"order_id": "A-1"}
 
     edges: Any = [(START, start, FunctionTool(find_order))]
     graph = Workflow(name="graph", description="Look it up.", input_schema=Question, edges=edges)
-    agent = agent_of([call("graph", text="?")], tools=[graph])
-    _, stage = played(form, agent, config(rule("busy")))
+    _, stage = played(form, agent_of([call("graph", text="?")], tools=[graph]), config(rule("busy")))
     assert [each.response for each in stage.ours.calls()] == [BUSY]
-    assert RAN == []
+    if form == "plugin":
+        stage = staged("plugin", Workflow(name="graph", edges=edges), config(rule("busy")))
+        assert BUSY in [event.output for event in asyncio.run(stage.turn())]
+        assert [each.response for each in stage.ours.calls()] == [BUSY]

@@ -1,0 +1,26 @@
+"""Opens a session and lets the user ask: how nearly each test of the players begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from simulator.runtime import Simulation
+from tests.simulator.runtime.stage import PATIENCE, opened
+
+
+@contextmanager
+def going(agent: Any, **more: Any) -> Iterator[Simulation]:
+    """Open a session of an agent in which the user has asked, and nothing goes on by itself any more."""
+    with opened(agent, **more) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        yield sim
+
+
+def answers_of(sim: Simulation, tool_name: str = "") -> list[Any]:
+    """Return what the agent saw of its tools, or of this one, call by call."""
+    events: Any = [event for turn in sim.session.turns for event in turn.events]
+    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
+    seen = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    return [each["response"] for each in seen if tool_name in {"", each["name"]}]
