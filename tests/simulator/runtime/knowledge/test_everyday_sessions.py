@@ -1,4 +1,4 @@
-"""Proves that the demo agents' real tools go through whole sessions without a word of a contradiction."""
+"""Proves that the demo agents' real tools go through whole sessions without a word of a contradiction, and that what is known stays."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ import pytest
 from simulator.agents.demos.expense_approver import tools as expenses
 from simulator.agents.demos.order_desk import tools as shop
 from simulator.agents.demos.travel_planner import tools as trips
+from simulator.environment.world.connections import ToolShape
+from simulator.facts import Provenance, Returned
+from simulator.runtime.knowledge.knowledge import Knowledge
+from simulator.runtime.plugin.session_play import AnsweredCall
+from simulator.session.environment_state import SessionEnvironment
 from tests.simulator.runtime.stage import agent_of, call, opened, play, tool_facts
 
 LINES = [{"category": "meals", "amount": 40, "description": "Lunch", "has_receipt": True}]
@@ -85,3 +90,22 @@ def test_real_tools_contradict_nothing(agent: str, with_data: bool) -> None:
         play(sim)
         assert [fact.provenance.source for fact in tool_facts(sim)] == ["real"] * len(calls)
         assert [flag.what for flag in sim.environment.world().flags] == []
+
+
+def test_the_world_outlives_another_tool() -> None:
+    """A tool that is seen for the first time changes how tools hang together, and loses no call."""
+    known = Knowledge(SessionEnvironment(), {})
+    known.take(
+        1,
+        AnsweredCall(
+            number=1,
+            at=0.0,
+            tool_name="find_order",
+            arguments={"order_id": "A-1"},
+            outcome=Returned(value={"order_id": "A-1", "status": "shipped"}),
+            provenance=Provenance(source="written"),
+        ),
+    )
+    assert known.world.entity("order", "A-1")
+    known.connect(SessionEnvironment(), {"find_order": ToolShape(name="find_order")})
+    assert known.world.entity("order", "A-1")
