@@ -110,10 +110,9 @@ _rules = st.builds(
     enabled=st.booleans(),
     effect=st.just(ErrorEffect(error_code=1, error_message="no")),
 )
+_step: dict[str, Any] = {"at": _at, "turn": _turns, "key": _keys}
 _common: dict[str, Any] = {
-    "at": _at,
-    "turn": _turns,
-    "key": _keys,
+    **_step,
     "agent": st.sampled_from(["clerk", "helper"]),
     "digests": st.just(DIGESTS),
     "provenance": st.just(WRITTEN),
@@ -142,14 +141,8 @@ any_fact: st.SearchStrategy[Fact] = st.one_of(
         effects=st.builds(ToolEffects, state_delta=_objects, end_invocation=st.booleans()),
     ),
     st.builds(CodeAnswered, **_common, code=st.text(max_size=3), result=st.none() | _objects),
-    st.builds(CallStarted, at=_at, turn=_turns, key=_keys, name=_names),
-    st.builds(
-        ModelProposed,
-        at=_at,
-        turn=_turns,
-        key=_keys,
-        responses=st.lists(_llm_responses, max_size=1).map(tuple),
-    ),
+    st.builds(CallStarted, **_step, name=_names),
+    st.builds(ModelProposed, **_step, responses=st.lists(_llm_responses, max_size=1).map(tuple)),
     st.builds(
         SeatChanged,
         at=_at,

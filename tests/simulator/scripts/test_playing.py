@@ -1,8 +1,10 @@
-"""A script plays every seat, says where it cannot go on, and leaves the session open there."""
+"""A script plays every seat, says where it cannot go on, and leaves the session open there; or it plays beside people."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,10 +13,12 @@ from google.adk.code_executors import BaseCodeExecutor
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from simulator import SimulationError
-from simulator.scripts import Script, ScriptedSession
+from simulator import Simulation, SimulationError
+from simulator.facts import ModelAnswered, ToolAnswered, TurnStarted
+from simulator.scripts import Played, Script, ScriptAtWork, ScriptedSession, ScriptProgress, open_for_script
+from simulator.scripts.script_player import MOVED, STOPPED
 from simulator.session.history import FinalResponse, ToolError, ToolOutput, UserReply
-from tests.evalset.sessions import Scripted, agent, call, find_order, refund, say
+from tests.evalset.sessions import PATIENCE, Scripted, agent, call, find_order, refund, say
 from tests.simulator.scripts.recording import LATEST, case_of, config, play
 
 
@@ -64,17 +68,6 @@ def test_the_script_plays_agent_and_environment() -> None:
     assert played.session.start_timestamp == LATEST
 
 
-def test_an_agents_own_list_of_moves_serves_it() -> None:
-    """`agent` may be a list, for all turns; the environment's answers serve all turns too."""
-    lines = script(
-        agent=[FIND, {"text": "Late."}],
-        environment=[{"tool": "find_order", "args": {"order_id": "A-1"}, "draft": True}],
-    )
-    played = play(desk(), lines)
-    assert played.came_through
-    assert last(played.session) == "Late."
-
-
 def test_the_agents_own_model_may_play_and_a_move_may_be_its() -> None:
     """By default it plays where the script has no moves; `model: true` lets it make one turn."""
     answers = [{"tool": "find_order", "fails": {"error_code": 404, "error_message": "no"}}]
@@ -102,24 +95,10 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
         assert results(scripted.simulation.session) == [{"by": "hand"}]
     with pytest.raises(SimulationError, match="closed"):
         scripted.simulation.query("more")
-
-
-def test_the_snippet_of_an_agents_turn_names_its_tools() -> None:
-    """What waits may be the agent's move."""
-    (waits,) = play(desk(), script(agent="person")).waits
+    (waits,) = play(desk(), script(agent="person", otherwise=otherwise)).waits
     assert re.findall("order_desk|find_order", waits.words) == ["order_desk"]
     assert "find_order, refund" in waits.snippet
     assert "- agent: order_desk\n  text: " in waits.snippet
-
-
-def test_what_is_missing_may_be_generated() -> None:
-    """Drafts answer the tools, and the agent's own model plays the agent."""
-    played = play(
-        desk([call("find_order", order_id="A-7")], [say("So.")]), script(agent="person", otherwise="generate")
-    )
-    assert played.came_through
-    assert results(played.session)[0]["order_id"] == "A-7"
-    assert last(played.session) == "So."
 
 
 def test_players_answer_what_the_script_does_not() -> None:
@@ -290,33 +269,164 @@ def test_code_prints_what_the_script_says() -> None:
     assert re.search(r"^#   print\(6 \* 7\)\n- prints: \w", waits.snippet, re.MULTILINE)
 
 
-def test_a_content_and_a_state_delta_may_be_said() -> None:
-    """The query may be google-genai's content; what it changes in the state is there."""
-    content = {
-        "role": "user",
-        "parts": [{"text": "Look:"}, {"inline_data": {"mime_type": "image/png", "data": "AAAA"}}],
-    }
+def test_a_content_and_a_state_delta_may_be_said_and_an_agent_have_a_list_of_moves() -> None:
+    """The query may be google-genai's content; what it changes in the state is there. `agent` may be a list, and answers serve all turns too."""
+    image = {"inline_data": {"mime_type": "image/png", "data": "AAAA"}}
+    content = {"role": "user", "parts": [{"text": "Look:"}, image]}
     lines = {
-        "agent": [{"text": "I see."}],
+        "agent": [FIND, {"text": "I see."}],
+        "environment": [{"tool": "find_order", "args": {"order_id": "A-1"}, "draft": True}],
         "turns": [{"say": content, "state_delta": {"seen": 1}}],
         "initial_state": {"a": 1},
     }
     played = play(desk(), lines)
     assert played.came_through
+    assert last(played.session) == "I see."
     assert played.session.current_state == {"a": 1, "seen": 1}
 
 
-def test_the_same_seed_repeats_and_times_are_the_scripts() -> None:
-    """Ids and drafts are equal; a turn with a time of its own has it, one without has the present."""
+def test_what_is_missing_may_be_generated_and_the_same_seed_repeats() -> None:
+    """Drafts answer the tools, and the agent's own model plays the agent: ids and drafts are equal; a turn without a time has the present."""
     lines = {
         "seed": "s",
         "session_id": "id",
         "began": 5.0,
         "otherwise": "generate",
-        "agent": "model",
+        "agent": "person",
         "turns": [{"say": "go", "at": 7.0}, {"say": "on"}],
     }
-    first, second = (play(desk([call("find_order", order_id="A-1")]), lines).session for _ in range(2))
+    agents = (desk([call("find_order", order_id="A-7")], [say("So.")], [say("On.")]) for _ in range(2))
+    first, second = (play(each, lines).session for each in agents)
     assert case_of(first) == case_of(second)
+    assert (results(first)[0]["order_id"], last(first)) == ("A-7", "On.")
     assert first.start_timestamp == 5.0
     assert [turn.started_at for turn in first.turns] == [7.0, LATEST]
+
+
+LATE = script(FIND, {"text": "Late."})
+TWO = [call("find_order", order_id="A-1"), call("refund", order_id="A-1", amount=1.0)]
+
+
+def asking(progress: ScriptProgress) -> bool:
+    """Return whether somebody is asked."""
+    return bool(progress.asks)
+
+
+def ended(work: ScriptAtWork) -> Played:
+    """Wait until it is over; return how it went."""
+    assert work.wait(lambda progress: progress.is_over, PATIENCE)
+    assert work.progress.played is not None
+    return work.progress.played
+
+
+@contextmanager
+def at_work(of: Any, lines: dict[str, Any]) -> Iterator[tuple[Simulation, ScriptAtWork]]:
+    """Let a script play in the background until somebody is asked."""
+    read = Script.model_validate(lines)
+    with open_for_script(config(of), read) as simulation:
+        work = ScriptAtWork(simulation, read)
+        assert work.wait(asking, PATIENCE)
+        try:
+            yield simulation, work
+        finally:
+            work.stop()
+
+
+def test_what_the_script_lacks_waits_for_a_person_and_then_it_goes_on() -> None:
+    """A call that no line fits waits and is answered by hand; the other one has its line."""
+    lines = script({"tool": "refund", "returns": 1}, agent="model")
+    with at_work(desk(TWO, [say("done")]), lines) as (simulation, work):
+        (waits,) = work.progress.asks
+        assert {"find_order", "order_desk"} <= set(re.findall(r"\w+", waits.words))
+        assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
+        assert ended(work).came_through
+        assert sorted(map(str, results(simulation.session))) == ["1", "{'by': 'hand'}"]
+
+
+def test_who_said_and_answered_it_is_told() -> None:
+    """The query, the turn and the answer of a script carry its name; what a person answers does not."""
+    with at_work(desk(), LATE) as (simulation, work):
+        assert simulation.answer(simulation.pending[0], {"by": "hand"}, wait=PATIENCE)
+        ended(work)
+        by = [
+            (fact.kind, fact.provenance.by)
+            for _, fact in simulation.journal.path()
+            if isinstance(fact, (TurnStarted, ModelAnswered, ToolAnswered)) and fact.provenance
+        ]
+    assert by == [
+        ("turn_started", "script"),
+        ("model_answered", "script"),
+        ("tool_answered", None),
+        ("model_answered", "script"),
+    ]
+
+
+def test_it_can_be_stopped_and_the_session_goes_on_by_hand() -> None:
+    """While it asks; what it has done stays."""
+    with at_work(desk(), LATE) as (simulation, work):
+        work.stop()
+        assert ended(work).stopped not in {"", MOVED, STOPPED}
+        assert len(simulation.pending) == 1
+        assert simulation.answer(simulation.pending[0], {}, wait=PATIENCE)
+        assert len(simulation.pending) == 1
+
+
+@pytest.mark.parametrize("how", [MOVED, STOPPED])
+def test_it_ends_where_somebody_goes_back_or_stops_the_turn(how: str) -> None:
+    """Its lines belong to a way that is not gone any more."""
+    with at_work(desk(), LATE) as (simulation, work):
+        if how == MOVED:
+            assert simulation.undo(wait=PATIENCE)
+        else:
+            simulation.stop()
+        assert ended(work).stopped == how
+
+
+def test_it_goes_on_where_it_was_after_a_stop_and_after_an_undo() -> None:
+    """What it has used is known from the journal: no line speaks twice, and one that was taken back speaks again."""
+    turns = [
+        {"say": "one", "moves": [FIND, {"tool": "find_order", "returns": 1}, {"text": "First."}]},
+        {"say": "two", "moves": [FIND, {"text": "Second."}]},
+    ]
+    read = Script.model_validate({"turns": turns})
+    with open_for_script(config(desk()), read) as simulation:
+        work = ScriptAtWork(simulation, read)
+        assert work.wait(asking, PATIENCE)
+        work.stop()
+        work = ScriptAtWork(simulation, read, resumes=True)
+        assert work.wait(asking, PATIENCE)
+        assert (work.progress.step.turn, len(simulation.session.turns)) == (2, 2)
+        assert simulation.undo(wait=PATIENCE)  # the call of the second turn
+        assert simulation.undo(wait=PATIENCE)  # the second query
+        ended(work)
+        work = ScriptAtWork(simulation, read, resumes=True)
+        assert work.wait(asking, PATIENCE)
+        assert simulation.answer(simulation.pending[0], 2, wait=PATIENCE)
+        played = ended(work)
+        assert played.came_through, work.progress
+        assert played.leftovers == ()
+        assert results(simulation.session) == [1, 2]
+        assert last(simulation.session) == "Second."
+
+
+def test_a_call_left_open_in_the_end_waits_and_the_scripts_lines_answer_what_follows() -> None:
+    """A confirmation that the script forgot is given by a person; its answers for the environment still hold."""
+    of = agent(
+        [call("refund", order_id="A-1", amount=1.0)],
+        [say("ok")],
+        tools=[FunctionTool(refund, require_confirmation=True)],
+    )
+    lines = script(agent="model", environment=[{"tool": "refund", "returns": {"ok": 1}}])
+    with at_work(of, lines) as (simulation, work):
+        assert "refund" in work.progress.asks[0].words
+        assert simulation.confirm(simulation.session.open_calls[0].call_id, True, wait=PATIENCE)
+        ended(work)
+        assert {"ok": 1} in results(simulation.session)
+
+
+def test_what_breaks_is_told() -> None:
+    """A session that is closed under it ends it with words."""
+    with at_work(desk(), LATE) as (simulation, work):
+        simulation.close()
+        work.stop()
+        assert work.progress.is_over

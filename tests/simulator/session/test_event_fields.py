@@ -1,12 +1,14 @@
-"""What is read out of ADK's events: the final response, the output, the text of a content, and the calls that wait."""
+"""What is read out of ADK's events: the final response, the output, the text of a content, the calls that wait, and the state that lasts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from google.adk.sessions.state import State
 
 from simulator.base.json_values import JsonObject
+from simulator.base.state_scopes import OF_APP, OF_USER, TEMPORARY, lasting
 from simulator.environment.environment_facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,
@@ -26,6 +28,7 @@ from simulator.session.adk_event_fields import (
     seals_a_stop,
 )
 from simulator.session.environment_state import SessionEnvironment, words_of_change
+from simulator.session.model import OpenCall
 from tests.simulator.session.making import event
 
 TEXT, IMAGE = {"text": "a"}, {"inlineData": {"data": ""}}
@@ -108,12 +111,7 @@ def test_only_the_calls_that_adk_names_wait() -> None:
     other = {"functionCall": {"id": "x", "name": "look"}}
     asks = event(CALL, other, longRunningToolIds=["w"])
     (waiting,) = open_calls([asks])
-    assert (waiting.call_id, waiting.tool_name, waiting.arguments, waiting.agent) == (
-        "w",
-        "ship",
-        {"to": "me"},
-        "clerk",
-    )
+    assert waiting == OpenCall(call_id="w", tool_name="ship", arguments={"to": "me"}, agent="clerk")
     assert open_calls([event(CALL)]) == ()
     assert [each.answered for each in open_calls([asks, event(ANSWER)])] == [True]
     assert open_calls([asks, event(ANSWER, author="user")]) == ()
@@ -135,9 +133,8 @@ def test_the_environment_is_what_was_said_last() -> None:
     assert state.after(StateCleared(at=1, state_key="k")) == state
     told = state.after(ConnectionsAnalysed(at=1, model="m", reason="no key"))
     assert (told.analysed_by, told.not_analysed, told.by_model) == ("m", "no key", None)
-    both = state.after(RecordingGiven(at=1, name="r", calls=calls)).after(
-        RecordingGiven(at=1, name="s", calls=calls)
-    )
+    one = state.after(RecordingGiven(at=1, name="r", calls=calls))
+    both = one.after(RecordingGiven(at=1, name="s", calls=calls))
     assert both.recordings == {"r": calls, "s": calls}
     assert both.after(RecordingGiven(at=1, name="r")).recordings == {"s": calls}
 
@@ -154,3 +151,13 @@ def test_changed_settings_are_named_by_what_differs() -> None:
         settings = EnvironmentSettings.model_validate({name: value} if value is not None else {})
         words = words_of_change(EnvironmentChanged(at=1, settings=settings), was)
         assert words == f"settings: {name.replace('_', ' ')}"
+
+
+def test_prefixes_are_those_of_adk() -> None:
+    """What knows no ADK takes a key for what ADK takes it for."""
+    assert (TEMPORARY, OF_APP, OF_USER) == (State.TEMP_PREFIX, State.APP_PREFIX, State.USER_PREFIX)
+
+
+def test_what_lasts_one_invocation_is_left_out() -> None:
+    """All else stays, in its order."""
+    assert list(lasting({"b": 1, "temp:a": 2, "user:temp:": 3, "app:a": 4})) == ["b", "user:temp:", "app:a"]

@@ -125,25 +125,41 @@ def test_the_texts_of_a_model_say_how_they_are_meant() -> None:
     assert shown(asked(), said(content(call("c")), key="0/>a/b/c"))[1].scope == ">a"
 
 
-def test_a_call_without_words_has_empty_ones() -> None:
-    """No name and no arguments are shown as such."""
-    (called,) = shown(asked(), said(content({"function_call": {"id": "c"}})))[1:]
-    assert (called.tool_name, called.arguments) == ("", {})
+NO = RaisedError(type="m:Out.Of", message="no")
+DID = {"elapsed_ms": 7.0, "effects": ToolEffects(state_delta={"a": 1}), "beneath": Returned(value=1)}
+IMAGE = {"inline_data": {"data": "", "mime_type": "image/png"}}
+
+
+def did(**more: Any) -> Fact:
+    """An answer of a tool that did more than answer."""
+    return tool("c").model_copy(update={**DID, **more})
 
 
 @pytest.mark.parametrize(
-    ("fact", "kind", "message"),
+    ("fact", "kind", "fields"),
     [
-        (said(error=RaisedError(type="m:Out.Of", message="no")), "Of", "no"),
-        (said({"error_code": 429, "error_message": "slow"}), "429", "slow"),
-        (said({"error_code": "X"}), "X", ""),
+        (said(content({"function_call": {"id": "c"}})), "tool_call", {"tool_name": "", "arguments": {}}),
+        (said(content(IMAGE)), "user_query", {"content": "go"}),
+        (said(error=NO), "model_error", {"error_type": "Of", "error_message": "no", "agent": "clerk"}),
+        (said({"error_code": 429, "error_message": "x"}), "model_error", {"error_type": "429", "error_message": "x"}),
+        (said({"error_code": "X"}), "model_error", {"error_type": "X", "error_message": ""}),
+        (did(), "tool_output", {"duration_ms": 7.0, "state_delta": {"a": 1}, "beneath": Returned(value=1)}),
+        (did(outcome=Raised(error=NO), traceback="here"), "tool_error", {"error_type": "Of", "traceback": "here"}),
+        (did(outcome=Raised(error=NO)), "tool_error", {"error_message": "no", "duration_ms": 7.0}),
+        (did(outcome=Failed(error_code=4, error_message="no")), "tool_error", {"error_type": "4", "error_message": "no"}),
+        (code_ran({"stdout": "1", "stderr": "2", "files": "x"}), "code_run", {"output": "1\n2", "error": None}),
+        (code_ran({"stdout": "", "stderr": "2"}), "code_run", {"output": "2", "code": "1", "agent": "clerk"}),
+        (code_ran(None, NO), "code_run", {"output": "", "error": "no"}),
+        (ended({"author": "g", "output": "so"}), "final_response", {"content": "so", "agent": "g"}),
+        (ended({"output": 1}, {"author": "last", "output": {"sum": "ü"}}), "final_response", {"content": '{"sum": "ü"}', "agent": "last"}),
+        (ended({"output": "so"}), "final_response", {"agent": ""}),
     ],
-)
-def test_the_error_of_a_model_is_a_step(fact: Fact, kind: str, message: str) -> None:
-    """What it raised, or the error that it gave."""
-    (error,) = shown(asked(), fact)[1:]
-    assert (error.type, error.agent) == ("model_error", "clerk")
-    assert (error.error_type, error.error_message) == (kind, message)
+)  # fmt: skip
+def test_a_fact_is_shown_by_an_entry_of_its_kind(fact: Fact, kind: str, fields: dict[str, Any]) -> None:
+    """A call without words, files, errors, what an answer did and what lies beneath, code with what it printed, and the output of a graph."""
+    entry = shown(asked(), fact)[-1]
+    assert entry.type == kind
+    assert {name: getattr(entry, name) for name in fields} == fields
 
 
 def test_a_model_that_says_nothing_is_a_step_with_its_reason() -> None:
@@ -160,31 +176,6 @@ def test_a_model_that_says_nothing_is_a_step_with_its_reason() -> None:
     assert because.endswith("STOP, SAFETY.")
 
 
-def test_a_model_that_says_something_is_no_error() -> None:
-    """A text, a call or a file is enough."""
-    image = {"inline_data": {"data": "", "mime_type": "image/png"}}
-    for part in ({"text": "x"}, call("c"), image):
-        assert "model_error" not in kinds(shown(asked(), said(content(part))))
-
-
-def test_an_answer_says_what_it_did_and_what_lies_beneath() -> None:
-    """Its time, its changes of the state, and what really happened where a rule told something else."""
-    fact = tool("c").model_copy(
-        update={"elapsed_ms": 7.0, "effects": ToolEffects(state_delta={"a": 1}), "beneath": Returned(value=1)}
-    )
-    answer = shown(asked(), model(call("c")), fact)[-1]
-    assert (answer.duration_ms, answer.state_delta, answer.beneath) == (7.0, {"a": 1}, Returned(value=1))
-    raised = fact.model_copy(
-        update={"outcome": Raised(error=RaisedError(type="m:E", message="no")), "traceback": "here"}
-    )
-    error = shown(asked(), model(call("c")), raised)[-1]
-    assert (error.type, error.error_type, error.error_message) == ("tool_error", "E", "no")
-    assert (error.traceback, error.duration_ms) == ("here", 7.0)
-    failed = fact.model_copy(update={"outcome": Failed(error_code=4, error_message="no")})
-    error = shown(asked(), model(call("c")), failed)[-1]
-    assert (error.type, error.error_type, error.error_message) == ("tool_error", "4", "no")
-
-
 def test_a_tool_that_no_model_asked_for_is_shown_as_called() -> None:
     """Once, before its answer, with the scope of the call; its answer follows."""
     called, answer = shown(asked(), tool("c").model_copy(update={"scope": ">a"}))[1:]
@@ -197,28 +188,6 @@ def test_a_tool_that_no_model_asked_for_is_shown_as_called() -> None:
     assert (called.arguments, called.scope, called.provenance) == ({"id": "c"}, ">a", None)
     assert answer.type == "tool_output"
     assert kinds(shown(asked(), model(call("c")), tool("c"))) == ["user_query", "tool_call", "tool_output"]
-
-
-@pytest.mark.parametrize(
-    ("result", "error", "output", "message"),
-    [
-        ({"stdout": "1", "stderr": "2", "files": "x"}, None, "1\n2", None),
-        ({"stdout": "", "stderr": "2"}, None, "2", None),
-        (None, RaisedError(type="m:E", message="no"), "", "no"),
-    ],
-)
-def test_code_is_shown_with_what_it_printed(
-    result: Any, error: Any, output: str, message: str | None
-) -> None:
-    """Both streams, where they say something, or its error."""
-    ran = shown(asked(), code_ran(result, error))[-1]
-    assert (ran.type, ran.code, ran.output, ran.error, ran.agent) == (
-        "code_run",
-        "1",
-        output,
-        message,
-        "clerk",
-    )
 
 
 def test_an_agent_that_was_let_run_shows_nothing_of_its_own() -> None:
@@ -296,15 +265,6 @@ def test_a_turn_that_leaves_a_call_open_has_no_final_response() -> None:
     for end, kind in (({"stopped": True}, "stopped"), ({"error": error}, "E")):
         failed = shown(*facts, ended(waits, event({"text": "so"}), **end))[-1]
         assert (failed.type, failed.stopped, failed.error_type) == ("turn_failed", kind == "stopped", kind)
-
-
-def test_an_output_of_a_graph_is_the_final_response_of_its_last_node() -> None:
-    """A text as it is, anything else as JSON; its author is that of the last event."""
-    first, last = {"author": "first", "output": 1}, {"author": "last", "output": {"sum": "ü"}}
-    final = shown(asked(), ended(first, last))[-1]
-    assert (final.type, final.agent, final.content) == ("final_response", "last", '{"sum": "ü"}')
-    assert shown(asked(), ended({"author": "g", "output": "so"}))[-1].content == "so"
-    assert shown(asked(), ended({"output": "so"}))[-1].agent == ""
 
 
 RULES = tuple(

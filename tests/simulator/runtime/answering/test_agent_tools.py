@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from simulator.runtime import Simulation
 from simulator.scripts import ScriptedSession, read_script, script_of, write_script
 from tests.simulator.runtime.answering.going import answers_of, going
 from tests.simulator.runtime.desk import waits_noted
-from tests.simulator.runtime.plugin.standing import Form, Stage, both, staged
-from tests.simulator.runtime.plugin.standing import responses as answers
+from tests.simulator.runtime.plugin.standing import Form, both
+from tests.simulator.runtime.plugin.standing import played as stood_in
 from tests.simulator.runtime.stage import (
     ASKED,
     PATIENCE,
@@ -81,12 +80,6 @@ def played(sim: Simulation) -> Simulation:
     return sim
 
 
-def stand_in(form: Form, agent: Any, config: Any) -> tuple[list[Any], Stage]:
-    """Run an agent under ADK's own runner with an environment; return what it saw of its specialist, and the stage."""
-    stage = staged(form, agent, config)
-    return answers(asyncio.run(stage.turn())), stage
-
-
 def check_reexecution(make: Any, sim: Simulation) -> None:
     """Resume each prefix of the journal: it goes on where it was, asks no model again, and ends with the same events."""
     whole = facts_of(sim)
@@ -129,44 +122,53 @@ def test_without_a_rule_or_a_player_the_agent_runs_and_no_fact_says_so() -> None
         assert [fact.tool_name for fact in tool_facts(sim)] == ["look_up"]
 
 
+def survives(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, Any]:
+    """Answer in the place of an exception."""
+    return {"survived": f"{type(error).__name__}: {error}"}
+
+
+def surviving() -> Any:
+    """Make an agent that asks its specialist, and survives that it raises."""
+    agent = desk()
+    agent.on_tool_error_callback = survives
+    return agent
+
+
 @pytest.mark.parametrize(
     ("effect", "seen"),
     [
         (DOWN, {"error_code": 503, "error_message": "The specialist is down."}),
         ({"kind": "response", "value": {"result": "It is 41."}}, {"result": "It is 41."}),
+        (
+            {"kind": "raise", "error_type": "TimeoutError", "message": "too slow"},
+            {"survived": "TimeoutError: too slow"},
+        ),
     ],
 )
 def test_a_rule_answers_in_the_place_of_the_agent(effect: Any, seen: Any) -> None:
-    """An error or a fixed response: the nested agent does not run, and the timeline says which rule it was."""
-    with played(opened(desk(), rules=[rule(effect)])) as sim:
+    """An error, a fixed response or an exception, for the error callback: the nested agent does not run, and the timeline names the rule."""
+    with played(opened(surviving(), rules=[rule(effect)])) as sim:
         assert responses(sim) == [seen]
         (fact,) = tool_facts(sim)
         assert (fact.tool_name, fact.provenance.source, fact.provenance.by) == ("specialist", "injected", "r")
         (entry,) = entries(sim, "tool_output", "tool_error")
         assert entry.provenance.by == "r"
-        check_reexecution(desk, sim)
+        check_reexecution(surviving, sim)
 
 
-def test_an_exception_reaches_the_agents_error_callback() -> None:
-    """A raised exception is raised where the agent tool would."""
+def test_a_distortion_changes_what_the_agent_answered_where_no_rule_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The nested agent runs with its own seats; what it says is kept beneath what the agent is told. Another rule speaks for the second call.
 
-    def survives(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, Any]:
-        return {"survived": f"{type(error).__name__}: {error}"}
-
-    def make() -> Any:
-        agent = desk()
-        agent.on_tool_error_callback = survives
-        return agent
-
-    effect = {"kind": "raise", "error_type": "TimeoutError", "message": "too slow"}
-    with played(opened(make(), rules=[rule(effect)])) as sim:
-        assert responses(sim) == [{"survived": "TimeoutError: too slow"}]
-        check_reexecution(make, sim)
-
-
-def test_a_distortion_changes_what_the_agent_answered_where_no_rule_answers() -> None:
-    """The nested agent runs with its own seats; what it says is kept beneath what the agent is told. Another rule speaks for the second call."""
-    with played(opened(desk(2), rules=[SECOND_DOWN, LOST])) as sim:
+    Latency passes before the agent runs.
+    """
+    waited = waits_noted(monkeypatch)
+    slow = rule({"kind": "delay"}, rule_id="slow", latency_seconds=0.02)
+    with played(opened(desk(2), rules=[SECOND_DOWN, slow, LOST])) as sim:
+        (ran,) = [fact for fact in facts_of(sim) if isinstance(fact, AgentRan)]
+        assert "slow" in ran.provenance.fired
+        assert waited[0] == 0.02
         assert [each["error_code"] for each in responses(sim)] == [responses(sim)[0]["error_code"], 503]
         assert responses(sim)[0]["error_message"] == "lost on the way"
         assert [(fact.kind, fact.tool_name) for fact in facts_of(sim) if hasattr(fact, "tool_name")] == [
@@ -180,18 +182,6 @@ def test_a_distortion_changes_what_the_agent_answered_where_no_rule_answers() ->
         assert down.provenance.fired == ("r",)
         assert sim.journal.fold.counts.calls["specialist"] == 2
         check_reexecution(lambda: desk(2), sim)
-
-
-def test_latency_passes_and_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slow, and right."""
-    waited = waits_noted(monkeypatch)
-    slow = rule({"kind": "delay"}, latency_seconds=0.02)
-    with played(opened(desk(), rules=[slow])) as sim:
-        assert responses(sim) == [{"result": "It is 42."}]
-        (ran,) = [fact for fact in facts_of(sim) if isinstance(fact, AgentRan)]
-        assert ran.provenance.fired == ("r",)
-        assert waited == [0.02]
-        check_reexecution(desk, sim)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +234,7 @@ def test_a_rule_that_is_added_while_the_agent_runs_counts_from_its_next_call() -
 def test_without_the_page_a_rule_speaks_now_and_then(form: Form) -> None:
     """The second call is down; the first runs the agent, whose own tool the environment answers: nothing real runs."""
     found = rule({"kind": "response", "value": {"x": 42}}, rule_id="found", tool_name="look_up")
-    seen, stage = stand_in(form, desk(2), SimulatedEnvironmentConfig(rules=(SECOND_DOWN, found)))
+    seen, stage = stood_in(form, desk(2), SimulatedEnvironmentConfig(rules=(SECOND_DOWN, found)))
     assert seen[0] == {"result": "It is 42."}
     assert seen[1] == {"error_code": 503, "error_message": "The specialist is down."}
     named = [(each.tool_name, each.provenance.source) for each in stage.ours.calls()]
@@ -255,7 +245,7 @@ def test_without_the_page_a_rule_speaks_now_and_then(form: Form) -> None:
 def test_without_the_page_what_an_agent_says_is_distorted(form: Form) -> None:
     """The agent runs, and its answer is lost."""
     config = SimulatedEnvironmentConfig(rules=(LOST,), players={"look_up": "offline"})
-    seen, stage = stand_in(form, desk(), config)
+    seen, stage = stood_in(form, desk(), config)
     assert seen[0]["error_message"] == "lost on the way"
     assert stage.ours.calls()[-1].really == "It is 42."
 
@@ -308,5 +298,5 @@ def test_a_rule_on_a_tool_that_steers_says_why_it_is_silent(caplog: pytest.LogCa
         assert "'r'" in problem
         assert "transfer_to_agent" in problem
     with caplog.at_level("WARNING"):
-        stand_in("plugin", make(), SimulatedEnvironmentConfig(rules=(silent,)))
+        stood_in("plugin", make(), SimulatedEnvironmentConfig(rules=(silent,)))
     assert sum("cannot answer transfer_to_agent" in record.getMessage() for record in caplog.records) == 1

@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
 from simulator.environment.injection.conditions import (
@@ -33,10 +31,12 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import Effect, InjectionRule
-from simulator.facts import Failed
+from simulator.facts import Failed, Returned, ToolAnswered
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.codec import SimulatedToolError
+from simulator.scripts import Script, play_script, script_of
+from simulator.scripts.script_lines import ToolMove
 from simulator.session import SessionState
 from tests.simulator.runtime.answering.going import answers_of, going
 from tests.simulator.runtime.desk import asked, other, response_of, waits_noted
@@ -48,6 +48,8 @@ from tests.simulator.runtime.stage import (
     entries,
     opened,
     play,
+    say,
+    stage_config,
     tool_facts,
     tool_requests,
 )
@@ -329,21 +331,6 @@ def test_every_fault_of_the_library_plays(fault: Any) -> None:
         assert Journal.from_json(sim.journal.to_json()).session().history == sim.session.history
 
 
-@pytest.mark.long
-@given(st.lists(st.sampled_from(["A", "B"]), min_size=1, max_size=6), st.integers(0, 3))
-@settings(max_examples=10, deadline=None)
-def test_switching_one_rule_moves_no_other_ones_draws(order_ids: list[str], seed: int) -> None:
-    """A rule's draws are its own: the same calls get the same answers with another rule switched on or off."""
-    half = rule(ErrorEffect(error_code=500, error_message="no"), "half", probability=0.5, random_seed=seed)
-    slow = rule(DelayEffect(), "other", probability=0.5, random_seed=seed + 1)
-    seen = []
-    for enabled in (True, False):
-        rules = [slow.model_copy(update={"enabled": enabled}), half]
-        with going(finding(*order_ids), tools="refuse", rules=rules) as sim:
-            seen.append([fact.provenance.by for fact in tool_facts(sim)])
-    assert seen[0] == seen[1]
-
-
 BUSY = ErrorEffect(error_code=503, error_message="busy")
 LOST = ResponseEffect(value={"status": "lost"})
 
@@ -487,3 +474,70 @@ def test_undo_and_resume_draw_the_same_values_again() -> None:
                     each.go_on(wait=PATIENCE)
                     answer_all(each, {"by": "person"})
                     assert sources(each) == first
+
+
+def fault(name: str) -> Any:
+    """Return what a fault of the library does to a call of the tool."""
+    return next(each for each in faults() if each.name == name).rule("find", name)
+
+
+def two_calls() -> Simulation:
+    """Open a session in which two calls of one tool wait."""
+    simulation = opened(agent_of(*_turns(), tools=[find]))
+    simulation.query("go", wait=PATIENCE)
+    return simulation
+
+
+def test_a_fault_answers_one_call_and_is_undone_as_a_step() -> None:
+    """The other call waits on, no rule is there, and an undo leads back to both; the script plays the same."""
+    with two_calls() as simulation:
+        first, second = simulation.pending
+        simulation.inject(first, fault("http_503"), wait=PATIENCE)
+        (fact,) = tool_facts(simulation)
+        assert isinstance(fact.outcome, Failed)
+        assert fact.outcome.error_code == 503
+        assert (fact.provenance.source, fact.provenance.by) == ("injected", None)
+        assert fact.provenance.notes[0] == "503 Service Unavailable"
+        assert fact.provenance.fired == ()
+        assert simulation.session.rules == ()
+        assert [each.key for each in simulation.pending] == [second.key]
+        simulation.undo(wait=PATIENCE)
+        assert [each.key for each in simulation.pending] == [first.key, second.key]
+        simulation.inject(simulation.pending[0], fault("http_404"), wait=PATIENCE)
+        simulation.answer(simulation.pending[0], {"status": "sent"}, wait=PATIENCE)
+        script = script_of(simulation, agent="model")
+        assert [move.fails.error_code for move in _moves(script) if move.fails] == [404]
+        told = [fact.outcome for fact in tool_facts(simulation)]
+        played = play_script(stage_config(agent_of(*_turns(), tools=[find])), script)
+        assert played.came_through
+        assert [fact.outcome for fact in played.facts if isinstance(fact, ToolAnswered)] == told
+
+
+def _moves(script: Script) -> list[ToolMove]:
+    return [move for turn in script.turns for move in turn.moves if isinstance(move, ToolMove)]
+
+
+def _turns() -> tuple[Any, ...]:
+    return [call("find", order_id="A"), call("find", order_id="B")], [say("done")]
+
+
+def test_a_fault_changes_the_response_that_is_given() -> None:
+    """What was done stands with the answer; without a response there is nothing to change."""
+    with two_calls() as simulation:
+        (request, _) = simulation.pending
+        with pytest.raises(SimulationError, match="write one first"):
+            simulation.inject(request, fault("distort_wrong_type"))
+        given = Returned(value={"status": "shipped", "total": 12})
+        simulation.inject(request, fault("distort_wrong_type"), given, wait=PATIENCE)
+        (fact,) = tool_facts(simulation)
+        assert fact.outcome != given
+        assert len(fact.provenance.notes) > 1
+
+
+@pytest.mark.parametrize("name", ["latency_fixed", "ambiguous_timeout", "ask"])
+def test_what_answers_no_single_call_is_refused(name: str) -> None:
+    """The call waits on."""
+    with two_calls() as simulation:
+        with pytest.raises(SimulationError, match="single call"):
+            simulation.inject(simulation.pending[0], fault(name))
+        assert len(simulation.pending) == 2

@@ -55,15 +55,6 @@ def test_1_a_listed_tool_whose_injections_miss() -> None:
         assert (seen["status"], really_ran()) == ("really open", [("find_order", "A-1")]), whose
 
 
-def test_2_how_often_the_tools_are_analysed() -> None:
-    """Five parallel first calls make five analyses in ADK, and one here, which knows every agent's tools."""
-    five = [call("find_order", order_id=f"A-{number}") for number in range(5)]
-    for whose, expected in (("adk", 5), ("ours", 1)):
-        scripted_by(lambda _: {"status": "open"})
-        seen_by(whose, agent_of(five, tools=TOOLS), configured(*MOCKED))
-        assert analyses() == expected, whose
-
-
 def test_2_who_pays_for_an_analysis() -> None:
     """A call that an injection answers is analysed in ADK if another tool has a mock; here nothing is asked."""
     mixed = configured({"tool_name": "create_order"}, injected("find_order", busy()))
@@ -74,18 +65,17 @@ def test_2_who_pays_for_an_analysis() -> None:
 
 
 def test_2_whose_tools_are_analysed() -> None:
-    """ADK looks at the tools of the agent that calls first, and no others; here all agents' are looked at."""
+    """Five parallel first calls make five analyses in ADK, of the calling agent's tools; here one, of all agents' tools."""
 
     def pay(order_id: str) -> dict[str, str]:  # type: ignore[empty-body] # it is never run
         """Pay an order."""
 
-    for whose, expected in (("adk", False), ("ours", True)):
+    five = [call("find_order", order_id=f"A-{number}") for number in range(5)]
+    for whose, expected in (("adk", [False] * 5), ("ours", [True])):
         scripted_by(lambda _: {"status": "open"})
         helper = agent_of(tools=[pay], name="helper")
-        agent = agent_of(FIND, tools=TOOLS, sub_agents=[helper])
-        seen_by(whose, agent, configured(*MOCKED))
-        (asked,) = filter(is_analysis, ByHeart.prompts)
-        assert ("pay" in asked) is expected, whose
+        seen_by(whose, agent_of(five, tools=TOOLS, sub_agents=[helper]), configured(*MOCKED))
+        assert ["pay" in asked for asked in filter(is_analysis, ByHeart.prompts)] == expected, whose
 
 
 def test_3_sessions_share_a_state() -> None:
@@ -293,24 +283,3 @@ def test_9_no_answer_is_held_against_a_schema() -> None:
     scripted_by(lambda _: {"total": "a lot"})
     (seen,) = seen_by("ours", agent_of(turn, tools=[total]), mocked)
     assert isinstance(seen["result"], int)
-
-
-@pytest.mark.long
-def test_10_a_seeded_stream_is_drawn_by_calls_that_match_only() -> None:
-    """No defect any more in 2.13, and the same here: calls with other arguments do not move the stream."""
-    half = configured(
-        injected(
-            "find_order",
-            busy(injection_probability=0.5, random_seed=7, match_args={"order_id": "A-1"}),
-            {"injected_response": {"ok": 1}},
-        )
-    )
-    plain = [FIND] * 12
-    mixed = [turn for _ in range(12) for turn in (FIND, [call("find_order", order_id="B-2")])]
-    patterns = []
-    for whose in ("adk", "ours"):
-        patterns.append(seen_by(whose, agent_of(*plain, tools=TOOLS), half))
-        patterns.append(seen_by(whose, agent_of(*mixed, tools=TOOLS), half)[::2])
-    assert patterns[0] == patterns[1] == patterns[2] == patterns[3]
-    assert BUSY in patterns[0]
-    assert {"ok": 1} in patterns[0]
