@@ -232,22 +232,15 @@ def test_a_rule_that_is_added_while_the_agent_runs_counts_from_its_next_call() -
 
 @both
 def test_without_the_page_a_rule_speaks_now_and_then(form: Form) -> None:
-    """The second call is down; the first runs the agent, whose own tool the environment answers: nothing real runs."""
+    """The second call is down; the first runs the agent, whose own tool the environment answers, and its answer is lost: nothing real runs."""
     found = rule({"kind": "response", "value": {"x": 42}}, rule_id="found", tool_name="look_up")
-    seen, stage = stood_in(form, desk(2), SimulatedEnvironmentConfig(rules=(SECOND_DOWN, found)))
-    assert seen[0] == {"result": "It is 42."}
-    assert seen[1] == {"error_code": 503, "error_message": "The specialist is down."}
-    named = [(each.tool_name, each.provenance.source) for each in stage.ours.calls()]
-    assert named == [("look_up", "injected"), ("specialist", "real"), ("specialist", "injected")]
-
-
-@both
-def test_without_the_page_what_an_agent_says_is_distorted(form: Form) -> None:
-    """The agent runs, and its answer is lost."""
-    config = SimulatedEnvironmentConfig(rules=(LOST,), players={"look_up": "offline"})
-    seen, stage = stood_in(form, desk(), config)
+    seen, stage = stood_in(form, desk(2), SimulatedEnvironmentConfig(rules=(SECOND_DOWN, LOST, found)))
     assert seen[0]["error_message"] == "lost on the way"
-    assert stage.ours.calls()[-1].really == "It is 42."
+    assert seen[1] == {"error_code": 503, "error_message": "The specialist is down."}
+    calls = stage.ours.calls()
+    named = [(each.tool_name, each.provenance.source) for each in calls]
+    assert named == [("look_up", "injected"), ("specialist", "real"), ("specialist", "injected")]
+    assert calls[1].really == "It is 42."
 
 
 # ---------------------------------------------------------------- replayed

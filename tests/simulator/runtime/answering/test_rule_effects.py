@@ -96,15 +96,6 @@ def test_an_error_carries_its_details_to_the_agent_and_a_hang_ends_by_its_timeou
         assert Journal.from_json(sim.journal.to_json()).session().history == sim.session.history
 
 
-def test_a_sequence_answers_in_turn_and_then_as_it_says() -> None:
-    """Each firing gives the next value; a sequence that passes leaves later calls to the next rule."""
-    steps = SequenceEffect(values=({"n": 1}, {"n": 2}), then="pass")
-    last = ResponseEffect(value={"n": "rest"})
-    with going(finding("A", "B", "C", "D"), rules=[rule(steps), rule(last, "last")]) as sim:
-        assert answers_of(sim) == [{"n": 1}, {"n": 2}, {"n": "rest"}, {"n": "rest"}]
-        assert "rule" in [miss.rule_id for miss in tool_facts(sim)[2].provenance.misses]
-
-
 @pytest.mark.parametrize(
     ("error_type", "raised", "noted"),
     [
@@ -278,18 +269,25 @@ def test_a_rule_for_every_tool_counts_calls_and_sees_the_world() -> None:
         assert sim.session.state is SessionState.COMPLETED
 
 
-def test_an_undo_takes_counters_back() -> None:
-    """What a rule counted, drew and how often it fired go back with the head, also while the call waits."""
+def test_a_step_back_takes_counters_and_draws_back() -> None:
+    """What a rule counted, drew and how often it fired go back with the head, in a resumed session too: played again, all is as before."""
     steps = SequenceEffect(values=({"n": 1}, {"n": 2}, {"n": 3}))
-    every_second = CallNumber(which="every", n=2)
-    with going(finding("A", "B", "C", "D"), rules=[rule(steps, when=every_second)]) as sim:
-        assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
-        assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
-        before = answers_of(sim)
-        assert [said.get("n") for said in before] == [None, 1, None, 2]
-        sim.undo()
-        assert sim.answer(sim.pending[0], {"by": "me"}, wait=PATIENCE)
-        assert answers_of(sim) == before
+    half = named("half", probability=0.5, random_seed=7)
+    every_second = rule(steps, when=CallNumber(which="every", n=2))
+    with opened(finding(*"ABCDEF"), rules=[every_second, half]) as sim:
+        play(sim, answer={"by": "me"})
+        before, by = answers_of(sim), sources(sim)
+        assert [each.get("n") for each in before][1::2] == [1, 2, 3]
+        assert {rule_id for _, rule_id in by} == {None, "rule", "half"}
+        answered = [number for number, fact in sim.journal.path() if fact.kind == "tool_answered"]
+        journal = Journal.from_json(sim.journal.to_json())
+        for one in (sim, journal):
+            one.move_head(answered[2])
+        with Simulation.resume(journal, sim.config) as again:
+            for each in (sim, again):
+                each.go_on(wait=PATIENCE)
+                answer_all(each, {"by": "me"})
+                assert (answers_of(each), sources(each)) == (before, by)
 
 
 def test_rules_are_tried_against_calls_that_were_and_that_wait() -> None:
@@ -454,26 +452,6 @@ def test_chance_is_repeated_by_the_sessions_seed_or_the_rules_own() -> None:
     assert by_chance("one") == by_chance("one") != by_chance("two")
     assert by_chance("one", random_seed=7) == by_chance("two", random_seed=7)
     assert {"half", None} == set(by_chance("one"))
-
-
-@pytest.mark.long
-def test_undo_and_resume_draw_the_same_values_again() -> None:
-    """Taking calls back and playing them again gives the same pattern, in a resumed session too."""
-    half = named("half", probability=0.5, random_seed=7)
-    with opened(finding(*CALLS), rules=[half]) as sim:
-        play(sim, answer={"by": "person"})
-        first = sources(sim)
-        answers = [number for number, fact in sim.journal.path() if fact.kind == "tool_answered"]
-        text = sim.journal.to_json()
-        for number in (answers[3], answers[8]):
-            journal = Journal.from_json(text)
-            journal.move_head(number)
-            sim.move_head(number)
-            with Simulation.resume(journal, sim.config) as again:
-                for each in (sim, again):
-                    each.go_on(wait=PATIENCE)
-                    answer_all(each, {"by": "person"})
-                    assert sources(each) == first
 
 
 def fault(name: str) -> Any:

@@ -123,14 +123,16 @@ def test_two_services_may_have_sessions_of_one_name() -> None:
 
 
 def test_parallel_calls_move_each_counter_once(form: Form) -> None:
-    """Of twelve calls at once, every third is hit, in the order of the calls, though each takes its time."""
+    """Of twelve calls at once, every third is hit, in the order of the calls, though each takes its time; each has its own answer."""
     third = rule("third", when={"kind": "call_number", "which": "every", "n": 3}, latency_seconds=0.01)
     calls = [part for turn in MANY for part in turn]
     ways: list[dict[str, Any]] = [{}, {"tool_thread_pool_config": {"max_workers": 4}}]
     for settings in ways:
         stage = staged(form, agent_of(calls, tools=[find_order]), config(third))
-        seen = pattern(responses(asyncio.run(stage.turn(**settings))))
-        assert seen == [number % 3 == 2 for number in range(12)]
+        seen = responses(asyncio.run(stage.turn(**settings)))
+        assert pattern(seen) == [number % 3 == 2 for number in range(12)]
+        found = [each["order_id"] for each in seen if each != BUSY]
+        assert found == [f"A-{number}" for number in range(12) if number % 3 != 2]
 
 
 @pytest.mark.long
