@@ -1,4 +1,4 @@
-"""Proves what simulated tools do beyond Strands' documented examples, which `tests/conformance` proves: in a plain runner and in a session."""
+"""Proves what simulated tools do beyond Strands' documented examples, which `tests/conformance` proves; and that in a played session its seats decide, whatever environment an agent brings along."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
 from simulator.environment.world.shared_state import StateRegistry
@@ -17,11 +18,12 @@ from simulator.facts import Returned
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.errors import ContradictionError
-from simulator.runtime.plugin import ToolSimulator, create_plugin
+from simulator.runtime.plugin import ToolSimulator, create_callback, create_plugin
 from tests.conformance.test_seed_strands_tool_simulation import HVACResponse, SensorResponse, answers, room
 from tests.simulator.runtime.answering.going import going
-from tests.simulator.runtime.plugin.standing import BUSY, Stage, responses, rule
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, tool_facts
+from tests.simulator.runtime.plugin.order_tools import find_order
+from tests.simulator.runtime.plugin.standing import BUSY, FIND, Stage, config, responses, rule
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say, tool_facts, tool_requests
 
 
 def run(simulator: ToolSimulator, *turns: Any, session: str = "s") -> list[Any]:
@@ -199,3 +201,48 @@ def test_in_a_played_session_an_answer_that_breaks_its_schema_is_held() -> None:
         pytest.raises(ContradictionError, match="humidity"),
     ):
         sim.answer(sim.pending[0], {"temperature": 70}, wait=PATIENCE)
+
+
+@pytest.mark.parametrize(("player", "heard"), [("person", 0), ("real", 1)])
+def test_the_seat_decides_before_the_agents_own_environment(player: str, heard: int) -> None:
+    """A person is asked, as in any session; played by "real", the tool is what the agent makes of it: its own environment answers."""
+    callback = create_callback(config(rule("busy")))
+    with going(agent_of(FIND, tools=[find_order], before_tool_callback=callback), tools=player) as sim:
+        for request in sim.pending:
+            assert sim.answer(request, {"by": "person"}, wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+    assert fact.outcome == Returned(value=BUSY if heard else {"by": "person"})
+    assert len(callback.calls()) == heard
+
+
+def test_agent_tools_are_the_seats_too() -> None:
+    """An inner agent's tool waits for the person, though its agent's environment covers it."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
+    callback = create_callback(config(rule("busy")))
+    agent = agent_of([call("helper", request="?")], tools=[AgentTool(helper)], before_tool_callback=callback)
+    with going(agent) as sim:
+        (request,) = sim.pending
+        assert (request.agent, callback.calls()) == ("helper", ())
+
+
+# ---------------------------------------------------------------- without a body, in a session that is played
+
+
+def test_a_function_without_a_body_never_runs_in_a_played_session() -> None:
+    """Where "real" plays it, a person is asked, and the draft is there; run by command, it says that there is nothing."""
+
+    def pay(order_id: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
+        """Pay an order."""
+
+    turn = [call("pay", order_id="A-1")]
+    with going(agent_of(turn, tools=[pay]), tools="real") as sim:
+        (request,) = tool_requests(sim)
+        assert "pay has no code" in request.failure
+        assert sim.answer(request, request.draft, wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.provenance.source == "generated"
+    with going(agent_of(turn, tools=[pay])) as sim:
+        sim.run_real(sim.pending[0], wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.outcome.kind == "raised"
+        assert "only declared" in fact.outcome.error.message
