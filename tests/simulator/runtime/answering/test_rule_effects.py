@@ -440,6 +440,7 @@ def test_a_switch_takes_effect_at_the_next_call() -> None:
 CALLS = [f"A-{number}" for number in range(12)]
 
 
+@pytest.mark.long
 def test_chance_is_repeated_by_the_sessions_seed_or_the_rules_own() -> None:
     """The same seed gives the same pattern; a rule's own seed gives it in every session."""
     agent = finding(*CALLS)
