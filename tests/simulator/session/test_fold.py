@@ -247,7 +247,8 @@ def test_the_user_is_spoken_for_between_turns_and_the_conversation_is_over_until
     assert (fold.user.proposed, fold.user.said) == (None, 1)
     over, again = ConversationEnded(at=7), ConversationEnded(at=7, over=False)
     ends = []
-    for number, fact in enumerate((over, again, over, asked(turn=1)), start=20):
+    facts: list[Fact] = [over, again, over, asked(turn=1)]
+    for number, fact in enumerate(facts, start=20):
         fold.take(number, fact)
         ends.append(fold.user.ended)
     assert ends == [True, False, True, False]

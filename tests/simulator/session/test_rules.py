@@ -56,7 +56,12 @@ _NO_PATHS: list[tuple[Any, str]] = [
 )
 def test_a_config_is_checked(field: str, wrong: Any, words: str) -> None:
     """The name is not empty, the agent is ADK's, the path is that of a file; the error names the field, and what is wrong."""
-    given = {"name": "Clerk", "agent": LlmAgent(name="clerk"), "eval_set_path": "set.json", field: wrong}
+    given: dict[str, Any] = {
+        "name": "Clerk",
+        "agent": LlmAgent(name="clerk"),
+        "eval_set_path": "set.json",
+        field: wrong,
+    }
     with pytest.raises(AgentConfigError, match=rf"[ .]{field} {words}"):
         SimulatedAgentConfig(**given)
 

@@ -150,7 +150,8 @@ def test_a_callback_may_raise_anything(place: str, error: BaseException) -> None
         if left:
             raise left.pop()
 
-    with going(agent_of(**{place: raises})) as sim:
+    callbacks: dict[str, Any] = {place: raises}
+    with going(agent_of(**callbacks)) as sim:
         (failed,) = entries(sim, "turn_failed")
         assert (failed.error_type, failed.error_message) == (type(error).__name__, "no")
         assert sim.query("again", wait=PATIENCE)
