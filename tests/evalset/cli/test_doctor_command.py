@@ -41,20 +41,12 @@ root_agent = LlmAgent(name="desk", model="none", tools=[look_up])
 '''
 
 
-def run(*words: str | Path) -> tuple[int, str]:
-    """Run the command; return its exit code and what it writes."""
+def run(code: int, *words: str | Path) -> str:
+    """Run the command, which has to end with an exit code; return what it writes."""
     out = io.StringIO()
-    return main([str(word) for word in words], out=out), out.getvalue()
-
-
-@pytest.fixture
-def agents(tmp_path: Path) -> Path:
-    """Make a folder of agents."""
-    folder = tmp_path / "agents"
-    (folder / "desk").mkdir(parents=True)
-    (folder / "desk" / "__init__.py").write_text("from . import agent\n")
-    (folder / "desk" / "agent.py").write_text(AGENT)
-    return folder
+    ended = main([str(word) for word in words], out=out)
+    assert ended == code, out.getvalue()
+    return out.getvalue()
 
 
 def an_agent(folder: Path, tool: str = "look_up") -> Path:
@@ -88,16 +80,12 @@ def test_the_nearest_agent_above_a_set_is_its_agent(tmp_path: Path) -> None:
     a_call_of(part, "find")
     a_call_of(outer / "tests", "find", app_name="outer")
     for agents_dir in (outer, tmp_path):
-        code, told = run(tmp_path, "--agents-dir", agents_dir, "--json")
-        assert code == 0, told
-        assert json.loads(told)["skipped"] == []
+        assert json.loads(run(0, tmp_path, "--agents-dir", agents_dir, "--json"))["skipped"] == []
     a_call_of(inner / "evals", "find", app_name="inner")
     a_call_of(part, "look_up")
-    files = json.loads(run(tmp_path, "--agents-dir", outer, "--json")[1])["files"]
-    found = [each for file in files for each in file["findings"]]
-    assert {
-        (Path(each["file"]).parent.name, each["code"]) for each in found if each["severity"] == "error"
-    } == {
+    files = json.loads(run(1, tmp_path, "--agents-dir", outer, "--json"))["files"]
+    errors = [each for file in files for each in file["findings"] if each["severity"] == "error"]
+    assert {(Path(each["file"]).parent.name, each["code"]) for each in errors} == {
         ("evals", "unknown-tool"),
         ("helper", "unknown-tool"),
     }
@@ -116,10 +104,10 @@ def test_an_own_tool_with_the_name_of_one_of_adks_is_a_tool(tmp_path: Path) -> N
     (recorded,) = read_environment(desk / ENVIRONMENT).cases["one"].turns[0].calls
     assert recorded.outcome == Returned(value={"status": "stopped"})
     assert golden_trace(["verify", str(made), "--models", "recorded"]) == 0
-    told = run(made, "--agents-dir", tmp_path / "agents")[1]
+    told = run(0, made, "--agents-dir", tmp_path / "agents")
     assert "environment-calls-differ" not in told
     assert "unknown-tool" not in told
-    assert "unknown-tool" in run(made, "--agent", other)[1]
+    assert "unknown-tool" in run(1, made, "--agent", other)
 
 
 def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
@@ -128,14 +116,16 @@ def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
     for folder, content in ((clean, a_set()), (warned, a_set(version=1)), (wrong, a_set(a_case(), a_case()))):
         folder.mkdir()
         put(folder, {SET: in_bytes(content)})
-    assert run(clean)[0] == run(clean, "--strict")[0] == 0
-    assert run(warned)[0] == 0
-    assert run(warned, "--strict")[0] == 1
-    assert run(wrong)[0] == run(clean, warned, wrong)[0] == 1
+    for code, words in (
+        (0, [clean, "--strict"]),
+        (0, [clean, warned]),
+        (1, [warned, "--strict"]),
+        (1, [clean, warned, wrong]),
+    ):
+        run(code, *words)
     (tmp_path / "empty").mkdir()
     for name in ("none", "empty"):
-        code, told = run(tmp_path / name)
-        assert code == 2
+        told = run(2, tmp_path / name)
         assert told.startswith(f"not read: {tmp_path / name}")
         assert told.endswith("0 files checked\n")
 
@@ -160,7 +150,7 @@ def test_words_that_make_no_sense_end_with_2(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The error names the flag and how it is written; nothing is read."""
-    assert run(*words)[0] == 2
+    run(2, *words)
     assert re.search(told, capsys.readouterr().err)
 
 
@@ -168,8 +158,7 @@ def test_each_finding_is_told_with_its_place_and_remedy(tmp_path: Path) -> None:
     """As compilers tell theirs, so that editors find the place; control characters of a file never reach the terminal."""
     roleless = a_turn(user_content={"parts": [{"text": "x"}]}, **{"no\x1b[31mtes": 1})
     put(tmp_path, {SET: in_bytes(a_set(a_case("one", roleless)))})
-    code, told = run(tmp_path)
-    assert code == 1
+    told = run(1, tmp_path)
     assert f"{tmp_path / SET}:10:11: warning missing-role: " in told
     assert "    at eval_cases[0].conversation[0].user_content" in told
     assert re.search("    --fix .*'user'", told)
@@ -183,24 +172,19 @@ def test_fix_mends_and_says_so(tmp_path: Path) -> None:
     """First shown, then done, then nothing is left to do."""
     text = codecs.BOM_UTF8 + in_bytes(a_set())
     put(tmp_path, {SET: text})
-    code, told = run(tmp_path, "--fix", "--dry-run")
-    assert code == 1
+    told = run(1, tmp_path, "--fix", "--dry-run")
     assert "would be changed" in told
     assert "+++ orders.evalset.json (fixed)" in told
     assert (tmp_path / SET).read_bytes() == text
-    code, told = run(tmp_path, "--fix")
-    assert code == 0
-    assert re.search(f": changed.* {SET}.1.bak", told)
-    assert run(tmp_path, "--fix")[1].startswith("skipped: ")
+    assert re.search(f": changed.* {SET}.1.bak", run(0, tmp_path, "--fix"))
+    assert run(0, tmp_path, "--fix").startswith("skipped: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == [SET, f"{SET}.1.bak"]
 
 
 def test_json_is_one_object(tmp_path: Path) -> None:
     """With the findings, what was skipped, and what was changed with its diff."""
     put(tmp_path, {SET: in_bytes(a_set(a_case("a:b")))})
-    code, told = run(tmp_path, "--fix", "--json")
-    assert code == 0
-    found = json.loads(told)
+    found = json.loads(run(0, tmp_path, "--fix", "--json"))
     assert found["files"][0]["kind"] == "eval set"
     assert found["files"][0]["findings"] == []
     assert found["skipped"]
@@ -211,43 +195,32 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     assert measured["sha256"] == hashlib.sha256((tmp_path / SET).read_bytes()).hexdigest()
 
 
-def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path, agents: Path) -> None:
+def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path) -> None:
     """ADK's loader loads the agent; the tools and arguments that it has lost are named, and renamed over both files."""
-    data = tmp_path / "data"
+    agents, data = an_agent(tmp_path / "agents" / "desk").parent, tmp_path / "data"
     data.mkdir()
     put(data, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment())})
-    code, told = run(data, "--agents-dir", agents)
-    assert code == 1
+    told = run(1, data, "--agents-dir", agents)
     assert re.search("error unknown-tool: .*'desk'.*'find_order'", told)
     assert "skipped" not in told
     words = ["--rename-tool", "find_order=look_up", "--rename-argument", "find_order.order_id=order"]
-    code, told = run(data, "--agents-dir", agents, *words)
-    assert (code, told.count(": changed")) == (0, 2)
+    told = run(0, data, "--agents-dir", agents, *words)
+    assert told.count(": changed") == 2
     assert re.search("migrated: .*'order_id'.*'find_order'.*'order'", told)
     assert re.search(r"^2 files checked: \D*$", told, re.MULTILINE)
 
 
-def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
-    """The rest is examined all the same."""
-    (agents / "desk" / "agent.py").write_text("raise RuntimeError('no network')\n")
+def test_a_check_that_cannot_be_made_is_skipped(tmp_path: Path) -> None:
+    """The rest is examined: the agent cannot be loaded; or a case is of none of several, and nobody guesses which one is meant."""
+    words = (tmp_path / SET, "--agents-dir", an_agent(tmp_path / "agents" / "desk").parent)
+    (tmp_path / "agents" / "desk" / "agent.py").write_text("raise RuntimeError('no network')\n")
     put(tmp_path, {SET: in_bytes(a_set())})
-    code, told = run(tmp_path / SET, "--agents-dir", agents)
-    assert code == 0
-    assert re.search("skipped: .*'desk'.*no network", told)
-
-
-def test_a_case_of_none_of_the_agents_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
-    """Where there are several agents and a case names another app, nobody guesses which one is meant."""
-    (agents / "clerk").mkdir()
-    (agents / "clerk" / "agent.py").write_text(AGENT)
+    assert re.search("skipped: .*'desk'.*no network", run(0, *words))
+    an_agent(tmp_path / "agents" / "clerk")
     put(tmp_path, {SET: in_bytes(a_set(a_case(session_input={"app_name": "till", "user_id": "u"})))})
-    code, told = run(tmp_path / SET, "--agents-dir", agents)
-    assert code == 0
-    assert re.search(f"skipped: .*{tmp_path / SET}.*'till'", told)
+    assert re.search(f"skipped: .*{tmp_path / SET}.*'till'", run(0, *words))
 
 
 def test_all_kinds_of_findings_are_listed() -> None:
     """With their severities."""
-    code, told = run("--codes")
-    assert code == 0
-    assert [line.split()[0] for line in told.splitlines()] == list(CODES)
+    assert [line.split()[0] for line in run(0, "--codes").splitlines()] == list(CODES)

@@ -14,14 +14,15 @@ import pytest
 from evalset.adk_runs import installed
 from evalset.adk_runs.eval_report import junit, report
 from evalset.adk_runs.eval_results import read_results
-from evalset.cli.main import main
 from evalset.cli.shell_lines import AgentWords, program, shown_commands
 from evalset.recorded.recording_export import replay_lines
+from tests.evalset.cli.ending import Ends
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.harness.processes import REPOSITORY, quiet_environment
 
 DESK = REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json"
 CASE = "order_desk_case"
+CRITERIA = ("order_desk", DESK, "--config", "criteria.json")
 CONFIGS = """
 import sys
 from pathlib import Path
@@ -45,40 +46,35 @@ AGENTS = [named("First desk"), named("Second desk")]
 """
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
-    """Run the command, which does not begin; return what it says."""
-    assert main(["eval", *map(str, arguments)]) == 2
-    return capsys.readouterr().err
-
-
+@pytest.mark.parametrize(
+    ("words", "criteria", "told"),
+    [
+        (["nobody", DESK], "", "'nobody'"),
+        (["order_desk", "none.json"], "", "none.json"),
+        (["order_desk", DESK, "--case", "two"], "", f"--case: .*'two'.*{CASE}"),
+        (["order_desk", "alone.evalset.json"], "", "alone.environment.json"),
+        ([*CRITERIA], "", "--config: .*criteria.json"),
+        ([*CRITERIA], "{", "criteria.json: line 1"),
+        ([*CRITERIA], '{"criteria": {"tool_trajectory_avg_score": "high"}}', "criteria.json: criteria"),
+        (["order_desk", DESK, "--real-tools", "--models", "recorded"], "", "--models recorded"),
+    ],
+)
 def test_what_cannot_be_evaluated_is_said_before_anything_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str | Path], criteria: str, told: str, here: Path, ends: Ends
 ) -> None:
     """Agent, set, case, recording, criteria: each by its name, with the exit code for bad input."""
-    monkeypatch.chdir(tmp_path)
-    alone = tmp_path / "alone.evalset.json"
-    alone.write_bytes(DESK.read_bytes())
-    assert "'nobody'" in refused(capsys, "nobody", DESK)
-    assert "none.json" in refused(capsys, "order_desk", "none.json")
-    assert re.search(f"--case: .*'two'.*{CASE}", refused(capsys, "order_desk", DESK, "--case", "two"))
-    assert str(tmp_path / "alone.environment.json") in refused(capsys, "order_desk", alone)
-    assert re.search(
-        "--config: .*criteria.json", refused(capsys, "order_desk", DESK, "--config", "criteria.json")
-    )
-    Path("criteria.json").write_text("{")
-    assert "criteria.json: line 1" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
-    Path("criteria.json").write_text('{"criteria": {"tool_trajectory_avg_score": "high"}}')
-    assert "criteria.json: criteria" in refused(capsys, "order_desk", DESK, "--config", "criteria.json")
-    said = refused(capsys, "order_desk", DESK, "--real-tools", "--models", "recorded")
-    assert "--models recorded" in said
+    Path("alone.evalset.json").write_bytes(DESK.read_bytes())
+    if criteria:
+        Path("criteria.json").write_text(criteria)
+    assert re.search(told, ends(2, "eval", *words).err)
 
 
 def test_missing_packages_are_named_with_what_installs_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """The command that installs them is for the Python that runs this, whatever the shell finds first."""
     monkeypatch.setattr(installed, "_is_there", lambda package: package != "rouge-score")
-    said = refused(capsys, "order_desk", DESK)
+    said = ends(2, "eval", "order_desk", DESK).err
     assert "rouge-score" in said
     assert installed.install_command() in said
     assert shlex.split(installed.install_command())[-2:] == ["install", "google-adk[eval]"]
@@ -89,15 +85,14 @@ def test_missing_packages_are_named_with_what_installs_them(
 @pytest.mark.parametrize("eval_id", ["-b", "--help", "=1+1"])
 def test_an_id_that_looks_like_an_option_is_none(eval_id: str) -> None:
     """It stands in one piece with the option."""
-    assert (
-        f"--case={eval_id}" in shown_commands(AgentWords(words="order_desk"), DESK, eval_id).evaluate.split()
-    )
+    shown = shown_commands(AgentWords(words="order_desk"), DESK, eval_id)
+    assert f"--case={eval_id}" in shown.evaluate.split()
 
 
-def shell(commands: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Paste commands into a fresh shell in a folder: each has to pass."""
+def shell(commands: str, folder: Path, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Paste commands into a fresh shell in a folder: each has to pass, or the last one to end with a code."""
     bare = {name: value for name, value in quiet_environment(**variables).items() if name != "VIRTUAL_ENV"}
-    return subprocess.run(
+    done = subprocess.run(
         ["/bin/sh", "-e", "-c", commands],
         cwd=folder,
         env=bare | {"PATH": "/usr/bin:/bin"},
@@ -105,6 +100,8 @@ def shell(commands: str, folder: Path, **variables: str) -> subprocess.Completed
         text=True,
         check=False,
     )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
 
 
 def exported(folder: Path, eval_set: Path) -> Path:
@@ -122,16 +119,13 @@ def test_a_folder_with_a_space_and_a_quote_in_its_path(tmp_path: Path) -> None:
     eval_set = folder / "my set.evalset.json"
     exported(folder, eval_set)
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
-    done = shell(f"{shown.evaluate} --junit results.xml --csv results.csv --json > results.json", tmp_path)
-    assert done.returncode == 0, done.stderr
+    shell(f"{shown.evaluate} --junit results.xml --csv results.csv --json > results.json", tmp_path)
     assert ET.parse(tmp_path / "results.xml").getroot().get("failures") == "0"  # noqa: S314 - our own file
     assert "one,passed,tool_trajectory_avg_score,1.0,1.0,passed" in (tmp_path / "results.csv").read_text()
     found = json.loads((tmp_path / "results.json").read_text())
     assert (found["passed"], found["total"], found["real_tools"]) == (1, 1, False)
     assert len(list((folder / ".adk" / "eval_history").iterdir())) == 1
-    tested = shell(shown.pytest, tmp_path)
-    assert tested.returncode == 0, tested.stdout
-    assert "1 passed" in tested.stdout
+    assert "1 passed" in shell(shown.pytest, tmp_path).stdout
     assert sorted(path.name for path in folder.glob("*set*")) == [
         "my set.environment.json",
         "my set.evalset.json",
@@ -155,7 +149,6 @@ def test_plain_adk_eval_passes_with_the_three_lines(tmp_path: Path) -> None:
         module.write(f"\nimport beside\nfrom {folder.name}.names import NAME\n{lines}\n")
     shown = shown_commands(AgentWords(words=str(folder), folder=folder), eval_set, "one")
     done = shell(shown.tolerant, tmp_path, NO_MODEL="1")
-    assert done.returncode == 0, done.stdout + done.stderr
     assert "Tests passed: 1" in done.stdout
     assert shown.tolerant.splitlines()[-1].startswith(f"{shown.plain} --config_file_path ")
 
@@ -171,14 +164,11 @@ def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
     exported(write_desk(tmp_path / "played"), eval_set)
     words = AgentWords(words=f"{file}#Second desk")
     shown = shown_commands(words, eval_set, "one")
-    done = shell(f"{shown.evaluate} --json > results.json", tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    shell(f"{shown.evaluate} --json > results.json", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text())
     assert (found["models"], found["real_tools"], found["passed"]) == ("recorded", False, 1)
     assert re.match("Second desk: .*desk.environment.json", found["how"])
-    tested = shell(shown.pytest, tmp_path)
-    assert tested.returncode == 0, tested.stdout
-    assert "1 passed" in tested.stdout
+    assert "1 passed" in shell(shown.pytest, tmp_path).stdout
     assert shown.plain == ""
 
 
@@ -189,8 +179,7 @@ def test_real_tools_run_after_a_warning(tmp_path: Path) -> None:
     folder = write_desk(tmp_path / "agents")
     eval_set = folder / "desk.evalset.json"
     exported(folder, eval_set)
-    done = shell(f"{' '.join(program())} eval {folder} {eval_set} --real-tools", tmp_path)
-    assert done.returncode == 1
+    done = shell(f"{' '.join(program())} eval {folder} {eval_set} --real-tools", tmp_path, 1)
     assert "warning: " in done.stderr
     assert "real tool ran" in done.stderr
 
@@ -222,18 +211,15 @@ RESULTS = {
 
 
 def test_the_table_says_which_call_differs() -> None:
-    """Metrics that only inform are left to the JSON; a case that was not evaluated has not passed."""
-    said = report(read_results(json.dumps(RESULTS)))
+    """Metrics that only inform are left to the JSON; a case that was not evaluated has not passed. What XML has no form for is replaced."""
+    results = read_results(json.dumps(RESULTS))
+    said = report(results)
     assert said.splitlines()[0].split() == ["case", "result", "tool_trajectory_avg_score"]
     assert "tokens" not in said
     assert 'turn 1, expected calls: find({"id": "A\\u0000"})' in said
     assert "turn 1, actual calls:   none" in said
     assert said.endswith("1 of 3 passed\n")
-
-
-def test_junit_counts_failures_and_errors() -> None:
-    """What XML has no form for is replaced, so that the file is well-formed."""
-    root = ET.fromstring(junit(read_results(json.dumps(RESULTS)), 1.5))  # noqa: S314 - our own text
+    root = ET.fromstring(junit(results, 1.5))  # noqa: S314 - our own text
     assert [root.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
     assert [case.get("name") for case in root.iter("testcase")] == ["bad", "good", "odd"]
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evalset
+from evalset import read_cases
 from evalset.cli import eval_command
-from evalset.cli.main import main
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.agents import AgentSettings, catalogue_for
+from tests.evalset.cli.ending import Ends
 from tests.evalset.replay.desk_agent import config as desk_config
 from tests.evalset.replay.desk_agent import keep, played, write_desk
 from tests.harness.loopback import gemini, gemini_call, loopback
 from tests.harness.talking_agent import write_counting_metric, write_talking_agent
+from tests.simulator.runtime.test_misuse import KEYS
 
 PLAN: Any = {"starting_prompt": "check A", "conversation_plan": "Ask for a check of A."}
 KEYLESS = '''
@@ -38,34 +41,13 @@ Refused = Callable[..., str]
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model of a provider can be asked."""
-    for name in (
-        "GOOGLE_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_GENAI_USE_VERTEXAI",
-        "GOOGLE_GENAI_USE_ENTERPRISE",
-    ):
+    for name in KEYS:
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
-    """Run the command, which does not begin; return what it says."""
-
-    def nothing_starts(*_: Any) -> int:
-        pytest.fail("the run began")
-
-    monkeypatch.setattr(eval_command, "_evaluated", nothing_starts)
-
-    def run(*arguments: str | Path) -> str:
-        assert main(["eval", *map(str, arguments)]) == 2
-        return capsys.readouterr().err
-
-    return run
-
-
-@pytest.fixture
-def planned(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Run the command up to the process; return what it would run."""
+def planned(monkeypatch: pytest.MonkeyPatch, ends: Ends) -> Callable[..., Any]:
+    """Runs the command up to the process; returns what it would run, or where it does not begin, what it says."""
     ready: list[Any] = []
 
     def taken(_given: Any, made: Any, _progress: Any) -> int:
@@ -74,11 +56,35 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
     monkeypatch.setattr(eval_command, "_evaluated", taken)
 
-    def run(*arguments: str | Path) -> Any:
-        assert main(["eval", *map(str, arguments)]) == 0
-        return ready[-1]
+    def run(*words: str | Path, refused: bool = False) -> Any:
+        ready.clear()
+        said = ends(2 if refused else 0, "eval", *words).err
+        assert bool(ready) is not refused
+        return said if refused else ready[-1]
 
     return run
+
+
+@pytest.fixture
+def refused(planned: Callable[..., Any]) -> Refused:
+    """Runs the command, which does not begin; returns what it says."""
+    return partial(planned, refused=True)
+
+
+@pytest.fixture
+def talking(tmp_path: Path) -> tuple[Path, Path]:
+    """An agent, and where its eval set is: one with a scenario."""
+    folder, path = write_talking_agent(tmp_path / "agents"), tmp_path / "talk.evalset.json"
+    scenario_set(path)
+    return folder, path
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> tuple[Path, Path]:
+    """An agent without a key, and where its eval set is: one with a recorded conversation."""
+    folder, path = write_desk(tmp_path / "agents"), tmp_path / "desk.evalset.json"
+    keep(played(desk_config(folder.parent), ["check A"], {"check": {"status": "open"}}), path, "one")
+    return folder, path
 
 
 def scenario_set(path: Path, app: str = "talking") -> str:
@@ -96,11 +102,12 @@ def criteria(path: Path, *names: str, **user: Any) -> Path:
     return path
 
 
-def test_what_a_scenario_lacks_is_said_before_anything_starts(tmp_path: Path, refused: Refused) -> None:
+def test_what_a_scenario_lacks_is_said_before_anything_starts(
+    tmp_path: Path, talking: tuple[Path, Path], refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One after the other: what answers the tools, who plays the user, what the criteria compare with; each with the option that helps."""
-    folder, path = write_talking_agent(tmp_path / "agents"), tmp_path / "talk.evalset.json"
-    eval_id, config = scenario_set(path), tmp_path / "criteria.json"
-    words = (folder, path, "--config", config)
+    path, config = talking[1], tmp_path / "criteria.json"
+    words = (*talking, "--config", config)
     criteria(config)
     said = refused(*words)
     assert all(each in said for each in (str(sidecar_of(path)), "--unrecorded generate", "--real-tools"))
@@ -110,24 +117,15 @@ def test_what_a_scenario_lacks_is_said_before_anything_starts(tmp_path: Path, re
     criteria(config, model="gemini-2.5-flash")
     for ways in (("--unrecorded", "generate"), ("--real-tools",)):
         said = refused(*words, *ways)
-        assert all(
-            each in said for each in (eval_id, "simulated user", "GOOGLE_API_KEY", "user_simulator_config")
-        )
+        named = ("simulated user", "GOOGLE_API_KEY", "user_simulator_config", *read_cases(path.read_text()))
+        assert all(each in said for each in named)
     criteria(config, "tool_trajectory_avg_score", "final_response_match_v2")
     said = refused(*words, "--unrecorded", "generate")
     assert "tool_trajectory_avg_score and final_response_match_v2 need" in said
     assert "hallucinations_v1" in said
     assert "--config" in said
-
-
-def test_adks_default_criteria_are_named_as_well(
-    tmp_path: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They stand where no file does."""
-    folder, path = write_talking_agent(tmp_path / "agents"), tmp_path / "talk.evalset.json"
-    scenario_set(path)
     monkeypatch.setenv("GOOGLE_API_KEY", "k")
-    said = refused(folder, path, "--unrecorded", "generate")
+    said = refused(*talking, "--unrecorded", "generate")  # ADK's default criteria stand where no file does
     assert "tool_trajectory_avg_score and response_match_score need" in said
 
 
@@ -151,77 +149,57 @@ def test_the_agents_own_model_has_to_be_there(tmp_path: Path, refused: Refused) 
     ],
 )
 def test_a_user_who_speaks_is_played_where_the_voice_can_be_asked(
-    user: Any, lacks: str, tmp_path: Path, planned: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    user: Any, lacks: str, tmp_path: Path, talking: tuple[Path, Path], planned: Callable[..., Any]
 ) -> None:
     """`llm_audio` is ADK's own: its fields are checked with ADK's class, and both of its models have to be there."""
-    folder, path = write_talking_agent(tmp_path / "agents"), tmp_path / "talk.evalset.json"
-    scenario_set(path)
     config = criteria(tmp_path / "c.json", type="llm_audio", include_text_with_audio=False, **user)
-    words = (folder, path, "--config", config, "--unrecorded", "generate")
+    words = (*talking, "--config", config, "--unrecorded", "generate")
     if lacks:
-        assert main(["eval", *map(str, words)]) == 2
-        assert lacks in capsys.readouterr().err
-        return
-    assert planned(*words).spec.config["user_simulator_config"]["type"] == "llm_audio"
+        assert lacks in planned(*words, refused=True)
+    else:
+        assert planned(*words).spec.config["user_simulator_config"]["type"] == "llm_audio"
 
 
-def test_a_voice_that_speaks_a_conversation_has_to_be_there_too(tmp_path: Path, refused: Refused) -> None:
+def test_a_voice_that_speaks_a_conversation_has_to_be_there_too(
+    tmp_path: Path, desk: tuple[Path, Path], refused: Refused
+) -> None:
     """ADK has it speak the messages of every case."""
-    folder, path = write_desk(tmp_path / "agents"), tmp_path / "desk.evalset.json"
-    keep(played(desk_config(folder.parent), ["check A"], {"check": {"status": "open"}}), path, "one")
     config = criteria(tmp_path / "c.json", type="llm_audio", audio_model="gemini-2.5-flash-preview-tts")
-    said = refused(folder, path, "--config", config)
+    said = refused(*desk, "--config", config)
     assert "gemini-2.5-flash-preview-tts" in said
     assert "talker-1" not in said
 
 
-def test_a_type_that_adk_does_not_have_is_no_code_to_import(tmp_path: Path, refused: Refused) -> None:
+def test_a_type_that_adk_does_not_have_is_no_code_to_import(
+    tmp_path: Path, talking: tuple[Path, Path], refused: Refused
+) -> None:
     """The field is named."""
-    folder, path = write_talking_agent(tmp_path / "agents"), tmp_path / "talk.evalset.json"
-    scenario_set(path)
-    said = refused(folder, path, "--config", criteria(tmp_path / "c.json", type="this.module.Simulator"))
-    assert "user_simulator_config" in said
+    config = criteria(tmp_path / "c.json", type="this.module.Simulator")
+    assert "user_simulator_config" in refused(*talking, "--config", config)
 
 
 def test_recorded_calls_answer_a_scenario_and_the_output_says_what_does(
-    tmp_path: Path, planned: Callable[..., Any]
+    tmp_path: Path, desk: tuple[Path, Path], planned: Callable[..., Any]
 ) -> None:
-    """A recording next to the set is enough; with `generate` it comes first; without one all is generated."""
-    folder, path = write_desk(tmp_path / "agents"), tmp_path / "desk.evalset.json"
-    recording = keep(
-        played(desk_config(folder.parent), ["check A"], {"check": {"status": "open"}}), path, "one"
-    )
-    eval_id = scenario_set(path, "desk")
-    write_talking_agent(tmp_path / "others")
-    words = (folder, path, "--config", criteria(tmp_path / "c.json"), "--case", eval_id)
-    evalset_talker(tmp_path)
+    """A recording next to the set is enough; with `generate` it comes first; without one all is generated, also for a conversation."""
+    recording, eval_id = sidecar_of(desk[1]), scenario_set(desk[1], "desk")
+    write_talking_agent(tmp_path / "others")  # its module brings the model `talker-1`
+    assert catalogue_for(AgentSettings(agents_dir=tmp_path / "others", demos=False)).config("talking")
+    words = (*desk, "--config", criteria(tmp_path / "c.json"), "--case", eval_id)
     ready = planned(*words)
     assert (ready.spec.environment, ready.spec.unrecorded, ready.spec.models) == (recording, "fail", "real")
     assert "tool responses from desk.environment.json," in ready.about
     assert "otherwise generated" in planned(*words, "--unrecorded", "generate").about
     recording.unlink()
     assert ": generated tool responses," in planned(*words, "--unrecorded", "generate").about
-
-
-def test_a_case_with_a_conversation_and_no_recording_can_be_generated_too(
-    tmp_path: Path, planned: Callable[..., Any]
-) -> None:
-    """Its real tools are not the only way."""
-    folder, path = write_desk(tmp_path / "agents"), tmp_path / "desk.evalset.json"
-    keep(played(desk_config(folder.parent), ["check A"], {"check": {"status": "open"}}), path, "one").unlink()
-    ready = planned(folder, path, "--unrecorded", "generate")
-    assert (ready.spec.environment, ready.spec.unrecorded) == (sidecar_of(path), "generate")
-
-
-def evalset_talker(tmp_path: Path) -> None:
-    """Register the model `talker-1`, which another agent's module brings."""
-    assert catalogue_for(AgentSettings(agents_dir=tmp_path / "others", demos=False)).config("talking")
+    ready = planned(*desk, "--case", "one", "--unrecorded", "generate")
+    assert (ready.spec.environment, ready.spec.unrecorded) == (recording, "generate")
 
 
 @pytest.mark.long
 @pytest.mark.process
 def test_adk_eval_plays_a_scenario_with_generated_responses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """ADK's user simulator and the agent ask one loopback model in turn; the tool's response comes from the agent's data, and no real tool runs."""
     folder, path = write_desk(tmp_path / "agents"), tmp_path / "desk.evalset.json"
@@ -246,9 +224,7 @@ def test_adk_eval_plays_a_scenario_with_generated_responses(
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
         monkeypatch.setenv("GOOGLE_API_KEY", "dummy")
         words = [folder, path, "--config", config, "--unrecorded", "generate", "--json"]
-        code = main(["eval", *map(str, words)])
-        told = capsys.readouterr()
-        assert code == 0, told.err
+        told = ends(0, "eval", *words)
         asked = json.dumps([each.body for each in server.asked])
     found = json.loads(told.out)
     (case,) = found["results"]["cases"]

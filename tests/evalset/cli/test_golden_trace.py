@@ -15,29 +15,31 @@ from pathlib import Path
 import httpx
 import pytest
 
-from evalset.cli.main import COMMANDS, main
+from evalset.cli.main import COMMANDS
 from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command
+from tests.evalset.cli.ending import Ends
 from tests.harness.processes import REPOSITORY, quiet_environment, serve
 
 _MAIN = "import sys; from golden_trace import main; sys.exit(main())"
 PROGRAM = Path(sys.executable).with_name("golden-trace")
 
 
-def test_the_program_is_declared() -> None:
-    """An installation puts `golden-trace` beside its Python."""
+def test_the_program_and_the_plugin_are_declared() -> None:
+    """An installation puts `golden-trace` beside its Python, and any pytest finds the options, by the one name that it has."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"golden-trace": "golden_trace:main"}
+    assert project["entry-points"] == {"pytest11": {"golden_trace": "golden_trace"}}
     assert PROGRAM.is_file()
 
 
-def test_the_help_lists_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each command stands on a line with what it does."""
-    assert main(["--help"]) == 0
-    said = capsys.readouterr().out
-    for name, command in COMMANDS.items():
-        assert f"  {name} " in said
-        assert command.about in said
+@pytest.mark.parametrize(("code", "arguments"), [(0, ["--help"]), (2, [])])
+def test_the_commands_and_the_exit_codes_are_listed(code: int, arguments: list[str], ends: Ends) -> None:
+    """By the help, and where no command is named: each stands on a line with what it does."""
+    said = "".join(ends(code, *arguments))
+    assert [
+        name for name, each in COMMANDS.items() if f"  {name} " not in said or each.about not in said
+    ] == []
     assert "130 interrupted" in said
 
 
@@ -62,32 +64,27 @@ sys.exit("google.adk" in sys.modules)
     assert "usage: golden-trace studio" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [[], ["nothing"], ["--nothing"]])
-def test_what_is_no_command_is_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("word", ["nothing", "--nothing"])
+def test_what_is_no_command_is_bad_usage(word: str, ends: Ends) -> None:
     """The error says what was wrong, and how to find what there is."""
-    assert main(arguments) == 2
-    said = capsys.readouterr().err
-    assert all(name in said for name in COMMANDS) if not arguments else "golden-trace --help" in said
-    assert all(repr(each) in said for each in arguments)
+    said = ends(2, word).err
+    assert "golden-trace --help" in said
+    assert repr(word) in said
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_calls_itself_by_this_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_calls_itself_by_this_name(name: str, ends: Ends) -> None:
     """Its help shows what to type, and says its exit codes."""
-    with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
-    assert ended.value.code == 0
-    said = capsys.readouterr().out
+    said = ends(0, name, "--help").out
     assert said.startswith(f"usage: golden-trace {name} ")
     assert "exit codes" in " ".join(said.lower().split())
 
 
-def test_the_studio_is_given_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_studio_is_given_its_options(here: Path) -> None:
     """Folders and files by their whole paths; Streamlit's own options as they are; and no `app` of the working directory."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my agents").mkdir()
-    (tmp_path / "configs.py").touch()
-    (tmp_path / "app").mkdir()
+    for name in ("my agents", "app"):
+        (here / name).mkdir()
+    (here / "configs.py").touch()
     python, safe, code, program, *command = studio_command(
         shlex.split(
             "--agents-dir 'my agents' --agents=configs.py --no-demos --port 9001 --address 10.0.0.1 --no-browser "
@@ -99,35 +96,26 @@ def test_the_studio_is_given_its_options(tmp_path: Path, monkeypatch: pytest.Mon
     assert command == [
         *("run", str(REPOSITORY / "app"), "--server.port=9001", "--server.address=10.0.0.1"),
         *("--server.headless=true", "--server.maxUploadSize", "9", "--theme.base=dark", "--"),
-        *(f"--agents-dir={tmp_path / 'my agents'}", f"--agents={tmp_path / 'configs.py'}", "--no-demos"),
+        *(f"--agents-dir={here / 'my agents'}", f"--agents={here / 'configs.py'}", "--no-demos"),
     ]
     assert studio_command(["--agents", "my.module"])[-1] == "--agents=my.module"
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--agents-dir", "nowhere"], ["--agents", "nowhere.py"]],
+    ("arguments", "told"),
+    [
+        (["--agents-dir", "nowhere"], "--agents-dir: .*nowhere"),
+        (["--agents", "nowhere.py"], "--agents: .*nowhere.py"),
+        (["agents"], "agents"),
+        (["--nothing"], "--nothing"),
+        (["--port", "http"], "--port: .*http"),
+    ],
 )
-def test_agents_that_are_not_there_are_named(
-    arguments: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_what_the_studio_cannot_begin_with_is_named(
+    arguments: list[str], told: str, here: Path, ends: Ends
 ) -> None:
-    """Before a server starts."""
-    monkeypatch.chdir(tmp_path)
-    assert studio(arguments) == 2
-    option, place = arguments
-    assert re.search(rf"{option}: .*{place}", capsys.readouterr().err)
-
-
-@pytest.mark.parametrize("arguments", [["agents"], ["--nothing"], ["--port", "http"]])
-def test_an_option_that_is_none_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """By name, and not passed on to Streamlit, which would say something else."""
-    with pytest.raises(SystemExit) as ended:
-        studio_command(arguments)
-    assert ended.value.code == 2
-    assert arguments[-1].lstrip("-") in capsys.readouterr().err
+    """Before a server starts; an option that is none is not passed on to Streamlit, which would say something else."""
+    assert re.search(told, ends(2, *arguments, program=studio).err)
 
 
 @pytest.fixture(scope="module")
@@ -135,10 +123,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment that holds the studio's wheel, and sees what this one has installed."""
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
-    for name in (
-        *_listed(".streamlit", "app", "evalset", "simulator"),
-        *_listed("*.toml", "*.md", "LICENSE", "golden_trace.py"),
-    ):
+    kept = (".streamlit", "app", "evalset", "simulator", "*.toml", "*.md", "LICENSE", "golden_trace.py")
+    found = subprocess.check_output(["git", "ls-files", "-z", *kept], cwd=REPOSITORY, text=True)
+    for name in found.split("\0")[:-1]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         source = REPOSITORY / name
         if source.is_symlink():
@@ -150,7 +137,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "environment", with_pip=False)
     python = folder / "environment" / "bin" / "python"
     asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    packages = Path(subprocess.check_output(asked, text=True).strip())
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(packages)
@@ -158,39 +145,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def _listed(*patterns: str) -> list[str]:
-    found = subprocess.run(
-        ["git", "ls-files", "-z", *patterns], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
-    return [name for name in found.stdout.split("\0") if name]
-
-
-@pytest.mark.long
-@pytest.mark.process
-def test_a_wheel_adds_one_name_to_a_project(installed: Path) -> None:
-    """No `app`, `evalset` or `simulator` stands among the installed packages."""
-    (purelib,) = installed.parents[1].glob("lib/python*/site-packages")
-    names = {place.name.partition("-")[0] for place in purelib.iterdir()} - {"others.pth", "__pycache__"}
-    assert names == {"golden_trace", "golden_trace.pth", "golden_trace_studio"}
-
-
 @pytest.mark.long
 @pytest.mark.process
 def test_an_installation_offers_its_packages_behind_those_of_a_project(
     installed: Path, tmp_path: Path
 ) -> None:
-    """What people import is there; a project's own module of the same name comes first, and the command works beside it."""
+    """The wheel adds one name; what people import is there, a project's own module of that name comes first, and the command works."""
+    (purelib,) = installed.parents[1].glob("lib/python*/site-packages")
+    names = {place.name.partition("-")[0] for place in purelib.iterdir()} - {"others.pth", "__pycache__"}
+    assert names == {"golden_trace", "golden_trace.pth", "golden_trace_studio"}
 
     def run(code: str, *words: str, folder: Path = tmp_path) -> str:
-        done = subprocess.run(
-            [installed, "-c", code, *words],
-            cwd=folder,
-            env=quiet_environment(),
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        return done.stdout
+        command = [installed, "-c", code, *words]
+        return subprocess.check_output(command, cwd=folder, env=quiet_environment(), text=True)
 
     run("from evalset import EvalSetWriter; from simulator import SimulatedAgentConfig")
     for name in ("app", "evalset", "simulator"):

@@ -18,12 +18,12 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 
 from evalset import EXPORT_FORMS, import_cases
 from evalset.cli.export_command import FORMS
-from evalset.cli.main import main
 from evalset.editing.case_reviews import CaseReview, has_changed_since
 from evalset.editing.reviews_beside import open_reviews, reviews_text
 from evalset.files.eval_names import case_digest, reviews_path
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.base.documents import LIMITS
+from tests.evalset.cli.ending import Ends
 from tests.evalset.doctor.examples import a_case, a_set, a_turn
 from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
@@ -32,18 +32,17 @@ KEPT = REPOSITORY / "tests" / "conformance" / "files"
 DESK = KEPT / "order_desk.evalset.json"
 
 
-def a_session(name: str, said: str = "Hello.") -> dict[str, Any]:
+def a_session(name: str) -> dict[str, Any]:
     """A session as ADK's API gives it."""
-    parts = {"user": said, "desk": "Good morning."}
+    parts = {"user": "Hello.", "desk": "Good morning."}
     events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]
     return {"id": name, "appName": "desk", "events": events}
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def put(path: str, *cases: Any, **sessions: Any) -> None:
+    """Write a set of these cases, or sessions."""
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text(json.dumps(a_set(*cases) if cases else [*map(a_session, sessions)]))
 
 
 def ids_in(path: Path | str) -> list[str]:
@@ -51,45 +50,28 @@ def ids_in(path: Path | str) -> list[str]:
     return [case.eval_id for case in load_eval_set_from_file(str(path), "set").eval_cases]
 
 
-def test_sessions_become_cases_of_a_new_set(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """From several paths at once; what cannot be imported is named; the output names file and cases."""
-    Path("sessions").mkdir()
-    Path("sessions/one.json").write_text(json.dumps(a_session("one")))
-    Path("sessions/bad.session.json").write_text("{")
-    Path("two.json").write_text(json.dumps(a_session("two")))
-    assert main(["import", "sessions", "two.json", "--out", "new/desk.evalset.json"]) == 0
-    said = capsys.readouterr()
-    assert ids_in("new/desk.evalset.json") == ["one", "two"]
-    assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in said.out
-    assert "bad.session.json: " in said.err
-
-
-def test_a_trace_is_exported_with_what_it_records(here: Path) -> None:
+def test_a_trace_is_exported_with_what_it_records(here: Path, ends: Ends) -> None:
     """A dataset of traces holds its recording itself."""
     Path("runs-dataset.json").write_text(json.dumps({"eval_cases": [a_trace()]}))
-    assert main(["export", "runs-dataset.json", "--form", "evalset", "--out", "out", "--strict"]) == 0
-    (written,) = Path("out").glob("*.environment.json")
+    ends(0, "export", "runs-dataset.json", "--form", "evalset", "--out", "out", "--strict")
+    (written,) = (here / "out").glob("*.environment.json")
     assert list(read_environment(written).cases) == ["traced"]
-    assert here.is_dir()
 
 
 @pytest.mark.long
-def test_a_case_is_added_with_what_is_recorded_and_a_free_id(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_case_is_added_with_what_is_recorded_and_a_free_id(here: Path, ends: Ends) -> None:
     """The cases that are there stay byte for byte; the id that is taken becomes another, in both files."""
     eval_set = Path(shutil.copy(DESK, here / "desk.evalset.json"))
     shutil.copy(KEPT / "order_desk.environment.json", here / "desk.environment.json")
     before = eval_set.read_text()
     (eval_id,) = ids_in(eval_set)
-    assert main(["import", str(DESK), "--out", "desk.evalset.json", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(ends(0, "import", DESK, "--out", "desk.evalset.json", "--json").out)
     assert told["eval_ids"] == [f"{eval_id}_2"]
     assert told["environment"] == str(here / "desk.environment.json")
     assert ids_in(eval_set) == [eval_id, f"{eval_id}_2"]
     assert eval_set.read_text().startswith(before[: before.rindex("\n  ]")])
     assert set(read_environment("desk.environment.json").cases) == {eval_id, f"{eval_id}_2"}
-    assert main(["verify", "desk.evalset.json", "--models", "recorded"]) == 0
+    ends(0, "verify", "desk.evalset.json", "--models", "recorded")
 
 
 @pytest.mark.parametrize(
@@ -109,91 +91,93 @@ def test_a_case_is_added_with_what_is_recorded_and_a_free_id(
         (("session_input",), None),
     ],
 )
-def test_any_value_that_adk_takes_is_imported(here: Path, place: tuple[str | int, ...], value: Any) -> None:
+def test_any_value_that_adk_takes_is_imported(
+    here: Path, place: tuple[str | int, ...], value: Any, ends: Ends
+) -> None:
     """One odd value of a case does not keep it, or the others, from being imported; ADK reads what is written."""
     case = a_case("one", session_input={"app_name": "desk", "user_id": "u", "state": {}})
     at: Any = case
     for step in place[:-1]:
         at = at[step]
     at[place[-1]] = value
-    Path("odd.evalset.json").write_text(json.dumps(a_set(case, a_case("two"))))
-    assert main(["import", "odd.evalset.json", "--out", "new.evalset.json"]) == 0
+    put("odd.evalset.json", case, a_case("two"))
+    ends(0, "import", "odd.evalset.json", "--out", "new.evalset.json")
     assert len(ids_in(here / "new.evalset.json")) == 2
 
 
-def test_the_same_problem_of_many_cases_is_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_problem_of_many_cases_is_one_line(here: Path, ends: Ends) -> None:
     """With how many more there are; what was added and what was renamed is counted, and JSON has each by itself."""
     unanswered = {"tool_uses": [{"name": "find", "args": {"x": 1}}, {"name": "roll", "args": {}}]}
     names = ["a/b", "a:b", *(f"case {number}" for number in range(198))]
-    cases = [a_case(name, a_turn(intermediate_data=unanswered)) for name in names]
-    Path("many.evalset.json").write_text(json.dumps(a_set(*cases)))
-    assert main(["import", "many.evalset.json", "--out", str(here / "new.evalset.json")]) == 0
-    said = capsys.readouterr()
+    put("many.evalset.json", *(a_case(name, a_turn(intermediate_data=unanswered)) for name in names))
+    said = ends(0, "import", "many.evalset.json", "--out", here / "new.evalset.json")
     assert said.out.splitlines()[0].endswith(": 200 cases added, 2 renamed")
     assert "  a_b_2 (was a:b): 1 turn" in said.out
-    lines = said.err.splitlines()
-    assert len(lines) == 3
-    assert [line.rpartition("(")[2] for line in lines if "renamed" not in line] == [
-        "and 199 more like this)"
-    ] * 2
-    assert main(["import", "many.evalset.json", "--out", "other.evalset.json", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["problems"]) == 402
+    more = [line.rpartition("(")[2] for line in said.err.splitlines() if "renamed" not in line]
+    assert more == ["and 199 more like this)"] * 2
+    assert said.err.count("\n") == 3
+    told = ends(0, "import", "many.evalset.json", "--out", "other.evalset.json", "--json").out
+    assert len(json.loads(told)["problems"]) == 402
 
 
 def test_a_recording_that_nothing_could_read_is_not_written(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """Neither are its cases, where they alone are too many; and what to do is named."""
-    trace, out = here / "sessions.json", here / "big.evalset.json"
-    trace.write_text(json.dumps(a_session("one")))
+    words, out, most = (
+        ("import", "sessions.json", "--out", "big.evalset.json"),
+        here / "big.evalset.json",
+        LIMITS["recording"],
+    )
+    put("sessions.json", one=1)
     monkeypatch.setitem(LIMITS, "recording", 100)
-    assert main(["import", str(trace), "--out", "big.evalset.json"]) == 2
-    assert "Nothing was added. Import fewer cases at once" in capsys.readouterr().err
+    assert "Nothing was added. Import fewer cases at once" in ends(2, *words).err
     assert not out.exists()
-    monkeypatch.undo()
-    monkeypatch.chdir(here)
-    assert main(["import", str(trace), "--out", "big.evalset.json"]) == 0
+    monkeypatch.setitem(LIMITS, "recording", most)
+    ends(0, *words)
     monkeypatch.setitem(LIMITS, "recording", (size := sidecar_of(out).stat().st_size) + 100)
-    assert main(["import", str(trace), "--out", "big.evalset.json"]) == 2
-    assert "Add fewer cases" in capsys.readouterr().err
+    assert "Add fewer cases" in ends(2, *words).err
     assert sidecar_of(out).stat().st_size == size
 
 
-def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first says what would be written; the second ends with 1 where something is left out."""
-    Path("sessions").mkdir()
-    Path("sessions/one.json").write_text(json.dumps(a_session("one")))
-    assert main(["import", "sessions", "--out", "desk.evalset.json", "--dry-run"]) == 0
-    assert "\n  one: 1 turn, recorded\n" in capsys.readouterr().out
+def test_sessions_become_cases_of_a_new_set(here: Path, ends: Ends) -> None:
+    """From several paths at once; what cannot be imported is named; the output names file and cases.
+
+    A dry run says what would be written; a strict one ends with 1 where something is left out.
+    """
+    words = ("import", "--out", "new/desk.evalset.json", "sessions")
+    put("sessions/one.json", one=1)
+    assert "\n  one: 1 turn, recorded\n" in ends(0, *words, "--dry-run").out
     Path("sessions/bad.session.json").write_text("{")
-    assert main(["import", "sessions", "--out", "desk.evalset.json", "--strict"]) == 1
-    assert main(["import", "sessions", "--case", "two", "--out", "desk.evalset.json"]) == 2
-    assert "--case: " in (said := capsys.readouterr().err)
+    put("two.json", two=2)
+    ends(1, *words, "--strict")
+    said = ends(2, *words, "--case", "two").err
+    assert "--case: " in said
     assert "'two'" in said
-    assert main(["import", str(Path("sessions/bad.session.json")), "--out", "desk.evalset.json"]) == 1
-    assert not Path("desk.evalset.json").exists()
+    ends(1, *words[:-1], "sessions/bad.session.json")
+    assert not Path("new").exists()
+    said = ends(0, *words, "two.json")
+    assert ids_in("new/desk.evalset.json") == ["one", "two"]
+    assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in said.out
+    assert "bad.session.json: " in said.err
 
 
 @pytest.mark.parametrize("damaged", ["{", '{"eval_cases": 3, "eval_set_id": "x"}'])
-def test_a_set_that_is_none_stays_as_it_is(
-    here: Path, damaged: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_set_that_is_none_stays_as_it_is(here: Path, damaged: str, ends: Ends) -> None:
     """Bad input, named by its file."""
     Path("set.evalset.json").write_text(damaged)
-    assert main(["import", str(DESK), "--out", "set.evalset.json"]) == 2
-    assert "set.evalset.json" in capsys.readouterr().err
-    assert Path("set.evalset.json").read_text() == damaged
-    assert main(["import", "nowhere.json", "--out", "set.evalset.json"]) == 2
-    assert "nowhere.json" in capsys.readouterr().err
+    for source, named in ((DESK, "set.evalset.json"), ("nowhere.json", "nowhere.json")):
+        assert named in ends(2, "import", source, "--out", "set.evalset.json").err
+        assert Path("set.evalset.json").read_text() == damaged
 
 
-def test_many_cases_are_written_in_one_step(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_cases_are_written_in_one_step(here: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends) -> None:
     """The file is put in its place once, however many cases there are."""
-    Path("many.json").write_text(json.dumps([a_session(f"s{number}") for number in range(300)]))
+    put("many.json", **{f"s{number}": number for number in range(300)})
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", synced.append)  # counts the writes; nothing else tells of them
-    assert main(["import", "many.json", "--out", "set.evalset.json", "--quiet"]) == 0
-    assert main(["import", "many.json", "--out", "set.evalset.json", "--quiet"]) == 0
+    for _ in range(2):
+        ends(0, "import", "many.json", "--out", "set.evalset.json", "--quiet")
     assert len(ids_in("set.evalset.json")) == 600
     assert len(synced) <= 8
 
@@ -204,57 +188,53 @@ def test_each_form_has_a_line_in_the_help() -> None:
 
 
 @pytest.mark.parametrize("form", [form for form in EXPORT_FORMS if form != "scenarios"])
-def test_an_eval_set_is_written_in_a_form(here: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_eval_set_is_written_in_a_form(here: Path, form: str, ends: Ends) -> None:
     """Into a folder; the files are printed, and a second time nothing is written over."""
-    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 0
-    printed = capsys.readouterr().out.splitlines()
+    words = ("export", DESK, "--form", form, "--out", "made", "--name", "shop")
+    printed = ends(0, *words).out.splitlines()
     assert printed
     assert all(Path(line).read_bytes() for line in printed)
-    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 0
+    ends(0, *words)
     Path(printed[0]).write_text("mine")
-    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 2
+    assert "--force" in ends(2, *words).err
     assert Path(printed[0]).read_text() == "mine"
-    assert "--force" in capsys.readouterr().err
-    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop", "--force"]) == 0
+    ends(0, *words, "--force")
     assert Path(printed[0]).read_text() != "mine"
 
 
-def test_an_archive_and_the_standard_output_are_places_too(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_archive_and_the_standard_output_are_places_too(here: Path, ends: Ends) -> None:
     """A .zip file holds all files; the standard output takes one."""
-    assert main(["export", str(DESK), "--form", "evalset", "--out", "desk.zip", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["files"] == ["desk.zip"]
+    told = ends(0, "export", DESK, "--form", "evalset", "--out", "desk.zip", "--json").out
+    assert json.loads(told)["files"] == ["desk.zip"]
     with zipfile.ZipFile("desk.zip") as archive:
         assert archive.namelist() == ["order_desk.evalset.json", "order_desk.environment.json"]
-    assert main(["export", str(DESK), "--form", "simulation_json", "--out", "-"]) == 0
-    assert "tool_simulation_configs" in json.loads(capsys.readouterr().out)
-    assert main(["export", str(DESK), "--form", "evalset", "--out", "-"]) == 2
-    assert "name a folder" in capsys.readouterr().err
+    told = ends(0, "export", DESK, "--form", "simulation_json", "--out", "-").out
+    assert "tool_simulation_configs" in json.loads(told)
+    assert "name a folder" in ends(2, "export", DESK, "--form", "evalset", "--out", "-").err
 
 
-def test_reviews_are_written_next_to_the_set(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reviews_are_written_next_to_the_set(here: Path, ends: Ends) -> None:
     """Those of its cases; a damaged file of them is named, and nothing is written."""
     path = Path(shutil.copy(DESK, here))
     review = CaseReview(status="approved", reviewer="Ann")
     reviews_path(path).write_bytes(reviews_text({ids_in(path)[0]: review, "gone": review}))
-    assert main(["export", str(path), "--form", "evalset", "--out", "out"]) == 0
+    ends(0, "export", path, "--form", "evalset", "--out", "out")
     assert open_reviews(here / "out" / path.name).reviews == {ids_in(path)[0]: review}
-    capsys.readouterr()
-    assert main(["export", str(path), "--form", "evalset", "--out", "-"]) == 0
-    told = capsys.readouterr()
+    told = ends(0, "export", path, "--form", "evalset", "--out", "-")
     assert ids_in(path)[0] in told.out
     assert re.search("warning: .*reviews.*--out", told.err)
-    assert main(["export", str(path), "--form", "adk_test", "--out", "tests"]) == 0
-    assert re.search("warning: .*reviews", capsys.readouterr().err)
+    told = ends(0, "export", path, "--form", "adk_test", "--out", "tests")
+    assert re.search("warning: .*reviews", told.err)
     reviews_path(path).write_text("[]")
-    assert main(["export", str(path), "--form", "evalset", "--out", "other"]) == 2
-    assert str(reviews_path(path)) in capsys.readouterr().err
+    told = ends(2, "export", path, "--form", "evalset", "--out", "other")
+    assert str(reviews_path(path)) in told.err
     assert not Path("other").exists()
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_a_decision_holds_for_a_case_that_an_import_writes_another_way(here: Path, *, changed: bool) -> None:
+def test_a_decision_holds_for_a_case_that_an_import_writes_another_way(
+    here: Path, ends: Ends, *, changed: bool
+) -> None:
     """In camel case, as another program wrote it: what was decided about what it holds is still decided."""
     case = json.loads(DESK.read_text())["eval_cases"][0]
     held = {"evalId": "theirs", "conversation": [{"userContent": case["conversation"][0]["user_content"]}]}
@@ -262,15 +242,13 @@ def test_a_decision_holds_for_a_case_that_an_import_writes_another_way(here: Pat
     about = {**held, "conversation": []} if changed else held
     review = CaseReview(status="approved", reviewer="Ann", digest=case_digest(about))
     reviews_path(here / "theirs.evalset.json").write_bytes(reviews_text({"theirs": review}))
-    assert main(["import", "theirs.evalset.json", "--out", "out.evalset.json"]) == 0
+    ends(0, "import", "theirs.evalset.json", "--out", "out.evalset.json")
     (written,) = json.loads(Path("out.evalset.json").read_text())["eval_cases"]
     assert "user_content" in written["conversation"][0]
     assert has_changed_since(open_reviews("out.evalset.json").reviews["theirs"], written) == changed
 
 
-def test_reviews_come_along_with_each_set_of_an_archive(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reviews_come_along_with_each_set_of_an_archive(here: Path, ends: Ends) -> None:
     """Under the ids that their cases get; what is there stays, and a damaged file is named."""
     first, second = (CaseReview(status="approved", reviewer=who) for who in ("Ann", "Bea"))
     case = ids_in(DESK)[0]
@@ -281,17 +259,14 @@ def test_reviews_come_along_with_each_set_of_an_archive(
         packed.writestr("c/desk.review.json", "[]")
     out = here / "out.evalset.json"
     reviews_path(out).write_bytes(reviews_text({"other": first}))
-    assert (
-        main(["import", "sets.zip", "--out", str(out), "--case", case, "--case", f"{case}_2", "--json"]) == 0
-    )
-    told = capsys.readouterr()
+    words = ("import", "sets.zip", "--out", out, "--case", case)
+    told = ends(0, *words, "--case", f"{case}_2", "--json")
     assert json.loads(told.out)["reviews"] == str(reviews_path(out))
     assert open_reviews(out).reviews == {"other": first, case: first, f"{case}_2": second}
     assert "sets.zip/c/desk.review.json: " in told.err
     assert told.err.count("warning") == 2  # and one for the id
     reviews_path(out).write_text("[]")
-    assert main(["import", "sets.zip", "--out", str(out), "--case", case]) == 2
-    assert str(reviews_path(out)) in capsys.readouterr().err
+    assert str(reviews_path(out)) in ends(2, *words).err
     assert ids_in(out)[-1] == f"{case}_3"
     assert reviews_path(out).read_text() == "[]"
 
@@ -305,12 +280,9 @@ def test_reviews_come_along_with_each_set_of_an_archive(
         (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: .*none"),
     ],
 )
-def test_what_cannot_be_exported_says_why(
-    here: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_exported_says_why(here: Path, arguments: list[str], says: str, ends: Ends) -> None:
     """Bad input; nothing is written."""
-    assert main(["export", str(DESK), *arguments]) == 2
-    assert re.search(says, capsys.readouterr().err)
+    assert re.search(says, ends(2, "export", DESK, *arguments).err)
     assert list(here.iterdir()) == []
 
 
@@ -326,13 +298,13 @@ AGENTS = [
 
 @pytest.mark.long
 @pytest.mark.process
-def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here: Path) -> None:
+def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here: Path, ends: Ends) -> None:
     """From another folder, with the agent's file under a path with a space, a quote and the sign that parts the name."""
     odd = here / "it's #1"
     odd.mkdir()
     (odd / "configs.py").write_text(CONFIGS)
     agent = str(Path("it's #1/configs.py#First"))
-    assert main(["export", str(DESK), "--form", "pytest", "--out", "tests", "--agent", agent]) == 0
+    ends(0, "export", DESK, "--form", "pytest", "--out", "tests", "--agent", agent)
     elsewhere = here / "elsewhere"
     elsewhere.mkdir()
     test = here / "tests" / "test_order_desk.py"
@@ -361,69 +333,54 @@ def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here
     ],
 )
 def test_what_is_refused_leaves_both_files_as_they_are(
-    here: Path, options: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
+    here: Path, options: list[str], code: int, says: str, ends: Ends
 ) -> None:
     """It is decided before either is replaced; nothing is left beside them."""
-    found: dict[str, Any] = {
-        "set.evalset.json": DESK,
-        "set.environment.json": KEPT / "order_desk.environment.json",
-    }
-    for name, source in found.items():
-        shutil.copy(source, name)
+    for end in ("evalset", "environment"):
+        shutil.copy(KEPT / f"order_desk.{end}.json", f"set.{end}.json")
     said = {"parts": [{"text": "Hi"}]}
-    endless = {"user_content": said, "final_response": said, "intermediate_data": {"tool_uses": [
-        {"name": "find", "args": {"far": math.inf}}]}}  # fmt: skip
     plain = {"user_content": said, "final_response": said}
+    far = {"intermediate_data": {"tool_uses": [{"name": "find", "args": {"far": math.inf}}]}}
     half = {"app_name": "desk", "user_id": "u", "state": {"name": "\ud800"}}
-    cases = [
+    put(
+        "many.json",
         {"eval_id": "plain", "conversation": [plain]},
         {"eval_id": "half", "conversation": [plain], "session_input": half},
-        {"eval_id": "endless", "conversation": [endless]},
-    ]
-    Path("many.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
-    before = {name: Path(name).read_bytes() for name in found}
-    assert main(["import", "many.json", "--out", "set.evalset.json", "--quiet", *options]) == code
-    assert says in capsys.readouterr().err
-    assert {name: Path(name).read_bytes() for name in found} == before
-    assert sorted(path.name for path in here.iterdir()) == sorted([*found, "many.json"])
+        {"eval_id": "endless", "conversation": [{**plain, **far}]},
+    )
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    assert says in ends(code, "import", "many.json", "--out", "set.evalset.json", "--quiet", *options).err
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 
-def test_a_chosen_case_is_taken_with_its_renamed_agent(here: Path) -> None:
+def test_a_chosen_case_is_taken_with_its_renamed_agent(here: Path, ends: Ends) -> None:
     """Alone, with its recording under the new name; the ids of several files are given in their order."""
     for name in ("one", "two"):
-        Path(f"{name}.json").write_text(json.dumps([a_session("s"), a_session("t")]))
-    arguments = ["import", "one.json", "two.json", "--out", "set.evalset.json", "--quiet"]
-    assert main([*arguments, "--case", "s_2", "--case", "t", "--rename-agent", "desk=office"]) == 0
+        put(f"{name}.json", s=1, t=2)
+    words = ["import", "one.json", "two.json", "--out", "set.evalset.json", "--quiet"]
+    ends(0, *words, "--case", "s_2", "--case", "t", "--rename-agent", "desk=office")
     assert ids_in("set.evalset.json") == ["t", "s_2"]
     recorded = read_environment("set.environment.json").cases
-    assert {case.agent for case in recorded.values()} == {"office"}
-    assert set(recorded) == {"t", "s_2"}
+    assert {name: case.agent for name, case in recorded.items()} == {"t": "office", "s_2": "office"}
 
 
 def test_a_dataset_is_written_whole_and_behind_its_recording(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """A disk that refuses the second file leaves the recording alone there; one that refuses the first leaves what was there."""
-    refused_at, written = 2, 0
+    left = iter((False, True, True))
 
     def fsync(_: int) -> None:
-        nonlocal written
-        written += 1
-        if written == refused_at:
+        if next(left):
             raise OSError(errno.ENOSPC, "disk full")
 
     monkeypatch.setattr("os.fsync", fsync)
-    words = ["export", str(DESK), "--form", "dataset", "--out", "made", "--name", "desk", "--force"]
-    assert main(words) == 2
-    assert "disk full" in capsys.readouterr().err
+    words = ["export", DESK, "--form", "dataset", "--out", "made", "--name", "desk", "--force"]
+    assert "disk full" in ends(2, *words).err
     (recording,) = (here / "made").iterdir()
     assert recording.name.endswith(".environment.json")
-    dataset = here / "made" / "desk-dataset.json"
-    for path in (recording, dataset):
+    before = dict.fromkeys((recording, here / "made" / "desk-dataset.json"), "before")
+    for path in before:
         path.write_text("before")
-    refused_at, written = 1, 0
-    assert main(words) == 2
-    assert {path.name: path.read_text() for path in (here / "made").iterdir()} == {
-        recording.name: "before",
-        dataset.name: "before",
-    }
+    ends(2, *words)
+    assert {path: path.read_text() for path in (here / "made").iterdir()} == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from typing import IO
 import psutil
 import pytest
 
+from evalset.cli.exit_codes import WORDS
 from evalset.cli.main import main
 from tests.evalset.cli.test_run_command import FINE
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
@@ -32,6 +34,8 @@ def run():
 
 sys.exit(as_program(run))
 """
+ENDS = {"SIGINT": 130, "SIGHUP": 129}
+HELLO = {"say": "Hello.", "moves": [{"text": "Hello there."}]}
 _TELLS_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
 HANGS = "rules: [{rule_id: hang, tool_name: find_order, effect: {kind: hang}}]\n"
 
@@ -73,36 +77,57 @@ def heard(stream: IO[str] | None, words: str) -> str:
     return next(line for line in stream if re.search(words, line))
 
 
-def ended(process: subprocess.Popen[str]) -> str:
-    """Wait for the end; return what is said on the standard error, which holds no traceback."""
-    _, said = process.communicate(timeout=60)
+def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for the end; return what stands on both outputs, without a traceback."""
+    out, said = process.communicate(timeout=60)
     assert "Traceback" not in said
-    return said
+    return out, said
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGHUP", 129)])
+@pytest.mark.parametrize(("name", "code"), ENDS.items())
 def test_a_signal_ends_a_program_with_the_code_of_shells(name: str, code: int) -> None:
     """The word that is left says what happened."""
     with started("-c", WAITS.format("input()")) as process:
         heard(process.stdout, "ready")
         os.killpg(process.pid, getattr(signal, name))
-        assert ended(process) == "\ninterrupted\n"
+        assert ended(process) == ("", "\ninterrupted\n")
         assert process.returncode == code
 
 
+DEAF = """while True:
+        try:
+            print("ready", flush=True)
+            input()
+        except KeyboardInterrupt:
+            print("swallowed", flush=True)
+"""
+
+
+@pytest.mark.long
+def test_an_interrupt_that_is_swallowed_ends_the_program_too() -> None:
+    """An agent's code, or a library, may make nothing of it; then the process is ended."""
+    with started("-c", WAITS.format(DEAF)) as process:
+        heard(process.stdout, "ready")
+        process.send_signal(signal.SIGINT)
+        heard(process.stdout, "swallowed")
+        assert ended(process)[1] == "\ninterrupted\n"
+        assert process.returncode == 130
+
+
 @pytest.mark.parametrize(
-    "work", ["sys.exit(0)", "sys.exit('words')", "raise ValueError('broken')", "return 3"]
+    ("work", "code", "is_told"),
+    [
+        ("sys.exit(0)", 0, False),
+        ("return 3", 3, False),
+        ("sys.exit('words')", 1, False),
+        ("raise ValueError('broken')", 1, True),
+    ],
 )
-def test_any_other_end_stays_as_it_is(work: str) -> None:
+def test_any_other_end_stays_as_it_is(work: str, code: int, is_told: bool) -> None:
     """An exit code, the words of an exit, and an error of ours with its traceback."""
     with started("-c", WAITS.format(work)) as process:
         _, said = process.communicate(timeout=60)
-    assert (process.returncode, "Traceback" in said) == {
-        "sys.exit(0)": (0, False),
-        "return 3": (3, False),
-        "sys.exit('words')": (1, False),
-        "raise ValueError('broken')": (1, True),
-    }[work]
+    assert (process.returncode, "Traceback" in said) == (code, is_told)
 
 
 def test_a_signal_that_the_shell_ignores_stays_ignored() -> None:
@@ -132,10 +157,9 @@ def test_a_reader_that_has_seen_enough_ends_the_command(tmp_path: Path, options:
     "words", [["import", "{}", "--out", "new.evalset.json"], ["export", "{}", "--form", "dataset"]]
 )
 def test_no_command_takes_a_reader_that_is_gone_for_a_broken_file(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is no error of the file that is written."""
-    monkeypatch.chdir(tmp_path)
     Path("set.evalset.json").write_bytes(in_bytes(a_set(a_case())))
     monkeypatch.setattr(sys, "stdout", _Gone())
     with pytest.raises(BrokenPipeError):
@@ -154,29 +178,23 @@ def test_an_interrupt_while_adk_is_imported_has_no_traceback(tmp_path: Path) -> 
     with started("-m", "simulator", *words, **_TELLS_IMPORTS) as process:
         heard(process.stderr, r"\bgoogle\.adk\.")
         os.killpg(process.pid, signal.SIGINT)
-        assert ended(process).endswith("\ninterrupted\n")
+        assert ended(process)[1].endswith("\ninterrupted\n")
         # Python ends by the signal itself where the import was just running code made from a text.
         assert process.returncode in {130, -signal.SIGINT}
 
 
 @pytest.mark.long
-def test_a_closed_terminal_ends_a_run_that_hangs(tmp_path: Path) -> None:
-    """Nothing is written, and nothing is left of it."""
+@pytest.mark.parametrize("name", ENDS)
+def test_a_run_that_hangs_ends(tmp_path: Path, name: str) -> None:
+    """While a call hangs: nothing is written, and nothing is left of it."""
     script, out = tmp_path / "script.yaml", tmp_path / "set.evalset.json"
     script.write_text(FINE + HANGS)
     with started("-m", "simulator", "run", "order_desk", "--script", script, "--out", out) as process:
         heard(process.stderr, "turn 1 of 1")
-        os.killpg(process.pid, signal.SIGHUP)
-        ended(process)
-    assert process.returncode == 129
+        os.killpg(process.pid, getattr(signal, name))
+        assert ended(process)[1].endswith(f"{WORDS}\n")
+    assert process.returncode == ENDS[name]
     assert list(tmp_path.iterdir()) == [script]
-
-
-@pytest.fixture
-def golden(tmp_path: Path) -> Path:
-    """An eval set of an agent in `agents`, whose tool was answered."""
-    folder = agent(tmp_path / "agents", 'root_agent = LlmAgent(name="desk", model="gemini-2.5-flash")\n')
-    return played(folder, {"say": "Hello.", "moves": [{"text": "Hello there."}]})
 
 
 def _of_the_command(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -185,17 +203,21 @@ def _of_the_command(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 @pytest.mark.long
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
-def test_the_processes_of_a_command_end_with_it(golden: Path, name: str) -> None:
-    """Kernels that replay one case again and again."""
-    words = ("verify", golden, "--agents-dir", golden.parent, "--runs", "100000", "--processes", "2")
+@pytest.mark.parametrize("name", ENDS)
+def test_the_processes_of_a_command_end_with_it(tmp_path: Path, name: str) -> None:
+    """Kernels that replay one case again and again; an interrupt shows what was done, and what was written is whole."""
+    folder = agent(tmp_path / "agents", 'root_agent = LlmAgent(name="desk", model="gemini-2.5-flash")\n')
+    words = ("verify", played(folder, HELLO), "--runs", "100000", "--processes", "2", "--json")
     with started("-m", "evalset", *words) as process:
-        heard(process.stderr, "1 of 100000")
+        heard(process.stderr, "1 of 100000: pass")
         kernels = _of_the_command(process)
         os.killpg(process.pid, getattr(signal, name))
-        ended(process)
+        out, _ = ended(process)
     assert kernels
-    assert process.returncode == 128 + getattr(signal, name)
+    assert process.returncode == ENDS[name]
+    if name == "SIGINT":
+        document = json.loads(out)
+        assert (document["status"], len(document["cases"])) == ("stopped", 1)
     wait_until(lambda: not any(map(_runs, kernels)), what="the end of the kernels")
 
 
@@ -219,19 +241,19 @@ root_agent = LlmAgent(name="desk", model="gemini-2.5-flash", before_agent_callba
 
 @pytest.mark.long
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
+@pytest.mark.parametrize("name", ENDS)
 def test_adk_eval_ends_with_the_command_that_runs_it(tmp_path: Path, name: str) -> None:
     """While an agent hangs in it; the set is as it was, and no results are left."""
     folder = agent(tmp_path / "agents", WAITING)
-    golden = played(folder, {"say": "Hello.", "moves": [{"text": "Hello there."}]})
+    golden = played(folder, HELLO)
     begun, before = folder / "begun", golden.read_bytes()
     begun.touch()
     with started("-m", "evalset.cli", "eval", folder, golden) as process:
         wait_until(lambda: begun.read_text() == "now", what="the agent's turn")
         processes = _of_the_command(process)
         os.killpg(process.pid, getattr(signal, name))
-        assert "`adk eval` was stopped" in ended(process)
-    assert process.returncode == 128 + getattr(signal, name)
+        assert "`adk eval` was stopped" in ended(process)[1]
+    assert process.returncode == ENDS[name]
     assert processes
     wait_until(lambda: not any(map(_runs, processes)), what="the end of the processes")
     assert golden.read_bytes() == before

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from evalset.recorded.recording_files import put_all, read_environment, sidecar_
 from evalset.verify import verify
 from tests.evalset.replay.desk_agent import write_desk
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import quiet_environment
 
 OWN = """
 import sys
@@ -73,12 +72,6 @@ def ran(project: Path, *words: str, inside: Sequence[str] = ()) -> subprocess.Co
         timeout=300,
         check=False,
     )
-
-
-def test_an_installation_declares_the_plugin() -> None:
-    """Any pytest beside it finds the options; the module is the one name that an installation has."""
-    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["entry-points"]
-    assert declared == {"pytest11": {"golden_trace": "golden_trace"}}
 
 
 @pytest.mark.process
