@@ -27,16 +27,32 @@ EXACT = {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 
 Ran = Callable[[EvalRunSpec], RunView]
 
 
+def finished(spec: EvalRunSpec, folder: Path) -> RunView:
+    """Run to the end."""
+    folder.mkdir()
+    made = AdkEvalRun(spec, folder, environment=quiet_environment(), start=_START)
+    made.start()
+    return made.wait(PATIENCE)
+
+
 @pytest.fixture
 def ran(tmp_path: Path) -> Ran:
-    """Run to the end."""
+    """Runs to the end, in a folder of its own."""
+    return lambda spec: finished(spec, tmp_path / "run")
 
-    def run(spec: EvalRunSpec) -> RunView:
-        folder = tmp_path / "run"
-        folder.mkdir()
-        made = AdkEvalRun(spec, folder, environment=quiet_environment(), start=_START)
-        made.start()
-        return made.wait(PATIENCE)
+
+@pytest.fixture
+def broken(tmp_path: Path, ran: Ran) -> Callable[[str], RunView]:
+    """Runs an agent whose package is this code, which ends badly."""
+
+    def run(code: str) -> RunView:
+        agent = tmp_path / "agents" / "broken"
+        agent.mkdir(parents=True)
+        (agent / "__init__.py").write_text(code)
+        eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+        view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
+        assert view.state == "broken"
+        return view
 
     return run
 
@@ -180,31 +196,19 @@ def test_a_run_whose_model_does_not_answer_ends_and_names_it(tmp_path: Path) -> 
 
 
 @pytest.mark.long
-def test_what_cannot_be_evaluated_says_why(tmp_path: Path, ran: Ran) -> None:
+def test_what_cannot_be_evaluated_says_why(broken: Callable[[str], RunView]) -> None:
     """An agent whose module fails leaves no results: the last word of its output is told."""
-    agent = tmp_path / "agents" / "broken"
-    agent.mkdir(parents=True)
-    (agent / "__init__.py").write_text('raise RuntimeError("no such city")\n')
-    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
-    view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
-    assert view.state == "broken"
+    view = broken('raise RuntimeError("no such city")\n')
     assert view.problem.endswith("RuntimeError: no such city")
 
 
 def test_a_run_that_prints_without_end_is_ended(
-    tmp_path: Path, ran: Ran, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, broken: Callable[[str], RunView], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says why, and what stays on the disk has a limit."""
     monkeypatch.setattr(eval_process, "MOST_OUTPUT", 1 << 20)
-    agent = tmp_path / "agents" / "endless"
-    agent.mkdir(parents=True)
-    (agent / "__init__.py").write_text("while True:\n    print('x' * 1000)\n")
-    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json")
-    view = ran(EvalRunSpec(eval_set=eval_set, agent=place(agent)))
-    assert (view.state, view.problem) == (
-        "broken",
-        "`adk eval` was stopped because it printed more than 1 MB",
-    )
+    view = broken("while True:\n    print('x' * 1000)\n")
+    assert view.problem == "`adk eval` was stopped because it printed more than 1 MB"
     assert (tmp_path / "run" / "output.txt").stat().st_size <= 1 << 20
 
 

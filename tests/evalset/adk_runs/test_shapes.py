@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from evalset.adk_runs.eval_process import AdkEvalRun, RunView
-from evalset.adk_runs.process_groups import Start, start_process
 from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
-from tests.harness.forked import CAN_FORK, start_forked
-from tests.harness.processes import quiet_environment
+from tests.evalset.adk_runs.test_run import EXACT, finished
+from tests.harness.tiny_agent import _SOURCE as TINY
 from tests.harness.tiny_agent import write_tiny_eval_set
 
-PATIENCE = 180.0
-EXACT = {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}}
-_START: Start = start_forked if CAN_FORK else start_process
-
-MODEL = """
-from collections.abc import AsyncGenerator
-
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
-from google.genai import types
-
-
-class Adder(BaseLlm):
-    model: str = "adder"
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        last = llm_request.contents[-1].parts[-1]
-        if last.function_response is None:
-            part = types.Part.from_function_call(name="add", args={"first": 2, "second": 3})
-        else:
-            part = types.Part(text=f"The sum is {last.function_response.response['result']}.")
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
-"""
-TOOLS = '''
-def add(first: int, second: int) -> int:
-    """Add two numbers."""
-    return first + second
-'''
+MODEL, TOOLS, _ = re.split(r"\n(?=def add|root_agent)", TINY)
 HEAD = "from google.adk.agents import LlmAgent\n"
 AGENT = 'root_agent = LlmAgent(name="adder", model=Adder(), instruction="Add.", tools=[add])\n'
 INIT = "from . import agent\n"
@@ -136,14 +107,5 @@ def test_adk_eval_runs_it(name: str, files: Files, tmp_path: Path) -> None:
         agent=AgentPlace(name=name, app_name=name, folder=folder),
         config=EXACT,
     )
-    assert ran(spec, tmp_path / "run").state == "passed"
-
-
-def ran(spec: EvalRunSpec, folder: Path) -> RunView:
-    """Run it to its end."""
-    folder.mkdir()
-    run = AdkEvalRun(spec, folder, environment=quiet_environment(), start=_START)
-    run.start()
-    view = run.wait(PATIENCE)
-    assert view.state in {"passed", "failed"}, f"{view.problem}\n{view.output}"
-    return view
+    view = finished(spec, tmp_path / "run")
+    assert view.state == "passed", f"{view.problem}\n{view.output}"

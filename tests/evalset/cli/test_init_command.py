@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from evalset.cli.init_command import NAMED_HUNKS
-from evalset.cli.main import main
+from tests.evalset.cli.ending import Ends
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.harness.processes import REPOSITORY, quiet_environment
@@ -44,8 +44,8 @@ def project(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return root
 
 
-def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a line as CI and git do, with the programs of this environment and the plugin as an installation has it."""
+def shell(line: str, code: int | None = 0, **environment: str) -> str:
+    """Run a line as CI and git do, with the programs of this environment and the plugin as an installation has it; return its output."""
     there = quiet_environment(
         NO_MODEL="1",
         PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -53,13 +53,15 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         PYTEST_PLUGINS="golden_trace",
         **environment,
     )
-    command = ["bash", "-c", line]
-    return subprocess.run(command, env=there, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        ["bash", "-c", line], env=there, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode == 0) is (code == 0), done.stdout + done.stderr
+    return done.stdout
 
 
 def written() -> tuple[list[str], dict[str, str]]:
-    """Write the files; return the commands of the workflow, and those of the hooks by their ids."""
-    assert main(["init", "ci", "--agents-dir", "agents"]) == 0
+    """Return the commands of the workflow, and those of the hooks by their ids."""
     workflow: Any = yaml.safe_load(WORKFLOW.read_text())
     hooks: Any = yaml.safe_load(HOOKS.read_text())["repos"][0]["hooks"]
     steps = [step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "run" in step]
@@ -67,24 +69,19 @@ def written() -> tuple[list[str], dict[str, str]]:
 
 
 @pytest.mark.long
-def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path) -> None:
+def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path, ends: Ends) -> None:
     """The doctor and the replay are run as they stand, here by their functions; `pytest` is told what `verify` takes."""
+    ends(0, "init", "ci", "--agents-dir", project / "agents")
     (install, doctor, test), lines = written()
     assert shlex.split(install)[-4:] == ["golden-trace-studio", "pytest", "-r", "requirements.txt"]
     program, *words = shlex.split(doctor)
-    assert (program, main(words)) == ("golden-trace", 0)
-    python, m, pytest_, goldens, options, *chosen = shlex.split(test)
-    assert (python, m, pytest_, goldens, chosen) == (
-        "python",
-        "-m",
-        "pytest",
-        "--goldens",
-        ["-m", "golden", "tests/eval"],
-    )
+    ends(0, *words)
+    *start, options, m, golden, folder = shlex.split(test)
+    assert (program, " ".join(start)) == ("golden-trace", "python -m pytest --goldens")
+    assert (m, golden, folder) == ("-m", "golden", "tests/eval")
     replay = shlex.split(options.removeprefix("--goldens-options="))
-    assert main(["verify", "tests/eval/desk.evalset.json", *replay, "--models", "recorded"]) == 0
+    ends(0, "verify", "tests/eval/desk.evalset.json", *replay, "--models", "recorded")
     assert lines == {"goldens": test, "goldens-doctor": doctor.removesuffix(" tests/eval")}
-    assert project.is_dir()
 
 
 @pytest.mark.parametrize(
@@ -98,10 +95,10 @@ def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path)
     ],
 )
 def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, goldens: str, option: str
+    here: Path, agent: str, goldens: str, option: str, ends: Ends
 ) -> None:
     """Without `--agents-dir`, too, so that calls are checked against the tools; the option works as it stands."""
-    root = tmp_path / "project"
+    root = here
     for folder in (root / agent, root / goldens):
         folder.mkdir(parents=True, exist_ok=True)
     code = 'from google.adk.agents import LlmAgent\n\nroot_agent = LlmAgent(name="desk", model="none")\n'
@@ -110,71 +107,56 @@ def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
     (root / goldens / "orders.evalset.json").write_bytes(in_bytes(a_set(a_case(session_input=None))))
     if agent == "desk_app":
         (root / "agents-cli-manifest.yaml").write_text("agent_directory: desk_app\n")
-    monkeypatch.chdir(root)
-    assert main(["init", "ci"]) == 0
-    workflow: Any = yaml.safe_load(WORKFLOW.read_text())
-    (doctor,) = (
-        step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "doctor" in step.get("run", "")
-    )
+    ends(0, "init", "ci")
+    (doctor,) = (step for step in written()[0] if "doctor" in step)
     program, *words = shlex.split(doctor)
-    assert words == ["doctor", *option.split(), goldens]
+    assert (program, words) == ("golden-trace", ["doctor", *option.split(), goldens])
     # The agent has no tool, so that the call of the case is an error where the agent is known.
-    assert (program, main(words)) == ("golden-trace", int(bool(option)))
+    ends(int(bool(option)), *words)
 
 
 @pytest.mark.long
 @pytest.mark.process
-def test_the_commands_of_the_workflow_and_the_hooks_work_as_they_stand(project: Path) -> None:
+def test_the_commands_of_the_workflow_and_the_hooks_work_as_they_stand(project: Path, ends: Ends) -> None:
     """Each is run in the project: what pip is asked for is there, no golden is wrong, each passes; a broken one stops both."""
+    ends(0, "init", "ci", "--agents-dir", "agents")
     (install, *checks), lines = written()
-    done = shell(install, PIP_DRY_RUN="1", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Would install" not in done.stdout
+    told = shell(install, PIP_DRY_RUN="1", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
+    assert "Would install" not in told
     lines["goldens-doctor"] += " tests/eval/desk.evalset.json tests/eval/desk.environment.json"
     for line in (*checks, lines["goldens-doctor"]):
-        done = shell(line)
-        assert done.returncode == 0, done.stdout + done.stderr
+        shell(line)
     eval_set = project / "tests" / "eval" / "desk.evalset.json"
     eval_set.write_text(eval_set.read_text().replace('"order": "A"', '"order": "Z"'))
-    assert "The golden was edited" in shell(checks[1]).stdout
+    assert "The golden was edited" in shell(checks[1], 1)
     eval_set.write_text("{")
-    assert shell(lines["goldens-doctor"]).returncode
+    shell(lines["goldens-doctor"], 1)
 
 
-def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Path) -> None:
+def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Path, ends: Ends) -> None:
     """Written with the line ends of another system it is no other file; git's own words for a change have the id of the case."""
-    assert main(["init", "ci"]) == 0
-    eval_set = project / "tests" / "eval" / "desk.evalset.json"
-    text = eval_set.read_text()
-    dataset = project / "desk-dataset.json"
+    ends(0, "init", "ci")
+    eval_set, dataset = project / "tests" / "eval" / "desk.evalset.json", project / "desk-dataset.json"
     case = {"eval_case_id": "two", "agent_data": {"turns": [{"turn_index": each} for each in range(9)]}}
     dataset.write_text(json.dumps({"eval_cases": [case]}, indent=2))
-    assert (
-        shell(
-            f"git init -q && {NAMED_HUNKS} && git add . && git -c user.name=n -c user.email=e commit -qm m"
-        ).returncode
-        == 0
-    )
-    eval_set.write_bytes(text.replace('"order": "A"', '"order": "Z"', 1).replace("\n", "\r\n").encode())
-    dataset.write_bytes(dataset.read_text().replace(": 8", ": 9").replace("\n", "\r\n").encode())
-    of_dataset = shell(f"git diff {dataset.name}").stdout.splitlines()
-    assert len([line for line in of_dataset if line.startswith(("+ ", "- "))]) == 2, of_dataset
-    assert any(line.startswith("@@") and '"eval_case_id": "two"' in line for line in of_dataset), of_dataset
-    lines = shell("git diff -- tests").stdout.splitlines()
-    changed = [line for line in lines if line.startswith(("+ ", "- "))]
-    assert len(changed) == 2, changed
-    assert any(line.startswith("@@") and '"eval_id": "one"' in line for line in lines), lines
-    assert "generated: true" in shell(
-        "git check-attr linguist-generated -- tests/eval/desk.environment.json"
-    ).stdout.replace("generated: set", "generated: true")
+    shell(f"git init -q && {NAMED_HUNKS} && git add . && git -c user.name=n -c user.email=e commit -qm m")
+    for path, old, new, named in (
+        (eval_set, '"order": "A"', '"order": "Z"', '"eval_id": "one"'),
+        (dataset, ": 8", ": 9", '"eval_case_id": "two"'),
+    ):
+        path.write_bytes(path.read_text().replace(old, new, 1).replace("\n", "\r\n").encode())
+        lines = shell(f"git diff -- {path.relative_to(project)}").splitlines()
+        assert len([line for line in lines if line.startswith(("+ ", "- "))]) == 2, lines
+        assert any(line.startswith("@@") and named in line for line in lines), lines
+    told = shell("git check-attr linguist-generated -- tests/eval/desk.environment.json")
+    assert re.search("generated: (true|set)", told)
 
 
-def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_there_stays_and_the_rest_is_told(project: Path, ends: Ends) -> None:
     """Other files are left alone, with what to add."""
     HOOKS.write_text("repos: []\n")
     ATTRIBUTES.write_text("*.png binary\n*.review.json -diff")
-    assert main(["init", "ci", "--goldens", "tests/eval"]) == 1
-    told = capsys.readouterr().out
+    told = ends(1, "init", "ci", "--goldens", "tests/eval").out
     assert ".pre-commit-config.yaml: left alone" in told
     assert "      - id: goldens-doctor" in told
     assert "    *.review.json text eol=lf\n" in told
@@ -182,7 +164,7 @@ def test_what_is_there_stays_and_the_rest_is_told(project: Path, capsys: pytest.
     assert ATTRIBUTES.read_text().startswith("*.png binary\n*.review.json -diff\n*.evalset.json text")
 
 
-def test_a_second_run_changes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
     """Only our own workflow can be forced.
 
     The hook takes a dataset anywhere, and nothing else that is named like one. What pip is to install is told until it is named.
@@ -190,7 +172,7 @@ def test_a_second_run_changes_nothing(project: Path, capsys: pytest.CaptureFixtu
     (project / "data").mkdir()
     (project / "data" / "a: b-dataset.json").write_text('{"images": []}')
     (project / "tests" / "eval" / "camel-dataset.json").write_text('{"evalCases": []}')
-    assert main(["init", "ci"]) == 0
+    assert "--package" in ends(0, "init", "ci").out
     before = {path: path.read_text() for path in (WORKFLOW, HOOKS, ATTRIBUTES)}
     hook: Any = yaml.safe_load(before[HOOKS])["repos"][0]["hooks"][0]
     for name, is_taken in {
@@ -203,24 +185,21 @@ def test_a_second_run_changes_nothing(project: Path, capsys: pytest.CaptureFixtu
         assert bool(found) == is_taken, name
     assert "# golden-trace-studio" in before[WORKFLOW]
     assert "--package" in before[WORKFLOW]
-    assert "--package" in capsys.readouterr().out
-    assert main(["init", "ci"]) == 0
-    assert capsys.readouterr().out.count(": unchanged") == 3
+    assert ends(0, "init", "ci").out.count(": unchanged") == 3
     WORKFLOW.write_text("name: mine\n")
     HOOKS.write_text("repos: []\n")
-    assert main(["init", "ci"]) == 1
+    ends(1, "init", "ci")
     assert WORKFLOW.read_text() == "name: mine\n"
-    assert main(["init", "ci", "--force"]) == 1
+    ends(1, "init", "ci", "--force")
     assert WORKFLOW.read_text() == before[WORKFLOW]
-    assert main(["init", "ci", "--force", "--package", "git+https://example.com/studio"]) == 1
-    assert "--package" not in WORKFLOW.read_text() + capsys.readouterr().out.rpartition(str(WORKFLOW))[2]
+    told = ends(1, "init", "ci", "--force", "--package", "git+https://example.com/studio").out
+    assert "--package" not in WORKFLOW.read_text() + told.rpartition(str(WORKFLOW))[2]
     assert HOOKS.read_text() == "repos: []\n"
 
 
-def test_a_project_without_goldens_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_without_goldens_is_told_so(tmp_path: Path, ends: Ends) -> None:
     """Nothing is written that would fail, nor where nothing is."""
-    assert main(["init", "ci", "--folder", str(tmp_path)]) == 2
-    assert re.search(f"{tmp_path}.*--goldens", capsys.readouterr().err)
-    assert main(["init", "ci", "--folder", str(tmp_path), "--goldens", "none"]) == 2
-    assert main(["init", "ci", "--folder", str(tmp_path / "none")]) == 2
+    assert re.search(f"{tmp_path}.*--goldens", ends(2, "init", "ci", "--folder", tmp_path).err)
+    ends(2, "init", "ci", "--folder", tmp_path, "--goldens", "none")
+    ends(2, "init", "ci", "--folder", tmp_path / "none")
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -78,18 +77,21 @@ def test_no_secret_of_a_tools_errors_is_printed_or_kept(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The case, its recording, the script, the log and the reports of a replay: the words around the secrets are there."""
-    agent, out = desk(tmp_path / "agents", callback="told"), tmp_path / "out" / "a.evalset.json"
-    script, record = tmp_path / "script.yaml", tmp_path / "out" / "record.yaml"
-    out.parent.mkdir()
+    agent, kept, script = (
+        desk(tmp_path / "agents", callback="told"),
+        tmp_path / "out",
+        tmp_path / "script.yaml",
+    )
+    kept.mkdir()
     script.write_text(SCRIPT)
-    words = [str(agent), "--script", str(script), "--out", str(out), "--record", str(record), "--json"]
-    assert main(["run", *words, "--verbose"]) == 0
-    reports = ["--junit", str(tmp_path / "out" / "junit.xml"), "--csv", str(tmp_path / "out" / "runs.csv")]
-    (tmp_path / "out" / "a.environment.json").rename(tmp_path / "kept.json")
-    for options in (["--json", *reports], []):
-        shutil.copy(tmp_path / "kept.json", tmp_path / "out" / "a.environment.json")
-        assert main(["verify", str(out), "--agent", str(agent), *options]) == 0
-    found = everything(tmp_path / "out", capfd)
+    out, recorded = kept / "a.evalset.json", kept / "a.environment.json"
+    words = [agent, "--script", script, "--out", out, "--record", kept / "record.yaml", "--json", "--verbose"]
+    assert main(["run", *map(str, words)]) == 0
+    before = recorded.read_bytes()
+    for options in (["--json", "--junit", kept / "junit.xml", "--csv", kept / "runs.csv"], []):
+        recorded.write_bytes(before)
+        assert main(["verify", *map(str, (out, "--agent", agent, *options))]) == 0
+    found = everything(kept, capfd)
     assert leaks(found) == []
     assert "hunter2" not in found
     assert found.count("RefusedError") >= len(SECRETS)

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,25 +14,14 @@ from typing import Any
 
 import pytest
 
-from evalset.cli.exit_codes import WORDS
-from evalset.cli.main import main as golden_trace
 from evalset.cli.simulator_program import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
-from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
+from tests.evalset.cli.ending import Ends
+from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.harness.tiny_agent import write_tiny_agent
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
 FINE = HEAD + 'otherwise: generate\nturns:\n- say: "Where is order A-1002?"\n'
-
-
-def command(*words: str | Path) -> list[str]:
-    """Return the command line."""
-    return [sys.executable, "-m", "simulator", "run", *map(str, words)]
-
-
-def here(*words: str | Path) -> int:
-    """Run the command in this process."""
-    return main(["run", "--verbose", *map(str, words)])
 
 
 def cases(path: Path) -> list[Any]:
@@ -57,26 +45,28 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def said(script: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def said(script: Path, out: Path, ends: Ends) -> Callable[..., str]:
     """Runs that script, which has to end with an exit code; returns what is said on the standard error."""
 
-    def run(code: int, *words: str, agent: str = "order_desk") -> str:
-        assert here(agent, "--script", script, "--out", out, *words) == code
-        return capsys.readouterr().err
+    def run(
+        code: int, *words: object, agent: object = "order_desk", script: Path = script, to: Path = out
+    ) -> str:
+        command = ("run", "--verbose", agent, "--script", script, "--out", to, *words)
+        return ends(code, *command, program=main).err
 
     return run
 
 
 @pytest.mark.long
 def test_each_step_is_told_and_nothing_else(
-    script: Path, out: Path, said: Callable[..., str], capsys: pytest.CaptureFixture[str]
+    script: Path, out: Path, said: Callable[..., str], ends: Ends
 ) -> None:
     """Where no terminal is, there is a plain line for each step; none with --quiet. --json gives the result as an object."""
     sent, answered = said(0).splitlines()
     assert sent.startswith("turn 1 of 1: ")
     assert answered.startswith("turn 1 of 1: find_order ")
-    assert here("order_desk", "--script", script, "--out", out, "--quiet", "--json", "--eval-id", "b") == 0
-    shown = capsys.readouterr()
+    words = ("run", "order_desk", "--script", script, "--out", out, "--quiet", "--json", "--eval-id", "b")
+    shown = ends(0, *words, program=main)
     assert shown.err == ""
     result = json.loads(shown.out)
     assert (result["path"], result["eval_id"], result["turns"]) == (str(out), "b", 1)
@@ -125,7 +115,17 @@ def test_on_a_terminal_one_line_changes_and_a_person_answers(script: Path, out: 
     """Each step takes the place of the one before, and the call is asked for and answered there; nothing of the line is left."""
     script.write_text(FINE.replace("generate", "ask"))
     ours, theirs = pty.openpty()
-    words = command("order_desk", "--script", script, "--out", out)
+    words = [
+        sys.executable,
+        "-m",
+        "simulator",
+        "run",
+        "order_desk",
+        "--script",
+        str(script),
+        "--out",
+        str(out),
+    ]
     environment = quiet_environment(PYTHONPATH=str(REPOSITORY))
     with subprocess.Popen(
         words, cwd=REPOSITORY, env=environment, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs
@@ -178,7 +178,7 @@ def test_lines_too_many_are_a_warning_or_with_strict_an_error(
 
 
 def test_a_call_that_its_tool_does_not_accept_is_named_everywhere(
-    script: Path, out: Path, said: Callable[..., str], capsys: pytest.CaptureFixture[str]
+    script: Path, out: Path, said: Callable[..., str], ends: Ends
 ) -> None:
     """A warning, or with `--strict` an error: a model may call so. Verify passes it, and the doctor says that the declaration was the same."""
     moves = "  moves:\n  - calls: [{name: find_order, args: {number: 7}}]\n  - text: Here.\n"
@@ -187,14 +187,9 @@ def test_a_call_that_its_tool_does_not_accept_is_named_everywhere(
     assert re.search(f"error: {words}", said(1, "--strict"))
     assert not out.exists()
     assert re.search(f"warning: {words}", said(0))
-    assert golden_trace(["doctor", str(out), "--agent", "order_desk", "--json"]) == 0
-    found = [
-        each["severity"]
-        for file in json.loads(capsys.readouterr().out)["files"]
-        for each in file["findings"]
-        if each["code"] == "refused-arguments"
-    ]
-    assert found == ["warning", "warning"]  # in the set, and in the recording
+    files = json.loads(ends(0, "doctor", out, "--agent", "order_desk", "--json").out)["files"]
+    found = [each for file in files for each in file["findings"] if each["code"] == "refused-arguments"]
+    assert [each["severity"] for each in found] == ["warning"] * 2  # in the set, and in the recording
 
 
 def test_a_line_that_does_not_fit_is_named(script: Path, said: Callable[..., str]) -> None:
@@ -209,6 +204,7 @@ def test_a_line_that_does_not_fit_is_named(script: Path, said: Callable[..., str
     ("words", "text", "wanted"),
     [
         (["order_desk"], None, "script.yaml: "),
+        (["order_desk"], "\udcff", "not UTF-8 text"),
         (["order_desk"], "turns: [", "invalid YAML"),
         (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: "),
         (["missing.py"], FINE, "AGENT: .*'missing.py'"),
@@ -226,98 +222,31 @@ def test_bad_input_ends_with_2_before_anything_is_played(
     if text is None:
         script.unlink()
     else:
-        script.write_text(text)
+        script.write_bytes(os.fsencode(text))
     agent, *options = words
     told = said(2, *options, agent=agent)
     assert re.search(wanted, told)
     assert "turn 1 of" not in told
 
 
-def test_an_eval_set_that_is_broken_is_bad_input(script: Path, out: Path, said: Callable[..., str]) -> None:
-    """And so is a script that is no text; both stay as they are."""
+def test_an_eval_set_that_is_broken_is_bad_input(out: Path, said: Callable[..., str]) -> None:
+    """It stays as it is."""
     out.write_text("{")
     assert f"--out: {out}" in said(2)
     assert out.read_text() == "{"
-    script.write_bytes(b"\xff")
-    assert "not UTF-8 text" in said(2)
 
 
 def test_an_agent_that_fails_ends_with_3(script: Path, out: Path, said: Callable[..., str]) -> None:
     """A turn that ended with an error; and one that gave nothing that a trace could hold."""
-    script.write_text(FINE + "  moves:\n  - tool: find_order\n    raises: 'ValueError: broken'\n")
-    assert re.search("turn 1 .*ValueError: broken", said(3))
-    script.write_text(script.read_text() + "  ends: failed\n")
-    assert "ValueError: broken" in said(3)
+    fails = "  moves:\n  - tool: find_order\n    raises: 'ValueError: broken'\n"
+    for more, words in (("", "turn 1 .*ValueError: broken"), ("  ends: failed\n", "ValueError: broken")):
+        script.write_text(FINE + fails + more)
+        assert re.search(words, said(3))
     assert not out.exists()
-
-
-@pytest.mark.long
-def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: Path, out: Path) -> None:
-    """Also while a call hangs."""
-    rule = "[{rule_id: hang, tool_name: find_order, effect: {kind: hang}}]"
-    script.write_text(FINE + f"rules: {rule}\n")
-    log = tmp_path / "log"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(
-            command("order_desk", "--script", script, "--out", out),
-            cwd=REPOSITORY,
-            env=quiet_environment(PYTHONPATH=str(REPOSITORY)),
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
-    try:
-        wait_until(lambda: "turn 1 of 1" in log.read_text(), what="the first step", seconds=60)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
-    finally:
-        process.kill()
-        process.wait()
-    assert log.read_text().endswith(f"{WORDS}\n")
-    assert not out.exists()
-
-
-_DEAF = """
-from evalset.cli.exit_codes import as_program
-
-def run():
-    while True:
-        try:
-            print("ready", flush=True)
-            input()
-        except KeyboardInterrupt:
-            print("swallowed", flush=True)
-
-as_program(run)
-"""
-
-
-@pytest.mark.long
-def test_an_interrupt_that_is_swallowed_ends_the_program_too() -> None:
-    """An agent's code, or a library, may make nothing of it; then the process is ended."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", _DEAF],
-        cwd=REPOSITORY,
-        env=quiet_environment(PYTHONPATH=str(REPOSITORY)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            assert process.stdout.readline() == "ready\n"
-            process.send_signal(signal.SIGINT)
-            assert process.stdout.readline() == "swallowed\n"
-            assert process.stderr.read() == "\ninterrupted\n"
-            assert process.wait(timeout=60) == 130
-        finally:
-            process.kill()
 
 
 def test_agents_come_from_folders_and_files(
-    tmp_path: Path, script: Path, out: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, script: Path, out: Path, said: Callable[..., str]
 ) -> None:
     """A folder of one agent, a folder of several with `#name`, and a file of configs; nothing real runs."""
     for name in ("run_adder", "run_other"):
@@ -332,36 +261,29 @@ def test_agents_come_from_folders_and_files(
     )
     agents = tmp_path / "agents"
     for place, case in ((f"{agents}/run_adder", "one"), (f"{agents}#run_other", "two")):
-        assert here(place, "--script", script, "--out", out, "--eval-id", case) == 0
-    assert [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases(out)] == [
-        "Three."
-    ] * 2
-    capsys.readouterr()
-    assert here(agents, "--script", script, "--out", out) == 2
-    assert re.search(f"AGENT: {agents} .*#run_adder, #run_other", capsys.readouterr().err)
+        said(0, "--eval-id", case, agent=place)
+    final = [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases(out)]
+    assert final == ["Three."] * 2
+    assert re.search(f"AGENT: {agents} .*#run_adder, #run_other", said(2, agent=agents))
     script.write_text(FINE)
-    assert here(f"{tmp_path / 'run_mine.py'}#Desk", "--script", script, "--out", out) == 0
+    said(0, agent=f"{tmp_path / 'run_mine.py'}#Desk")
     assert len(cases(out)) == 3
 
 
 def test_a_golden_trace_is_played_from_its_eval_set(
-    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+    out: Path, tmp_path: Path, said: Callable[..., str]
 ) -> None:
     """Alone without a word, among several by its id; what is written says the same calls and answers."""
-    recorded, again = tmp_path / "one.evalset.json", tmp_path / "two.evalset.json"
-    assert here("order_desk", "--script", script, "--out", recorded, "--eval-id", "first") == 0
-    assert here("order_desk", "--script", recorded, "--out", again, "--eval-id", "again", "--strict") == 0
+    again: Any = {"script": out, "to": tmp_path / "two.evalset.json"}
+    said(0, "--eval-id", "first")
+    said(0, "--eval-id", "again", "--strict", **again)
     told = [
         [case["conversation"][0][part] for part in ("user_content", "final_response")]
         + [case["conversation"][0]["intermediate_data"]["tool_responses"][0]["response"]]
-        for case in (*cases(recorded), *cases(again))
+        for case in (*cases(out), *cases(again["to"]))
     ]
     assert told[0] == told[1]
-    assert here("order_desk", "--script", script, "--out", recorded, "--eval-id", "second") == 0
-    capsys.readouterr()
-    words = ("order_desk", "--script", recorded, "--out", again)
-    assert here(*words) == 2
-    assert re.search("--case.*first, second", capsys.readouterr().err)
-    assert here(*words, "--case", "third") == 2
-    assert "'third'" in capsys.readouterr().err
-    assert here(*words, "--case", "second") == 0
+    said(0, "--eval-id", "second")
+    assert re.search("--case.*first, second", said(2, **again))
+    assert "'third'" in said(2, "--case", "third", **again)
+    said(0, "--case", "second", **again)

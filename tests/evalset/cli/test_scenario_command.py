@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import evalset
 from evalset.cli.simulator_program import main
 from evalset.verify import verify
+from tests.evalset.cli.ending import Ends, Shown
 from tests.harness.talking_agent import write_talking_agent
 
 PLAN = {"starting_prompt": "Hello?", "conversation_plan": "Talk."}
@@ -67,6 +69,19 @@ def agent(tmp_path: Path) -> Path:
     return write_talking_agent(tmp_path / "agents")
 
 
+@pytest.fixture
+def here(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory whose modules can be imported."""
+    monkeypatch.syspath_prepend(str(here))
+    return here
+
+
+def own_user(folder: Path, name: str) -> str:
+    """Write a user simulator of somebody's own, of a type of this name; return its path."""
+    (folder / f"{name}_user.py").write_text(OWN.replace('"counting"', f'"{name}"'))
+    return f"{name}_user.Counting"
+
+
 def scenarios(tmp_path: Path, *each: Any) -> Path:
     """Write a scenario file."""
     path = tmp_path / "scenarios.json"
@@ -82,9 +97,23 @@ def config(tmp_path: Path, **fields: Any) -> Path:
     return path
 
 
-def run(*words: Any) -> int:
-    """Run the command in this process."""
-    return main(["run", "--verbose", *map(str, words)])
+Runs = Callable[..., Shown]
+
+
+@pytest.fixture
+def run(ends: Ends) -> Runs:
+    """Runs the command in this process."""
+
+    def made(code: int, *words: object) -> Shown:
+        return ends(code, "run", "--verbose", *words, program=main)
+
+    return made
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Where cases are written."""
+    return tmp_path / "out.evalset.json"
 
 
 def said(out: Path) -> list[list[str]]:
@@ -94,16 +123,14 @@ def said(out: Path) -> list[list[str]]:
 
 
 def test_a_scenario_of_a_file_is_frozen_and_verifies(
-    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    agent: Path, tmp_path: Path, out: Path, run: Runs
 ) -> None:
     """By its number or ADK's id; the golden replays without a simulator, and its result is there as JSON."""
-    out = tmp_path / "out.evalset.json"
     words = [agent, "--scenario", scenarios(tmp_path), "--config", config(tmp_path), "--out", out]
-    assert run(*words, "--case", "2", "--json", "--eval-id", "other") == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(run(0, *words, "--case", "2", "--json", "--eval-id", "other").out)
     assert (result["eval_id"], result["turns"]) == ("other", 3)
     adks = evalset.scenario_case(PLAN, app_name="talking", user_id="user", at=0.0).eval_id  # type: ignore[arg-type] # it is JSON
-    assert run(*words, "--case", adks) == 0
+    run(0, *words, "--case", adks)
     rest = ["Message number 2.", "Message number 3."]
     assert said(out) == [["Anyone?", *rest], ["Hello?", *rest]]
     verified = verify(out, agent=str(agent))
@@ -111,50 +138,41 @@ def test_a_scenario_of_a_file_is_frozen_and_verifies(
 
 
 def test_a_scenario_without_its_environment_is_completed_as_it_was_played(
-    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    agent: Path, tmp_path: Path, out: Path, run: Runs
 ) -> None:
     """What stands in the error plays the case that was written, as a simulator may say something else; there is no second case."""
-    out, environment = tmp_path / "out.evalset.json", tmp_path / "out.environment.json"
+    environment = tmp_path / "out.environment.json"
     environment.write_text("{}")
     words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--config", config(tmp_path), "--out", out]
-    assert run(*words, "--eval-id", "one") == 4
-    again = re.search(r"--script \S.* --out \S+", capsys.readouterr().err)
+    again = re.search(r"--script \S.* --out \S+", run(4, *words, "--eval-id", "one").err)
     assert again
     before = out.read_bytes()
     environment.unlink()
-    assert run(agent, *again.group().split()) == 0
+    run(0, agent, *again.group().split())
     assert out.read_bytes() == before
     assert set(json.loads(environment.read_text())["cases"]) == {"one"}
 
 
-def test_a_scenario_case_of_an_eval_set_is_played(agent: Path, tmp_path: Path) -> None:
+def test_a_scenario_case_of_an_eval_set_is_played(agent: Path, tmp_path: Path, out: Path, run: Runs) -> None:
     """As `adk eval_set add_eval_case` made it; the only one needs no name."""
-    path, out = tmp_path / "plans.evalset.json", tmp_path / "out.evalset.json"
+    path = tmp_path / "plans.evalset.json"
     case = evalset.scenario_case(PLAN, app_name="talking", user_id="user", at=0.0)  # type: ignore[arg-type] # it is JSON
     evalset.add_scenario(evalset.EvalSetWriter(path, "talking"), case)
     limited = config(tmp_path, max_allowed_invocations=2)
-    assert run(agent, "--scenario", path, "--config", limited, "--out", out) == 0
+    run(0, agent, "--scenario", path, "--config", limited, "--out", out)
     assert said(out) == [["Hello?", "Message number 2."]]
 
 
-def test_a_simulator_of_ones_own_speaks(agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulator_of_ones_own_speaks(agent: Path, here: Path, out: Path, run: Runs) -> None:
     """By its dotted path, with its own configuration; it keeps its count from message to message."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "counting_user.py").write_text(OWN)
-    monkeypatch.chdir(folder)
-    monkeypatch.syspath_prepend(str(folder))
-    out, lines = tmp_path / "out.evalset.json", tmp_path / "lines.json"
+    lines = here / "lines.json"
     lines.write_text('{"lines": 2}')
-    words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--out", out]
-    assert run(*words, "--user-simulator", "counting_user.Counting", "--config", lines) == 0
+    words = [agent, "--scenario", scenarios(here, PLAN), "--out", out, "--user-simulator"]
+    run(0, *words, own_user(here, "counting"), "--config", lines)
     assert said(out) == [["line 1 of Hello? after 0", "line 2 of Hello? after 1"]]
-    assert run(*words, "--user-simulator", "counting_user:Counting") == 0
+    run(0, *words, "counting_user:Counting")
     assert len(said(out)[1]) == 3
-    (result,) = verify(
-        out, agent=str(agent), cases=[json.loads(out.read_text())["eval_cases"][1]["eval_id"]]
-    ).cases
-    assert result.status == "passed"
+    assert verify(out, agent=str(agent)).cases[1].status == "passed"
 
 
 @pytest.mark.parametrize(
@@ -170,12 +188,10 @@ def test_a_simulator_of_ones_own_speaks(agent: Path, tmp_path: Path, monkeypatch
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(
-    words: list[str], told: str, agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], told: str, *, agent: Path, tmp_path: Path, out: Path, run: Runs
 ) -> None:
     """Bad input ends with 2."""
-    out = tmp_path / "out.evalset.json"
-    assert run(agent, "--scenario", scenarios(tmp_path), "--out", out, *words) == 2
-    assert re.search(told, capsys.readouterr().err)
+    assert re.search(told, run(2, agent, "--scenario", scenarios(tmp_path), "--out", out, *words).err)
     assert not out.exists()
 
 
@@ -189,7 +205,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
         ({"modelConfiguration": {"httpOptions": {"extraBody": {}}}}, "httpOptions.extraBody"),
         ({"api_base": "http://x.example"}, "api_base"),
         ({"model": "huggingface/http://x.example"}, "model"),
-        ({"type": "imported_by_a_file.Simulator"}, "type"),
+        ({"type": "imported_user.Counting"}, "type"),
         (
             {"type": "llm_audio"},
             "type: ADK's user simulator 'llm_audio' sends audio, and a session is played in text.",
@@ -197,73 +213,42 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     ],
 )
 def test_a_file_names_no_address_and_no_code(
-    fields: Any,
-    place: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    fields: Any, place: str, *, agent: Path, here: Path, out: Path, run: Runs
 ) -> None:
     """The file and the place are named, nothing is imported and nothing is written."""
-    (tmp_path / "imported_by_a_file.py").write_text(OWN.replace('"counting"', '"imported"'))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    out, given = tmp_path / "out.evalset.json", config(tmp_path, **fields)
-    assert (
-        run(
-            write_talking_agent(tmp_path / "agents"),
-            "--scenario",
-            scenarios(tmp_path, PLAN),
-            "--config",
-            given,
-            "--out",
-            out,
-        )
-        == 2
-    )
-    error = capsys.readouterr().err
+    own_user(here, "imported")
+    given = config(here, **fields)
+    error = run(2, agent, "--scenario", scenarios(here, PLAN), "--config", given, "--out", out).err
     assert str(given) in error
     assert f"{place} " in error
-    assert "imported_by_a_file" not in sys.modules
+    assert "imported_user" not in sys.modules
     assert not out.exists()
 
 
-def test_a_user_model_that_cannot_be_asked_fails(
-    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_user_model_that_cannot_be_asked_fails(agent: Path, tmp_path: Path, out: Path, run: Runs) -> None:
     """The reason is told, and nothing is written."""
-    out = tmp_path / "out.evalset.json"
     unknown = config(tmp_path, model="nobody-knows-me")
     words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--config", unknown, "--out", out]
-    assert run(*words) == 3
-    assert "nobody-knows-me" in capsys.readouterr().err
+    assert "nobody-knows-me" in run(3, *words).err
     assert not out.exists()
 
 
-def test_a_tool_waits_for_somebody_unless_drafts_are_taken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tool_waits_for_somebody_unless_drafts_are_taken(here: Path, out: Path, run: Runs) -> None:
     """Nothing real runs: without a terminal the command ends with 1; with `--otherwise generate` drafts answer."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "counting_user2.py").write_text(OWN.replace('"counting"', '"counting2"'))
-    monkeypatch.syspath_prepend(str(folder))
     asks = {**PLAN, "starting_prompt": "Where is order A-1002?"}
-    lines, out = tmp_path / "lines.json", tmp_path / "out.evalset.json"
+    lines = here / "lines.json"
     lines.write_text('{"lines": 1}')
-    words = ["order_desk", "--scenario", scenarios(tmp_path, asks), "--out", out, "--config", lines]
-    words += ["--user-simulator", "counting_user2.Counting"]
-    assert run(*words, "--otherwise", "fail") == 1
-    assert "no answer for: " in capsys.readouterr().err
+    words = ["order_desk", "--scenario", scenarios(here, asks), "--out", out, "--config", lines]
+    words += ["--user-simulator", own_user(here, "counting2")]
+    assert "no answer for: " in run(1, *words, "--otherwise", "fail").err
     assert not out.exists()
-    assert run(*words, "--otherwise", "generate") == 0
+    run(0, *words, "--otherwise", "generate")
     assert len(said(out)) == 1
 
 
-def test_options_of_scenarios_are_for_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_scenarios_are_for_scenarios(here: Path, run: Runs) -> None:
     """With a script they are refused, and one of the two has to be given."""
-    script = tmp_path / "s.yaml"
-    script.write_text("x")
-    words = ["order_desk", "--script", script, "--out", tmp_path / "o.json", "--user-simulator", "a.B"]
-    assert run(*words) == 2
-    assert "need --scenario" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        run("order_desk", "--out", tmp_path / "o.json")
+    Path("s.yaml").write_text("x")
+    words = ["order_desk", "--out", "o.json"]
+    assert "need --scenario" in run(2, *words, "--script", "s.yaml", "--user-simulator", "a.B").err
+    run(2, *words)

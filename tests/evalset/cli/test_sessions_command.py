@@ -16,9 +16,16 @@ from evalset.cli.simulator_program import main
 from simulator import Simulation, demo_agent
 from simulator.scripts import read_script
 from simulator.store import JournalStore
+from tests.evalset.cli.ending import Ends
 from tests.evalset.sessions import PATIENCE
 
 LOST = "Where is order A-1002?"
+
+
+@pytest.fixture
+def run(ends: Ends) -> Ends:
+    """Runs a command of the program for sessions."""
+    return partial(ends, program=main)
 
 
 @pytest.fixture
@@ -43,56 +50,42 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
-    """Run a command; return its exit code and what it wrote."""
-    capsys.readouterr()
-    code = main(list(map(str, words)))
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
-
-
-def test_sessions_of_everybody_are_listed(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sessions_of_everybody_are_listed(kept: Path, run: Ends) -> None:
     """A line for each, or an object; words narrow it down; none at all is exit code 1."""
-    code, out, _ = run(capsys, "sessions", "--store", kept)
-    assert code == 0
-    assert len(out.splitlines()) == 3
-    assert sum(LOST in line and "order_desk" in line and "1 turn " in line for line in out.splitlines()) == 2
-    code, out, _ = run(capsys, "sessions", "--store", kept, "--json", "--search", "a-1002")
+    lines = run(0, "sessions", "--store", kept).out.splitlines()
+    assert len(lines) == 3
+    assert sum(LOST in line and "order_desk" in line and "1 turn " in line for line in lines) == 2
+    out = run(0, "sessions", "--store", kept, "--json", "--search", "a-1002").out
     found: list[Any] = [json.loads(line) for line in out.splitlines()]
     assert {(each["owner"], each["status"], each["turns"]) for each in found} == {
         ("ada", "completed", 1),
         ("bob", "completed", 1),
     }
     assert all("shared_token" not in each for each in found)
-    assert run(capsys, "sessions", "--store", kept, "--archived")[0] == 1
+    run(1, "sessions", "--store", kept, "--archived")
 
 
-def test_record_once_change_a_line_run_again(
-    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_record_once_change_a_line_run_again(kept: Path, tmp_path: Path, run: Ends) -> None:
     """The whole way without the page: the session as a script, another answer, and the trace of that."""
     file, out = tmp_path / "lost.yaml", tmp_path / "set.evalset.json"
-    code, _, err = run(capsys, "script", "session-1", "--store", kept, "--agent", "model", "--out", file)
-    assert (code, err) == (0, f"{file}: 1 turn\n")
+    said = run(0, "script", "session-1", "--store", kept, "--agent", "model", "--out", file).err
+    assert said == f"{file}: 1 turn\n"
     file.write_text(file.read_text().replace("status: lost", "status: found"))
-    assert run(capsys, "run", "order_desk", "--script", file, "--out", out, "--strict")[0] == 0
+    run(0, "run", "order_desk", "--script", file, "--out", out, "--strict")
     assert '"found"' in out.read_text()
     assert '"lost"' not in out.read_text()
 
 
-def test_a_script_comes_from_an_exported_file_too(
-    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_comes_from_an_exported_file_too(kept: Path, tmp_path: Path, run: Ends) -> None:
     """With the same lines; and as JSON, with a name."""
     store = JournalStore.open(kept)
     file = tmp_path / "exported.session.json"
     file.write_text(store.export("session-0"))
     store.close()
-    _, of_file, _ = run(capsys, "script", file)
-    _, of_store, _ = run(capsys, "script", "session-0", "--store", kept)
-    assert of_file == of_store
+    of_file = run(0, "script", file).out
+    assert of_file == run(0, "script", "session-0", "--store", kept).out
     assert read_script(of_file).script.turns[0].say == LOST
-    _, as_json, _ = run(capsys, "script", file, "--form", "json", "--name", "The lost order")
+    as_json = run(0, "script", file, "--form", "json", "--name", "The lost order").out
     assert json.loads(as_json)["name"] == "The lost order"
 
 
@@ -108,43 +101,26 @@ def test_a_script_comes_from_an_exported_file_too(
     ],
 )
 def test_what_cannot_be_made_a_script_is_said(
-    words: list[str], code: int, wanted: str, kept: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], code: int, wanted: str, kept: Path, run: Ends
 ) -> None:
     """With the exit code of its kind."""
-    ended, out, err = run(capsys, *words, "--store", kept)
-    assert (ended, out) == (code, "")
+    out, err = run(code, *words, "--store", kept)
+    assert out == ""
     assert re.search(wanted, err)
 
 
-def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One that is not there, or is none, is bad input."""
-    code, _, err = run(capsys, "sessions", "--store", tmp_path / "none.db")
-    assert code == 2
-    assert re.search(f"--store: .*{tmp_path / 'none.db'}", err)
-    assert not (tmp_path / "none.db").exists()
-    (tmp_path / "bad.db").write_text("no database " * 100)
-    code, _, err = run(capsys, "sessions", "--store", tmp_path / "bad.db")
-    assert code == 2
-    assert err.startswith("--store: ")
+def test_a_store_is_never_made_by_looking(tmp_path: Path, run: Ends) -> None:
+    """One that is not there, or is none, is bad input; an emptied one is no store without sessions. Each stays as it is."""
+    texts = {"bad.db": "no database " * 100, "empty.db": ""}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for name in ("none.db", *texts):
+        for words in (("sessions",), ("script", "one")):
+            assert re.search(f"^--store: .*{tmp_path / name}", run(2, *words, "--store", tmp_path / name).err)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
     broken = tmp_path / "broken.json"
     broken.write_text("{}")
-    code, _, err = run(capsys, "script", broken)
-    assert code == 2
-    assert err.startswith(f"{broken}: ")
-
-
-@pytest.mark.parametrize("command", ["sessions", "script"])
-def test_an_emptied_store_is_no_store_without_sessions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    """A file that was truncated is named, and stays as it is."""
-    empty = tmp_path / "empty.db"
-    empty.touch()
-    words = ("one",) if command == "script" else ()
-    code, _, err = run(capsys, command, *words, "--store", empty)
-    assert code == 2
-    assert str(empty) in err
-    assert empty.read_bytes() == b""
+    assert run(2, "script", broken).err.startswith(f"{broken}: ")
 
 
 def test_the_page_and_the_commands_look_in_the_same_place() -> None:

@@ -62,7 +62,7 @@ def silent() -> Workflow:
     def place() -> dict[str, str]:
         return {"place": "Rome"}
 
-    return Workflow(name="graph", edges=[(START, place, FunctionTool(book))])
+    return Workflow(name="silent", edges=[(START, place, FunctionTool(book))])
 
 
 def several(first: str = "From where?", second: str = "Where to?") -> Workflow:

@@ -63,48 +63,34 @@ def final_state(path: Path) -> Any:
     return case["final_session_state"]
 
 
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    """An eval set of a session that began with two artifacts and one memory."""
-    return played(agent(tmp_path / "agents", SOURCE), *TURNS, earlier=EARLIER)
-
-
-def test_a_replay_begins_with_what_the_session_began_with(kept: Path, tmp_path: Path) -> None:
-    """The recorded environment has it, in a version of its own; without it the replay of the golden fails."""
-    assert final_state(kept) == FOUND
-    sidecar = sidecar_of(kept)
+def test_a_replay_begins_with_what_the_session_began_with(tmp_path: Path) -> None:
+    """The recording has it, in a version of its own, and gives it when the case plays again, and in any runner; without it the replay fails."""
+    agents = tmp_path / "agents"
+    kept = played(agent(agents, SOURCE), *TURNS, earlier=EARLIER)
+    sidecar, again = sidecar_of(kept), tmp_path / "again.evalset.json"
     assert read_environment(sidecar).version == 7
-    assert verified(kept, tmp_path / "agents") == 0
+    assert verified(kept, agents) == 0
+    words = ["--script", str(kept), "--case", "one", "--out", str(again), "--eval-id", "two"]
+    assert main(["run", str(agents / "small"), *words]) == 0
+    assert final_state(kept) == final_state(again) == FOUND
+    first, second = (read_environment(sidecar_of(path)).cases for path in (kept, again))
+    assert first["one"].earlier == second["two"].earlier
+    assert asyncio.run(state_of(HermeticEnvironment(sidecar, models="recorded"))) == FOUND
     document = json.loads(sidecar.read_text())
     del document["cases"]["one"]["earlier"]
     sidecar.write_text(json.dumps(document))
-    assert verified(kept, tmp_path / "agents") != 0
+    assert verified(kept, agents) != 0
 
 
-def test_the_case_plays_again_with_it(kept: Path, tmp_path: Path) -> None:
-    """As a session that begins with the same, which is recorded again."""
-    again = tmp_path / "again.evalset.json"
-    words = ["--script", str(kept), "--case", "one", "--out", str(again), "--eval-id", "two"]
-    assert main(["run", str(tmp_path / "agents" / "small"), *words]) == 0
-    assert final_state(again) == FOUND
-    first, second = (read_environment(sidecar_of(path)).cases for path in (kept, again))
-    assert first["one"].earlier == second["two"].earlier
-
-
-def test_the_plugin_gives_it_in_any_runner(kept: Path) -> None:
-    """As under `adk eval`, and in a test of one's own."""
+async def state_of(plugin: HermeticEnvironment) -> dict[str, Any]:
+    """Run the agent with a plugin, as under `adk eval` and in a test of one's own; return the session's state."""
     namespace: dict[str, Any] = {}
     exec(HEAD + SOURCE, namespace)  # noqa: S102 - the agent of this file
-    plugin = HermeticEnvironment(sidecar_of(kept), models="recorded")
     runner = InMemoryRunner(app=App(name="small", root_agent=namespace["root_agent"], plugins=[plugin]))
-
-    async def state() -> dict[str, Any]:
-        await runner.run_debug("Hello", quiet=True)
-        where: Any = {"app_name": "small", "user_id": "debug_user_id", "session_id": "debug_session_id"}
-        session = await runner.session_service.get_session(**where)
-        return dict(session.state) if session else {}
-
-    assert asyncio.run(state()) == FOUND
+    await runner.run_debug("Hello", quiet=True)
+    where: Any = {"app_name": "small", "user_id": "debug_user_id", "session_id": "debug_session_id"}
+    session = await runner.session_service.get_session(**where)
+    return dict(session.state) if session else {}
 
 
 async def read_all(tool_context: Any) -> dict[str, Any]:

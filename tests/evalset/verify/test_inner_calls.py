@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.evalset.cli.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 
 WORDS = '''
@@ -48,9 +48,11 @@ MOVES = [
 ]
 
 
-def recorded(tmp_path: Path) -> Path:
-    """Play a case in which the inner agent calls its tool once, and return its eval set."""
-    return played(agent(tmp_path / "agents", WORDS), {"say": "How many words are in a b?", "moves": MOVES})
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The eval set of a case in which the inner agent calls its tool once."""
+    folder = agent(tmp_path_factory.mktemp("kept") / "agents", WORDS)
+    return played(folder, {"say": "How many words are in a b?", "moves": MOVES})
 
 
 def changed(tmp_path: Path, calls: str) -> Path:
@@ -59,28 +61,14 @@ def changed(tmp_path: Path, calls: str) -> Path:
     return tmp_path / "changed" / "agents"
 
 
-def divergence(
-    kept: Path, agents: Path, capsys: pytest.CaptureFixture[str], *more: str
-) -> tuple[dict[str, Any], str]:
-    """Verify with the agents' own models, which fails; return the divergence, and the text of the result."""
-    assert verified(kept, agents, "--models", "real", *more) == 1
-    told = capsys.readouterr().out
-    assert verified(kept, agents, "--models", "real", "--json", *more) == 1
-    (case,) = json.loads(capsys.readouterr().out)["cases"]
-    found: dict[str, Any] = case["runs"][0]["divergence"]
-    return found, told
-
-
-def test_the_same_inner_calls_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_inner_calls_pass(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With recorded models and with real ones."""
-    kept = recorded(tmp_path)
-    assert verified(kept, tmp_path / "agents") == 0
+    assert verified(kept, kept.parent / "agents") == 0
     capsys.readouterr()
-    assert verified(kept, tmp_path / "agents", "--models", "real", "--json") == 0
+    assert verified(kept, kept.parent / "agents", "--models", "real", "--json") == 0
     (case,) = json.loads(capsys.readouterr().out)["cases"]
-    assert [
-        check["status"] for check in case["runs"][0]["checks"] if check["name"] == "inner_tool_calls"
-    ] == ["passed"]
+    statuses = {check["name"]: check["status"] for check in case["runs"][0]["checks"]}
+    assert statuses["inner_tool_calls"] == "passed"
 
 
 @pytest.mark.parametrize(
@@ -93,23 +81,21 @@ def test_the_same_inner_calls_pass(tmp_path: Path, capsys: pytest.CaptureFixture
     ids=["left out", "other arguments", "one more"],
 )
 def test_another_inner_call_is_a_divergence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], calls: str, what: str, told: str
+    kept: Path, tmp_path: Path, ends: Ends, *, calls: str, what: str, told: str
 ) -> None:
     """It is at the call of the agent tool, and names that and the inner call."""
-    kept = recorded(tmp_path)
-    found, text = divergence(kept, changed(tmp_path, calls), capsys)
+    words = ("verify", kept, "--agents-dir", changed(tmp_path, calls), "--models", "real", "--json")
+    (case,) = json.loads(ends(1, *words).out)["cases"]
+    found, checks = case["runs"][0]["divergence"], case["runs"][0]["checks"]
     (pair,) = found["pairs"]
     assert (found["verdict"], found["what"], found["turn"], found["step"]) == ("agent_changed", what, 0, 1)
     assert {tuple(step["within"]) for step in (pair["golden"], pair["actual"]) if step} == {("inner",)}
-    assert told in text
-    assert "inner_tool_calls" in text
+    assert told in found["sentence"]
+    assert "inner_tool_calls" in {check["name"] for check in checks if check["status"] == "failed"}
 
 
-def test_more_inner_calls_pass_where_the_recorded_ones_alone_count(
-    tmp_path: Path,
-) -> None:
+def test_more_inner_calls_pass_where_the_recorded_ones_alone_count(kept: Path, tmp_path: Path) -> None:
     """As for the agent's own calls; one that is left out does not pass."""
-    kept = recorded(tmp_path)
     agents = changed(tmp_path, '[("count", {"text": "a b"}), ("count", {"text": "c"})]')
     more = ("--match", "in_order", "--unrecorded", "generate", "--models", "real")
     assert verified(kept, agents, *more) == 0

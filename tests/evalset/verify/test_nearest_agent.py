@@ -42,6 +42,7 @@ def put(golden: Path, folder: Path) -> Path:
     ("agents", "sets"),
     [
         ("agents", "tests/eval/evalsets"),
+        ("agents", "agents"),
         ("src", "eval"),
         (".", "tests/eval/evalsets"),
         (".", "desk/tests/eval/evalsets"),

@@ -13,6 +13,7 @@ import pytest
 from evalset.cli.main import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.verify.small_agents import agent, played, verified
+from tests.evalset.verify.test_partial_traces import event
 
 NOTES = '''
 def note(text: str) -> dict:
@@ -26,6 +27,7 @@ root_agent = LlmAgent(
 '''
 CALL = {"name": "note", "args": {"text": "tea"}}
 TOLD = {"tool_uses": [CALL], "tool_responses": [{"name": "note", "response": {"noted": True}}]}
+MOVES = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
 
 
 def said(text: str, role: str = "model") -> dict[str, Any]:
@@ -51,16 +53,14 @@ def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
     """An import does not say what was declared: the agent's tools are another's, unless a model had made the tool up."""
     call = {"name": "note_down", "args": {"text": "tea"}, "id": "c"}
     event = {"author": "keeper", "content": {"role": "model", "parts": [{"function_call": call}]}}
-    for response, verdict in (
-        ({"noted": True}, "The agent's tools changed"),
-        (
-            {"error": "Invoking `note_down()` failed as no tool with that name is available."},
-            "The agent changed",
-        ),
+    failed = "Invoking `note_down()` failed as no tool with that name is available."
+    for name, response, verdict in (
+        ("declared", {"noted": True}, "The agent's tools changed"),
+        ("made_up", {"error": failed}, "The agent changed"),
     ):
         part = {"function_response": {"name": "note_down", "id": "c", "response": response}}
         answer = {"author": "keeper", "content": {"role": "user", "parts": [part]}}
-        home = tmp_path / verdict.replace(" ", "_").replace("'", "")
+        home = tmp_path / name
         home.mkdir()
         steps = {"invocation_events": [event, answer]}
         written = imported(home, {"intermediate_data": steps, "final_response": said("Noted.")})
@@ -121,8 +121,7 @@ def test_calls_and_final_responses_that_a_turn_does_not_tell_are_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The other turns are: a change of one of them is found."""
-    moves = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
-    turns = [{"say": say, "moves": moves} for say in ("Note tea.", "Again.", "Once more.")]
+    turns = [{"say": say, "moves": MOVES} for say in ("Note tea.", "Again.", "Once more.")]
     written = played(agent(tmp_path / "agents", NOTES), *turns)
     document = json.loads(written.read_text())
     conversation = document["eval_cases"][0]["conversation"]
@@ -145,8 +144,7 @@ def test_a_recording_without_model_turns_does_not_blame_the_agent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], models: str
 ) -> None:
     """Without a key nothing can answer for the model: the case cannot be checked, and what to do is named."""
-    moves = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
-    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": moves})
+    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
     sidecar = sidecar_of(written)
     document = json.loads(sidecar.read_text())
     del document["cases"]["one"]["turns"][0]["models"]
@@ -159,11 +157,6 @@ def test_a_recording_without_model_turns_does_not_blame_the_agent(
     words = ["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]
     assert main(words) == 2
     assert "one: no model turns are recorded" in capsys.readouterr().err
-
-
-def event(author: str, **part: Any) -> dict[str, Any]:
-    """Write an event of a trace, as `agents-cli eval generate` does."""
-    return {"author": author, "content": {"role": "user" if author == "user" else "model", "parts": [part]}}
 
 
 def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(
@@ -233,16 +226,14 @@ def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
     folder = agent(tmp_path / "agents", SERVED)
     server = folder / "server"
     server.touch()
-    moves = [{"calls": [CALL]}, {"tool": "note", "returns": {"noted": True}}, {"text": "Noted."}]
-    written = played(folder, {"say": "Note tea.", "moves": moves})
+
+    written = played(folder, {"say": "Note tea.", "moves": MOVES})
     assert verified(written, tmp_path / "agents") == 0
     server.unlink()
     capsys.readouterr()
     assert verified(written, tmp_path / "agents") == 0
-    assert (
-        "not compared: the tools of Served could not be listed: ConnectionError: no server"
-        in capsys.readouterr().out
-    )
+    told = capsys.readouterr().out
+    assert "not compared: the tools of Served could not be listed: ConnectionError: no server" in told
     agent(tmp_path / "speaking", SERVED.replace('"gemini-2.5-flash"', 'Speaks(model="own")'))
     assert verified(written, tmp_path / "speaking", "--models", "real") == 2
     told = capsys.readouterr().out

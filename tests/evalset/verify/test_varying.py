@@ -10,22 +10,18 @@ import uuid
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.events.request_input import RequestInput
 from google.adk.tools.function_tool import FunctionTool
-from google.adk.workflow import START, Workflow, node
+from google.adk.workflow import START, Workflow
 from hypothesis import given
 
-from evalset.cli.main import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore, PatternTolerance, Tolerance, as_recorded
 from evalset.verify import (
     Criteria,
-    RunResult,
     VerifyError,
     add_tolerances,
     eval_config,
@@ -36,9 +32,11 @@ from evalset.verify import (
     verify,
 )
 from evalset.verify.varying_values import is_clock
+from evalset.verify.written_case import WrittenCase
 from tests.evalset.recorded.test_files import json_values
 from tests.evalset.replay import asking
 from tests.evalset.replay.asking import book, kept, played
+from tests.evalset.replay.test_inputs import final_text, the_run
 from tests.evalset.verify.desks import divergence_of
 from tests.harness.adk_process import run_adk_eval
 from tests.simulator.runtime.stage import Scripted, call, say
@@ -48,12 +46,14 @@ Makes = Callable[[], Any]
 _COUNT = count()
 
 
-def stamped(make: Makes, *, text: Makes | None = None, response: Makes | None = None) -> LlmAgent:
+def stamped(
+    make: Makes, *, text: Makes | None = None, response: Makes | None = None, kind: str = "same"
+) -> LlmAgent:
     """Make an agent whose callbacks write into the state, and into what a model or a tool said."""
 
     def before(callback_context: Any) -> None:
         callback_context.state["last_seen"] = make()
-        callback_context.state["fixed"] = {"kind": "same"}
+        callback_context.state["fixed"] = {"kind": kind}
 
     def after_tool(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> Any:
         del tool, args, tool_context
@@ -81,11 +81,9 @@ def nothing() -> int:
     return 1
 
 
-def the_run(eval_set: Path, agent: Any, **more: Any) -> RunResult:
-    """Verify the only case of a set once."""
-    (case,) = verify(eval_set, agent=asking.config(agent), **more).cases
-    (run,) = case.runs
-    return run
+def replays(eval_set: Path, agent: Any, **more: Any) -> WrittenCase:
+    """Replay the case that was written, as the export does."""
+    return replay_written(eval_set, "case", agent=asking.config(agent), **more)
 
 
 VALUES: dict[str, tuple[Makes, str]] = {
@@ -131,40 +129,34 @@ def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tm
 def test_a_written_case_is_replayed_and_settled(agent: Makes, named: tuple[str, ...], tmp_path: Path) -> None:
     """Before anything failed: a line for each, and with them the case passes its own verification."""
     eval_set = kept(played(agent(), []), tmp_path)
-    written = replay_written(eval_set, "case", agent=asking.config(agent()), keep=True)
+    written = replays(eval_set, agent(), keep=True)
     (line,) = written.lines
     assert all(each in line for each in named)
     assert (written.passed, written.kept) == (True, True)
     assert tolerances_of(eval_set, "case") == written.tolerances
     assert read_environment(sidecar_of(eval_set)).version == 4
     assert the_run(eval_set, agent(), criteria=Criteria(response=1.0)).passed
+    (tolerance,) = written.tolerances
+    if isinstance(tolerance, PatternTolerance):  # a text has to be the same around what varies
+        assert as_recorded("final_response", "x", "something else", [tolerance]) == "something else"
+        assert as_recorded("final_response", "x", final_text(played(agent(), []).session), [tolerance]) == "x"
 
 
-def test_a_text_still_has_to_be_the_same_around_what_varies(tmp_path: Path) -> None:
-    """The pattern holds the words."""
-    agent = stamped(nothing, text=lambda: str(uuid.uuid4()))
-    eval_set = kept(played(agent, []), tmp_path)
-    (tolerance,) = replay_written(eval_set, "case", agent=asking.config(agent), keep=True).tolerances
-    assert isinstance(tolerance, PatternTolerance)
-    assert as_recorded("final_response", "x", "something else", [tolerance]) == "something else"
-    said = f"Booked by {uuid.uuid4()}, all is well with your trip to the place that you named."
-    assert as_recorded("final_response", "x", said, [tolerance]) == "x"
+def speaking(*texts: str) -> LlmAgent:
+    """Make an agent that says in each turn what holds an id."""
+
+    def after_model(callback_context: Any, llm_response: Any) -> Any:
+        del callback_context
+        llm_response.content.parts[0].text = llm_response.content.parts[0].text.format(uuid.uuid4())
+        return llm_response
+
+    model = Scripted(turns=[[say(text)] for text in texts])
+    return LlmAgent(name="agent", model=model, after_model_callback=after_model)
 
 
 @pytest.mark.parametrize("words", ["Lost by {}, all is well", "Booked by {}, and much more is well"])
 def test_other_words_beside_an_id_are_the_agents_doing(words: str, tmp_path: Path) -> None:
     """An id in a final response does not excuse that the words around it changed."""
-
-    def speaking(text: str) -> LlmAgent:
-        def after_model(callback_context: Any, llm_response: Any) -> Any:
-            del callback_context
-            for part in llm_response.content.parts:
-                part.text = part.text and text.format(uuid.uuid4())
-            return llm_response
-
-        model = Scripted(turns=[[say("booked")]])
-        return LlmAgent(name="agent", model=model, after_model_callback=after_model)
-
     eval_set = kept(played(speaking("Booked by {}, all is well"), []), tmp_path)
     found = divergence_of(the_run(eval_set, speaking(words), criteria=Criteria(response=1.0)))
     assert (found.verdict, found.what) == ("agent_changed", "text")
@@ -172,21 +164,12 @@ def test_other_words_beside_an_id_are_the_agents_doing(words: str, tmp_path: Pat
 
 def test_a_final_response_that_is_unknown_leaves_the_ids_of_others_to_vary(tmp_path: Path) -> None:
     """A turn whose final response the golden does not hold says nothing about the agent."""
-
-    def ids() -> LlmAgent:
-        def after_model(callback_context: Any, llm_response: Any) -> Any:
-            del callback_context
-            llm_response.content.parts[0].text = f"Booked as {uuid.uuid4()} for you"
-            return llm_response
-
-        model = Scripted(turns=[[say("booked")], [say("booked")]])
-        return LlmAgent(name="agent", model=model, after_model_callback=after_model)
-
-    eval_set = kept(played(ids(), [], ["go", "again"]), tmp_path)
+    words = ["Booked as {} for you"] * 2
+    eval_set = kept(played(speaking(*words), [], ["go", "again"]), tmp_path)
     document = json.loads(eval_set.read_text())
     document["eval_cases"][0]["conversation"][0].pop("final_response")
     eval_set.write_text(json.dumps(document))
-    run = the_run(eval_set, ids(), criteria=Criteria(response=1.0))
+    run = the_run(eval_set, speaking(*words), criteria=Criteria(response=1.0))
     assert [one.tolerance.of for one in run.varying] == ["final_response"]
     assert divergence_of(run).verdict == "varies"
 
@@ -210,80 +193,45 @@ def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
         ("arguments", "place"),
         ("final_response", "id"),
     }
-    assert replay_written(eval_set, "case", agent=asking.config(graph()), keep=True).passed
+    assert replays(eval_set, graph(), keep=True).passed
     assert the_run(eval_set, graph(), criteria=Criteria(response=1.0)).passed
 
 
-def numbered(end: str = "book or drop?", again: bool = False) -> Workflow:
+def numbered(end: str = "book or drop?", again: bool = False, interrupt_id: str = "first") -> Workflow:
     """Ask the user about a request whose number is drawn in each run; once more about another, where that is wanted."""
 
-    def number() -> str:
-        return f"REQ-{uuid.uuid4().int % 10**8:08}"
+    def asks(name: str, words: str, which: str) -> Any:
+        return asking.asks(name, lambda: f"{words} REQ-{uuid.uuid4().int % 10**8:08} to Rome: {end}", which)
 
-    def ask() -> RequestInput:
-        return RequestInput(interrupt_id="first", message=f"Request {number()} to Rome: {end}")
-
-    def ask_again() -> RequestInput:
-        return RequestInput(interrupt_id="second", message=f"Still {number()} then: {end}")
-
-    more = [node(ask_again, name="again")] if again else []
-    return Workflow(
-        name="graph", edges=[(START, node(ask, name="ask"), *more, asking.place_of, FunctionTool(book))]
-    )
+    first = asks("ask", "Request", interrupt_id)
+    more = [asks("again", "Still", "second")] if again else []
+    return Workflow(name="graph", edges=[(START, first, *more, asking.place_of, FunctionTool(book))])
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["one question", "two questions"])
-def test_an_id_in_the_words_of_a_question_to_the_user_varies(again: bool, tmp_path: Path) -> None:
-    """The agent is not blamed; with what is proposed the case passes, and a question in other words still fails."""
-    eval_set = kept(played(numbered(again=again), ["Rome"] * (1 + again)), tmp_path)
-    run = the_run(eval_set, numbered(again=again))
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"interrupt_id": ""}, {"again": True}],
+    ids=["one question", "of an id that ADK draws", "two questions"],
+)
+@pytest.mark.parametrize("models", ["auto", "recorded"])
+def test_an_id_in_the_words_of_a_question_to_the_user_varies(
+    more: dict[str, Any], models: str, tmp_path: Path
+) -> None:
+    """The agent is not blamed; with what is proposed the case passes. Other words around the id are its doing, before and then."""
+    eval_set = kept(played(numbered(**more), ["Rome"] * (1 + ("again" in more))), tmp_path)
+    run = the_run(eval_set, numbered(**more), models=models)
     found = divergence_of(run)
-    assert (found.verdict, found.action) == ("varies", "tolerate"), run
+    assert (found.verdict, found.action, run.unrecorded) == ("varies", "tolerate", ()), run
     assert found.sentence.startswith("A question to the user contains an id. ")
     (varying,) = run.varying
     assert (varying.tolerance.tool, varying.tolerance.path) == ("adk_request_input", "message")
     assert isinstance(varying.tolerance, PatternTolerance)
-    add_tolerances(eval_set, "case", propose_tolerances([run]))
-    assert the_run(eval_set, numbered(again=again)).passed
-    other = divergence_of(the_run(eval_set, numbered("fly or drop?", again)))
-    assert (other.verdict, other.what) == ("agent_changed", "arguments")
-
-
-_ASKING = """
-import uuid
-from google.adk.events.request_input import RequestInput
-from google.adk.workflow import START, Workflow, node
-
-def ask():
-    return RequestInput(interrupt_id="first", message=f"Request REQ-{uuid.uuid4().int % 10**8:08} to Rome: yes or no?")
-
-def told(node_input: str) -> str:
-    return f"You said {node_input}."
-
-root_agent = Workflow(name="graph", edges=[(START, node(ask, name="ask"), told)])
-"""
-
-
-@pytest.mark.long
-def test_one_run_keeps_what_lets_a_question_vary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command does what the verdict says: keep the proposed tolerances, and the case passes."""
-    home = tmp_path / "asking" / "agent.py"
-    home.parent.mkdir()
-    home.write_text(_ASKING)
-    eval_set = kept(played(run_path(str(home))["root_agent"], ["yes"]), tmp_path)
-    command = ["verify", str(eval_set), "--agent", str(home.parent), "--quiet"]
-    assert main([*command, "--keep-tolerances"]) == 1
-    assert "question to the user `message` contains an id" in capsys.readouterr().out
-    (tolerance,) = tolerances_of(eval_set, "case")
-    assert (tolerance.tool, tolerance.path, tolerance.kind) == ("adk_request_input", "message", "regex")
-    assert main(command) == 0
-
-
-def test_a_question_in_other_words_is_blamed_beside_the_id_in_it(tmp_path: Path) -> None:
-    """The id varies, but the words around it changed: that is the agent's doing."""
-    eval_set = kept(played(numbered(), ["Rome"]), tmp_path)
-    found = divergence_of(the_run(eval_set, numbered("fly or drop?")))
-    assert (found.verdict, found.what) == ("agent_changed", "arguments")
+    for is_kept in (False, True):
+        if is_kept:
+            add_tolerances(eval_set, "case", propose_tolerances([run]))
+            assert the_run(eval_set, numbered(**more), models=models).passed
+        other = divergence_of(the_run(eval_set, numbered("fly or drop?", **more), models=models))
+        assert (other.verdict, other.what) == ("agent_changed", "arguments")
 
 
 def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
@@ -293,7 +241,7 @@ def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
         return dt.datetime.now(dt.UTC).date().isoformat()
 
     eval_set = kept(played(stamped(today), []), tmp_path)
-    (line,) = replay_written(eval_set, "case", agent=asking.config(stamped(today))).lines
+    (line,) = replays(eval_set, stamped(today)).lines
     assert line.startswith("state `last_seen` ")
     asked = kept(played(stamped(today), [], [f"for {today()}"]), tmp_path, "asked")
     assert replay_written(asked, "asked", agent=asking.config(stamped(today))).lines == ()
@@ -302,32 +250,20 @@ def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
 def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
     """The divergence is the real one, and what varies is told beside it."""
     eval_set = kept(played(stamped(time.time), []), tmp_path)
-    changed = stamped(time.time)
-    changed.before_agent_callback = _other_state
-    found = divergence_of(the_run(eval_set, changed))
+    found = divergence_of(the_run(eval_set, stamped(time.time, kind="another")))
     assert found.verdict == "agent_changed"
     assert [each.path for each in found.differences] == ["fixed.kind"]
     assert any("`last_seen` contains a time" in sentence for sentence in found.evidence)
 
 
-def _other_state(callback_context: Any) -> None:
-    callback_context.state["last_seen"] = time.time()
-    callback_context.state["fixed"] = {"kind": "another"}
-
-
-def test_what_differs_from_the_recording_alone_is_the_agents_doing(tmp_path: Path) -> None:
-    """Replays agree with each other: nothing varies, and the agent did change."""
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_what_differs_from_the_recording_alone_is_the_agents_doing(is_silent: bool, tmp_path: Path) -> None:
+    """Replays agree with each other, in another value or in none: nothing varies, and the agent did change."""
     eval_set = kept(played(stamped(lambda: "before"), []), tmp_path)
-    run = the_run(eval_set, stamped(lambda: "after"))
-    assert (divergence_of(run).verdict, run.varying) == ("agent_changed", ())
-
-
-def test_what_no_replay_has_is_missing_and_does_not_vary(tmp_path: Path) -> None:
-    """A state that nothing writes any more is no random value."""
-    eval_set = kept(played(stamped(lambda: "before"), []), tmp_path)
-    silent = stamped(nothing)
-    silent.before_agent_callback = None
-    run = the_run(eval_set, silent)
+    changed = stamped(lambda: "after")
+    if is_silent:
+        changed.before_agent_callback = None
+    run = the_run(eval_set, changed)
     assert (divergence_of(run).verdict, run.varying) == ("agent_changed", ())
 
 
@@ -336,7 +272,7 @@ def test_a_case_without_a_recording_is_refused(tmp_path: Path) -> None:
     eval_set = kept(played(stamped(nothing), []), tmp_path)
     sidecar_of(eval_set).unlink()
     with pytest.raises(VerifyError, match="no recording "):
-        replay_written(eval_set, "case", agent=asking.config(stamped(nothing)))
+        replays(eval_set, stamped(nothing))
 
 
 def test_several_runs_propose_for_state_and_responses_too(tmp_path: Path) -> None:
@@ -362,7 +298,7 @@ def test_plain_adk_eval_heeds_tolerances_of_final_responses(tmp_path: Path) -> N
     """By the metric that the written `EvalConfig` names; ADK's own fails on the same case."""
     agent = stamped(nothing, text=lambda: " ".join(str(uuid.uuid4()) for _ in range(9)))
     eval_set = kept(played(agent, []), tmp_path)
-    assert replay_written(eval_set, "case", agent=asking.config(agent), keep=True).passed
+    assert replays(eval_set, agent, keep=True).passed
     folder = tmp_path / "agents" / "stage"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("from . import agent\n")

@@ -21,6 +21,9 @@ from tests.evalset.verify.desks import (
     the_case,
     the_run,
 )
+from tests.simulator.runtime.test_misuse import KEYS
+
+COUNTED = "class Clerk(BaseLlm):", "import itertools\nruns = itertools.count()\n\n\nclass Clerk(BaseLlm):"
 
 LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 CHANGED_TOOL = ("def check(order: str) -> dict:", "def check(order: str, loud: bool = False) -> dict:")
@@ -142,11 +145,7 @@ def test_a_model_that_cannot_be_reached_says_nothing_of_the_agent(kept: Path, tm
 def test_runs_that_differ_from_each_other_are_no_change_of_the_agent(kept: Path, tmp_path: Path) -> None:
     """A model that calls a tool otherwise in each run varies; one that does so in each run alike has changed."""
     varied = ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')")
-    counted = (
-        "class Clerk(BaseLlm):",
-        "import itertools\nruns = itertools.count(1)\n\n\nclass Clerk(BaseLlm):",
-    )
-    for changes, verdict in (((counted, varied), "varies"), ((LOWER,), "agent_changed")):
+    for changes, verdict in (((COUNTED, varied), "varies"), ((LOWER,), "agent_changed")):
         verification = verify(kept, agents_dir=agents(tmp_path / verdict, *changes), models="real", runs=2)
         found = [divergence_of(run) for run in the_case(verification).runs]
         assert [each.verdict for each in found] == [verdict] * 2
@@ -190,14 +189,6 @@ def test_what_is_not_there_is_an_error_of_all(kept: Path, tmp_path: Path) -> Non
     assert (case.status, "empty" in case.error) == ("error", True)
 
 
-def test_the_agents_around_the_eval_set_are_found(kept: Path, tmp_path: Path) -> None:
-    """In whose folder it lies, or beside which."""
-    folder = agents(tmp_path)
-    inside = copied_set(kept, folder / "desk")
-    beside = copied_set(kept, folder)
-    assert (verify(inside).status, verify(beside).status) == ("passed", "passed")
-
-
 def test_each_run_is_told_and_a_stop_keeps_what_was_done(kept: Path, tmp_path: Path) -> None:
     """The case that was not finished says so."""
     stop = threading.Event()
@@ -226,9 +217,8 @@ def test_it_may_be_called_where_a_loop_runs(kept: Path, tmp_path: Path) -> None:
 
 def test_an_agent_that_is_right_every_other_time_has_a_pass_power(kept: Path, tmp_path: Path) -> None:
     """Four runs of which two pass: one in two for one run, one in six for two, none for three; and the case fails."""
-    flaky = ("class Clerk(BaseLlm):", "import itertools\nruns = itertools.count()\n\n\nclass Clerk(BaseLlm):")
     count = ("        query, made, answered = since_the_query(llm_request.contents)\n", NOT_NOW)
-    case = the_case(verify(kept, agents_dir=agents(tmp_path, flaky, count), runs=4, at_once=1))
+    case = the_case(verify(kept, agents_dir=agents(tmp_path, COUNTED, count), runs=4, at_once=1))
     assert [run.passed for run in case.runs] == [True, False, True, False]
     assert [case.pass_power(k) for k in (1, 2, 3)] == [0.5, 1 / 6, 0]
     assert case.status == "failed"
@@ -249,12 +239,7 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the output says so; the agent as it was would have been asked."""
-    for name in (
-        "GOOGLE_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_GENAI_USE_VERTEXAI",
-        "GOOGLE_GENAI_USE_ENTERPRISE",
-    ):
+    for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     keyless = agents(tmp_path / "keyless", ("model=Clerk(),", 'model="gemini-2.5-flash",'))
     verification = verify(kept, agents_dir=keyless)
