@@ -96,7 +96,7 @@ def test_a_signal_ends_a_program_with_the_code_of_shells(name: str, code: int) -
 
 DEAF = """while True:
         try:
-            print("ready", flush=True)
+            print("deaf", flush=True)
             input()
         except KeyboardInterrupt:
             print("swallowed", flush=True)
@@ -107,7 +107,7 @@ DEAF = """while True:
 def test_an_interrupt_that_is_swallowed_ends_the_program_too() -> None:
     """An agent's code, or a library, may make nothing of it; then the process is ended."""
     with started("-c", WAITS.format(DEAF)) as process:
-        heard(process.stdout, "ready")
+        heard(process.stdout, "deaf")
         process.send_signal(signal.SIGINT)
         heard(process.stdout, "swallowed")
         assert process.stderr is not None

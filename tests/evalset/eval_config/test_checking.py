@@ -88,112 +88,106 @@ def test_what_adk_takes_has_no_flaw() -> None:
     assert check(with_custom_metric(everything, "mine", "desk.metrics.mine")) == ()
 
 
-JUDGED = "criteria.hallucinations_v1"
 QUALITY = "rubric_based_tool_use_quality_v1"
 SIMULATED = "user_simulator_config"
 
 
-def with_rubrics(*contents: dict[str, str]) -> dict[str, Any]:
-    """Make a document with rubrics of one id, and of these contents."""
+Flawed = tuple[dict[str, Any], str]
+"""A document, and the place of its flaw."""
+
+
+def of(name: str, value: Any, place: str = "") -> Flawed:
+    """Make criteria of which one has this value, with a flaw somewhere in it."""
+    return {"criteria": {name: value}}, f"criteria.{name}{place}"
+
+
+def simulated(value: dict[str, Any], place: str = "") -> Flawed:
+    """Make a document with this simulated user."""
+    return {**starting_document(), SIMULATED: value}, f"{SIMULATED}{place}"
+
+
+def with_rubrics(*contents: dict[str, str]) -> Flawed:
+    """Make a document with rubrics of one id, and of these contents; the last is wrong."""
     rubrics = [{"rubric_id": "a", "rubric_content": content} for content in contents]
-    return {"criteria": {QUALITY: {"threshold": 0.5, "rubrics": rubrics}}}
+    return of(QUALITY, {"threshold": 0.5, "rubrics": rubrics}, f".rubrics[{len(contents) - 1}]")
 
 
-CONFIGURED = "criteria.hallucinations_v1.judge_model_options.judge_model_config"
-
-
-def judged_by(configuration: dict[str, Any]) -> dict[str, Any]:
-    """Return criteria whose judge has a configuration."""
+def judged_by(configuration: dict[str, Any], place: str) -> Flawed:
+    """Make criteria whose judge has a configuration."""
     judge = {"judge_model_options": {"judge_model_config": configuration}}
-    return {"criteria": {"hallucinations_v1": {"threshold": 0.5, **judge}}}
+    place = f".judge_model_options.judge_model_config.{place}"
+    return of("hallucinations_v1", {"threshold": 0.5, **judge}, place)
 
 
-def measured(more: dict[str, Any]) -> dict[str, Any]:
-    """Return criteria with a custom metric of which more is said."""
+def measured(more: dict[str, Any], place: str) -> Flawed:
+    """Make criteria with a custom metric of which more is said."""
     document: dict[str, Any] = with_custom_metric(starting_document(), "mine", "desk.mine")
     document["custom_metrics"]["mine"] |= more
-    return document
+    return document, f"custom_metrics.mine.{place}"
+
+
+TRAJECTORY = "tool_trajectory_avg_score"
+OPPOSITE = {"metric_value_info": {"interval": {"min_value": 2, "max_value": 1}}}
 
 
 @pytest.mark.parametrize(
-    ("document", "place", "sentence"),
+    ("flawed", "sentence"),
     [
-        ({}, "criteria", "counts as failed"),
-        ({"criteria": []}, "criteria", "an object"),
-        ({"criteria": {"respons_match_score": 1}}, "criteria.respons_match_score", "has no metric"),
-        ({"criteria": {"token_usage_v1": 1}}, "criteria.token_usage_v1", "`adk eval`"),
-        ({"criteria": {"safety_v1": "high"}}, "criteria.safety_v1", "a number"),
-        ({"criteria": {"safety_v1": True}}, "criteria.safety_v1", "a number"),
-        ({"criteria": {"safety_v1": {}}}, "criteria.safety_v1.threshold", "required"),
-        ({"criteria": {"safety_v1": 1.5}}, "criteria.safety_v1", "never passes"),
+        (({}, "criteria"), "counts as failed"),
+        (({"criteria": []}, "criteria"), "an object"),
+        (of("respons_match_score", 1), "has no metric"),
+        (of("token_usage_v1", 1), "`adk eval`"),
+        (of("safety_v1", "high"), "a number"),
+        (of("safety_v1", True), "a number"),
+        (of("safety_v1", {}, ".threshold"), "required"),
+        (of("safety_v1", 1.5), "never passes"),
+        (of("response_evaluation_score", 1), "always passes"),
+        (of(TRAJECTORY, {"threshold": 1, "match_type": "SOME"}, ".match_type"), "EXACT, IN_ORDER, ANY_ORDER"),
+        (of(TRAJECTORY, {"threshold": 1, "ignore_arguments": True}, ".ignore_arguments"), "ignore_args"),
         (
-            {"criteria": {"response_evaluation_score": 1}},
-            "criteria.response_evaluation_score",
-            "always passes",
-        ),
-        (
-            {"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "match_type": "SOME_ORDER"}}},
-            "criteria.tool_trajectory_avg_score.match_type",
-            "EXACT, IN_ORDER, ANY_ORDER",
-        ),
-        (
-            {"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "ignore_arguments": True}}},
-            "criteria.tool_trajectory_avg_score.ignore_arguments",
-            "ignore_args",
-        ),
-        (
-            {"criteria": {"hallucinations_v1": {"threshold": 1, "judge_model_options": {"num_samples": 0}}}},
-            f"{JUDGED}.judge_model_options.num_samples",
+            of(
+                "hallucinations_v1",
+                {"threshold": 1, "judge_model_options": {"num_samples": 0}},
+                ".judge_model_options.num_samples",
+            ),
             " 1",
         ),
-        ({"criteria": {QUALITY: 0.5}}, f"criteria.{QUALITY}.rubrics", "TOOL_USE_QUALITY"),
-        (with_rubrics(*[{"text_property": "x"}] * 2), f"criteria.{QUALITY}.rubrics[1]", "already used"),
-        (with_rubrics({}), f"criteria.{QUALITY}.rubrics[0]", "no `text_property`"),
-        ({**starting_document(), "criterias": {}}, "criterias", "ignores this field"),
+        (of(QUALITY, 0.5, ".rubrics"), "TOOL_USE_QUALITY"),
+        (with_rubrics(*[{"text_property": "x"}] * 2), "already used"),
+        (with_rubrics({}), "no `text_property`"),
+        (({**starting_document(), "criterias": {}}, "criterias"), "ignores this field"),
+        (simulated({"custom_instructions": "be nice"}, ".custom_instructions"), "placeholders"),
+        (simulated({"type": "other"}), "'llm_backed'"),
+        (simulated({"modle": "x"}, ".modle"), "ignores this field"),
         (
-            {**starting_document(), SIMULATED: {"custom_instructions": "be nice"}},
-            f"{SIMULATED}.custom_instructions",
-            "placeholders",
-        ),
-        ({**starting_document(), SIMULATED: {"type": "other"}}, SIMULATED, "'llm_backed'"),
-        ({**starting_document(), SIMULATED: {"modle": "x"}}, f"{SIMULATED}.modle", "ignores this field"),
-        (
-            {**starting_document(), "custom_metrics": {"mine": {"code_config": {"name": "desk.mine"}}}},
-            "custom_metrics.mine",
+            (
+                {**starting_document(), "custom_metrics": {"mine": {"code_config": {"name": "desk.mine"}}}},
+                "custom_metrics.mine",
+            ),
             "never evaluated",
         ),
+        (measured({"code_config": {"name": "counts"}}, "code_config.name"), "function path"),
         (
-            with_custom_metric(starting_document(), "mine", "counts"),
-            "custom_metrics.mine.code_config.name",
-            "function path",
-        ),
-        (
-            {**starting_document(), "custom_metrics": {"mine": {}}},
-            "custom_metrics.mine.codeConfig",
+            ({**starting_document(), "custom_metrics": {"mine": {}}}, "custom_metrics.mine.codeConfig"),
             "required",
         ),
-        (judged_by({"temprature": 0.2}), f"{CONFIGURED}.temprature", "not permitted"),
+        (judged_by({"temprature": 0.2}, "temprature"), "not permitted"),
         (
-            judged_by({"thinking_config": {"thinking_budget": "much"}}),
-            f"{CONFIGURED}.thinking_config.thinking_budget",
+            judged_by({"thinking_config": {"thinking_budget": "much"}}, "thinking_config.thinking_budget"),
             "integer",
         ),
-        (measured({"metric_inf": {}}), "custom_metrics.mine.metric_inf", "ignores this field"),
-        (measured({"metric_info": {"name": "x"}}), "custom_metrics.mine.metric_info.name", "not permitted"),
+        (measured({"metric_inf": {}}, "metric_inf"), "ignores this field"),
+        (measured({"metric_info": {"name": "x"}}, "metric_info.name"), "not permitted"),
+        (measured({"metric_info": OPPOSITE}, "metric_info.metric_value_info.interval"), "above"),
         (
-            measured({"metric_info": {"metric_value_info": {"interval": {"min_value": 2, "max_value": 1}}}}),
-            "custom_metrics.mine.metric_info.metric_value_info.interval",
-            "above",
-        ),
-        (
-            {**starting_document(), "live_model_config": {"timeout": 3}},
-            "live_model_config.timeout",
+            ({**starting_document(), "live_model_config": {"timeout": 3}}, "live_model_config.timeout"),
             "ignores",
         ),
     ],
 )
-def test_each_flaw_is_named_with_its_place(document: dict[str, Any], place: str, sentence: str) -> None:
+def test_each_flaw_is_named_with_its_place(flawed: Flawed, sentence: str) -> None:
     """ADK itself finds some of these only when all cases have run, and some never."""
+    document, place = flawed
     flaws = check(document)
     assert place in [flaw.place for flaw in flaws], flaws
     assert any(sentence in flaw.sentence for flaw in flaws if flaw.place == place), flaws

@@ -7,13 +7,27 @@ from typing import Any
 
 import pytest
 
-from tests.evalset.replay.desk_agent import write_desk
+from simulator import SimulatedAgentConfig
+from tests.evalset.replay.desk_agent import config, write_desk
 from tests.evalset.replay.test_hermetic import loaded
 
 
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
+    """The agent, as a person plays it."""
+    folder = tmp_path_factory.mktemp("played")
+    write_desk(folder)
+    return config(folder)
+
+
 @pytest.fixture
-def module(tmp_path: Path) -> Any:
-    """The agent, whose tools must not run and which lets errors out."""
-    found = loaded(write_desk(tmp_path / "real"))
-    found.root_agent.on_tool_error_callback = None
-    return found
+def real(tmp_path: Path) -> Any:
+    """The agent that is replayed: its tools must not run."""
+    return loaded(write_desk(tmp_path / "real"))
+
+
+@pytest.fixture
+def module(real: Any) -> Any:
+    """The same, which lets errors out."""
+    real.root_agent.on_tool_error_callback = None
+    return real

@@ -19,24 +19,15 @@ from google.genai import types
 from evalset import HermeticEnvironment, UnrecordedCallError
 from simulator import SimulatedAgentConfig
 from simulator.seats.answers import returned
-from tests.evalset.replay.desk_agent import config, keep, played, write_desk
-from tests.evalset.replay.test_hermetic import loaded
+from tests.evalset.replay.desk_agent import keep, played
 
 Answers = list[tuple[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
-    """The agent, as a person plays it."""
-    folder = tmp_path_factory.mktemp("played")
-    write_desk(folder)
-    return config(folder)
-
-
 @pytest.fixture
-def agent(tmp_path: Path) -> LlmAgent:
-    """The agent that is replayed: its tools may not run."""
-    root: LlmAgent = loaded(write_desk(tmp_path / "real")).root_agent
+def agent(real: Any) -> LlmAgent:
+    """The agent that is replayed."""
+    root: LlmAgent = real.root_agent
     return root
 
 

@@ -18,7 +18,7 @@ from simulator import SimulatedAgentConfig, Simulation
 from simulator.facts import Deferred, Returned
 from simulator.seats.answers import ToolAnswer, failed, raised, returned
 from simulator.session.history import FinalResponse
-from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.evalset.replay.desk_agent import keep, played, write_desk
 from tests.harness.adk_process import adk_web, run_adk_eval
 
 EVERYTHING = "check A, check B; note A; advisor visas; break; wipe A; check A; transfer refunds"
@@ -30,14 +30,6 @@ ANSWERS: dict[str, Any] = {
     "wipe": {"wiped": 3},
     "pay": failed(402, "no money"),
 }
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
-    """The agent, as a person plays it."""
-    folder = tmp_path_factory.mktemp("played")
-    write_desk(folder)
-    return config(folder)
 
 
 def loaded(folder: Path) -> Any:
@@ -88,7 +80,7 @@ def final_text(simulation: Simulation) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("models", ["real", "recorded"])
 def test_everything_is_answered_as_recorded(
-    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Any
+    desk: SimulatedAgentConfig, tmp_path: Path, real: Any, monkeypatch: pytest.MonkeyPatch, models: Any
 ) -> None:
     """Parallel calls, state, an agent as a tool, an exception, a confirmation, a repeated call, a sub-agent, an error.
 
@@ -98,7 +90,7 @@ def test_everything_is_answered_as_recorded(
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "all")
     monkeypatch.setenv("NO_MODEL", "1" if models == "recorded" else "")
     plugin = HermeticEnvironment(sidecar, models=models)
-    texts, answers, state = replayed(loaded(write_desk(tmp_path / "real")), plugin, EVERYTHING)
+    texts, answers, state = replayed(real, plugin, EVERYTHING)
     assert answers == [
         ("check", {"status": "shipped"}),
         ("check", {"status": "lost"}),
@@ -115,13 +107,11 @@ def test_everything_is_answered_as_recorded(
     assert plugin.missed == []
 
 
-def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
+def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path: Path, real: Any) -> None:
     """What a person did not allow does not run, and the agent is told so."""
     simulation = played(desk, ["wipe A"], {"confirmed": False})
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "no")
-    texts, answers, _ = replayed(
-        loaded(write_desk(tmp_path / "real")), HermeticEnvironment(sidecar), "wipe A"
-    )
+    texts, answers, _ = replayed(real, HermeticEnvironment(sidecar), "wipe A")
     ((tool, answer),) = answers
     assert (tool, list(answer)) == ("wipe", ["error"])
     assert texts[-1] == final_text(simulation)
@@ -130,7 +120,7 @@ def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path:
 @pytest.mark.long
 @pytest.mark.parametrize("at_first", [ToolAnswer(outcome=Deferred()), {"status": "begun"}])
 def test_what_came_later_is_there_at_once(
-    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_first: Any
+    desk: SimulatedAgentConfig, tmp_path: Path, real: Any, monkeypatch: pytest.MonkeyPatch, at_first: Any
 ) -> None:
     """A long-running tool was answered in a later message, or got a first answer and then another one.
 
@@ -138,18 +128,17 @@ def test_what_came_later_is_there_at_once(
     """
     simulation = played(desk, ["wait; check A"], {**ANSWERS, "takes_long": at_first, "later": True})
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "late")
-    module = loaded(write_desk(tmp_path / "real"))
     expected = [("takes_long", {"status": "finished"}), ("check", {"status": "shipped"})]
-    assert replayed(module, HermeticEnvironment(sidecar), "wait; check A")[1] == expected
+    assert replayed(real, HermeticEnvironment(sidecar), "wait; check A")[1] == expected
     monkeypatch.setenv("NO_MODEL", "1")
     plugin = HermeticEnvironment(sidecar, models="recorded")
-    texts, answers, _ = replayed(module, plugin, "wait; check A")
+    texts, answers, _ = replayed(real, plugin, "wait; check A")
     assert (answers[0], texts[-1]) == (expected[0], final_text(simulation))
 
 
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_tool_that_asks_for_itself_is_confirmed_again(
-    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, approved: bool
+    desk: SimulatedAgentConfig, tmp_path: Path, real: Any, monkeypatch: pytest.MonkeyPatch, *, approved: bool
 ) -> None:
     """It ran twice, before and after the yes or no; a replay gives the second answer, and nobody is asked."""
     monkeypatch.setenv("MAY_SHIP", "1")
@@ -157,13 +146,13 @@ def test_a_tool_that_asks_for_itself_is_confirmed_again(
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "ship")
     monkeypatch.delenv("MAY_SHIP")
     plugin = HermeticEnvironment(sidecar)
-    texts, answers, _ = replayed(loaded(write_desk(tmp_path / "real")), plugin, "ship A")
+    texts, answers, _ = replayed(real, plugin, "ship A")
     assert answers == [("ship", {"shipped": approved})]
     assert (texts[-1], plugin.missed) == (final_text(simulation), [])
 
 
 def test_an_agent_tool_of_which_only_the_answer_is_known_does_not_run(
-    desk: SimulatedAgentConfig, tmp_path: Path
+    desk: SimulatedAgentConfig, tmp_path: Path, real: Any
 ) -> None:
     """As in what was imported; beside it a case of which all that happened inside is recorded is replayed inside."""
     whole = keep(played(desk, ["advisor visas"], ANSWERS), tmp_path / "desk.evalset.json", "whole")
@@ -178,21 +167,18 @@ def test_an_agent_tool_of_which_only_the_answer_is_known_does_not_run(
     models = tuple(model for model in turn.models if not model.within)
     alone = turn.model_copy(update={"calls": (told,), "models": models})
     put_cases(whole, {"alone": case.model_copy(update={"turns": (alone,)})})
-    module = loaded(write_desk(tmp_path / "real"))
     for name, answer in (("whole", "look_up says {'rule': 'none needed'}"), ("alone", "none needed")):
         plugin = HermeticEnvironment(whole, case=name)
-        assert replayed(module, plugin, "advisor visas")[1] == [("advisor", {"result": answer})]
+        assert replayed(real, plugin, "advisor visas")[1] == [("advisor", {"result": answer})]
 
 
 def test_what_was_not_recorded_is_named_with_what_is_nearest(
-    desk: SimulatedAgentConfig, tmp_path: Path
+    desk: SimulatedAgentConfig, tmp_path: Path, module: Any
 ) -> None:
     """The case, the turn, the call, and what differs from the nearest one."""
     simulation = played(desk, ["check A"], {"check": returned({"status": "shipped"})})
     sidecar = keep(simulation, tmp_path / "desk.evalset.json", "one")
     sidecar.write_text(sidecar.read_text().replace('"text": "check A"', '"text": "check B"'))
-    module = loaded(write_desk(tmp_path / "real"))
-    module.root_agent.on_tool_error_callback = None
     nearest = r"^case 'one', turn 1 .*closest .* check\(order=\"A\"\); args\.order was 'A' .*'B'"
     plugin = HermeticEnvironment(sidecar)
     with pytest.raises(UnrecordedCallError, match=nearest):
@@ -200,15 +186,15 @@ def test_what_was_not_recorded_is_named_with_what_is_nearest(
     assert len(plugin.missed) == 1
 
 
-def test_two_cases_that_begin_alike_are_told_apart(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
+def test_two_cases_that_begin_alike_are_told_apart(
+    desk: SimulatedAgentConfig, tmp_path: Path, module: Any
+) -> None:
     """By the session's first state, by what the user says later, by the calls that only one holds; else a name is asked for."""
     eval_set = tmp_path / "desk.evalset.json"
     keep(played(desk, ["check A", "check B"], {"check": returned({"status": "one"})}), eval_set, "one")
     sidecar = keep(
         played(desk, ["check A", "check C"], {"check": returned({"status": "two"})}), eval_set, "two"
     )
-    module = loaded(write_desk(tmp_path / "real"))
-    module.root_agent.on_tool_error_callback = None
     with pytest.raises(
         UnrecordedCallError,
         match=r"'one' and 'two' .*responses .* check",

@@ -14,7 +14,7 @@ from evalset.recorded.recording_files import put_cases, read_environment
 from simulator.environment.injection.conditions import CallNumber
 from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import ErrorEffect, HangEffect, ResponseEffect
-from simulator.facts import Failed, Raised, Returned
+from simulator.facts import Failed, Raised
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.replay.test_hermetic import replayed
 
@@ -53,9 +53,10 @@ def sidecar(recorded: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(recorded, tmp_path))
 
 
-def said_instead(sidecar: Path, query: str) -> None:
-    """Let the user have said something else in the recorded case."""
+def instead(sidecar: Path, query: str, unrecorded: Any) -> HermeticEnvironment:
+    """Replay a case in which the user had said something else."""
     sidecar.write_text(sidecar.read_text().replace('"text": "check A; check A"', f'"text": "{query}"'))
+    return HermeticEnvironment(sidecar, unrecorded=unrecorded)
 
 
 def ship(order: str, tool_context: ToolContext) -> dict[str, bool]:
@@ -67,8 +68,7 @@ def ship(order: str, tool_context: ToolContext) -> dict[str, bool]:
 def test_a_draft_does_what_the_tools_code_does_besides(module: Any, sidecar: Path) -> None:
     """The state that it writes is there for what comes, though nobody recorded the call."""
     module.root_agent.tools[3] = ship
-    said_instead(sidecar, "check A; ship B")
-    plugin = HermeticEnvironment(sidecar, unrecorded="generate")
+    plugin = instead(sidecar, "check A; ship B", "generate")
     _, answers, state = replayed(module, plugin, "check A; ship B")
     assert answers[-1] == ("ship", {"done": True})
     assert state["shipped"] == "B"
@@ -77,20 +77,15 @@ def test_a_draft_does_what_the_tools_code_does_besides(module: Any, sidecar: Pat
 
 def test_a_rule_of_the_case_answers_at_once(module: Any, sidecar: Path) -> None:
     """What was recorded stays; the rule takes no time, and what it says can be looked up with its author."""
-    said_instead(sidecar, "check A; check B")
-    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    plugin = instead(sidecar, "check A; check B", "rules")
     _, answers, _ = replayed(module, plugin, "check A; check B")
     assert answers == [
         ("check", {"status": "shipped", "order": "A"}),
         ("check", {"error_code": 503, "error_message": "busy"}),
     ]
     (made,) = plugin.made
-    assert (made.eval_id, made.turn, made.call.author.source, made.call.author.by) == (
-        "one",
-        0,
-        "injected",
-        "busy",
-    )
+    author = made.call.author
+    assert (made.eval_id, made.turn, author.source, author.by) == ("one", 0, "injected", "busy")
     assert made.call.outcome == Failed(error_code=503, error_message="busy")
     assert made.call.arguments == {"order": "B"}
     (sentence,) = plugin.missed
@@ -101,8 +96,7 @@ def test_a_rule_of_the_case_answers_at_once(module: Any, sidecar: Path) -> None:
 
 def test_rules_count_the_calls_that_were_answered_as_recorded(module: Any, sidecar: Path) -> None:
     """The third call of a tool is its third, though the first two came from the recording."""
-    said_instead(sidecar, "check A; check A; check A")
-    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    plugin = instead(sidecar, "check A; check A; check A", "rules")
     _, answers, _ = replayed(module, plugin, "check A; check A; check A")
     assert [answer["status"] for _, answer in answers] == ["shipped", "lost", "third"]
     assert " 2 times " in plugin.made[0].why
@@ -110,8 +104,7 @@ def test_rules_count_the_calls_that_were_answered_as_recorded(module: Any, sidec
 
 def test_where_no_rule_answers_the_call_is_an_error(module: Any, sidecar: Path) -> None:
     """With what is nearest, as ever."""
-    said_instead(sidecar, "check C")
-    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    plugin = instead(sidecar, "check C", "rules")
     with pytest.raises(UnrecordedCallError, match=r"closest .* check\(order=\"A\"\).*; no rule "):
         replayed(module, plugin, "check C")
     assert (len(plugin.missed), plugin.made) == (1, [])
@@ -119,8 +112,7 @@ def test_where_no_rule_answers_the_call_is_an_error(module: Any, sidecar: Path) 
 
 def test_a_rule_that_hangs_raises_at_once(module: Any, sidecar: Path) -> None:
     """The exception reaches the agent as in the session; nobody waits for it."""
-    said_instead(sidecar, "note A")
-    plugin = HermeticEnvironment(sidecar, unrecorded="rules")
+    plugin = instead(sidecar, "note A", "rules")
     with pytest.raises(TimeoutError, match="too slow"):
         replayed(module, plugin, "note A")
     assert isinstance(plugin.made[0].call.outcome, Raised)
@@ -128,10 +120,9 @@ def test_a_rule_that_hangs_raises_at_once(module: Any, sidecar: Path) -> None:
 
 def test_a_draft_answers_what_no_rule_does(module: Any, sidecar: Path) -> None:
     """It looks like what was recorded, is the same in each run, and says that it is a draft; inside of agent tools, too."""
-    said_instead(sidecar, "check C; check B; advisor visas")
     outcomes = []
     for _ in range(2):
-        plugin = HermeticEnvironment(sidecar, unrecorded="generate")
+        plugin = instead(sidecar, "check C; check B; advisor visas", "generate")
         replayed(module, plugin, "check C; check B; advisor visas")
         assert [(made.call.tool, made.call.within, made.call.author.source) for made in plugin.made] == [
             ("check", (), "generated"),
@@ -141,9 +132,7 @@ def test_a_draft_answers_what_no_rule_does(module: Any, sidecar: Path) -> None:
         assert "generated draft (" in plugin.missed[0]
         outcomes.append([made.call.outcome for made in plugin.made])
     assert outcomes[0] == outcomes[1]
-    drafted = outcomes[0][0]
-    assert isinstance(drafted, Returned)
-    assert isinstance(drafted.value, dict)
+    drafted: Any = outcomes[0][0]
     assert drafted.value.keys() == {"status", "order"}
     assert drafted.value["order"] == "C"
 
