@@ -126,10 +126,13 @@ def test_the_agents_turn_is_asked_for_too(tmp_path: Path, ask: Asks) -> None:
     assert case["conversation"][0]["final_response"]["parts"][0]["text"] == "It is there."
 
 
-def test_what_the_command_line_says_is_done_in_place_of_what_the_script_says(ask: Asks) -> None:
+def test_what_the_command_line_says_is_done_in_place_of_what_the_script_says(
+    tmp_path: Path, ask: Asks
+) -> None:
     """`--otherwise` is for one run."""
-    ask(ORDER, code=1, more=("--otherwise", "fail"))
+    assert "turns.0.moves" in ask(ORDER, code=1, more=("--otherwise", "fail"))
     ask(ORDER, more=("--otherwise", "generate"))
+    assert len(responses(tmp_path)) == 1
 
 
 def test_a_confirmation_that_the_script_forgot_is_asked_for(tmp_path: Path, ask: Asks) -> None:
