@@ -25,14 +25,17 @@ def new_file(tmp_path: Path) -> NewUrl:
     return lambda: Path(tempfile.mkdtemp(dir=tmp_path)) / "sessions.db"
 
 
+@pytest.fixture
+def new_database(server: Postgres) -> NewUrl:
+    """Return what gives the URL of another empty database of PostgreSQL."""
+    return server.new_database
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     """Return an empty database; what was opened of it is closed behind the test."""
-    if request.param == "sqlite":
-        url: str | Path = tmp_path / "data" / "sessions.db"
-    else:
-        running: Postgres = request.getfixturevalue("server")
-        url = running.new_database()
+    is_file = request.param == "sqlite"
+    url = tmp_path / "data" / "sessions.db" if is_file else request.getfixturevalue("new_database")()
     databases = Kept(url)
     yield databases
     databases.drop_all()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pytest
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from simulator.facts import Fact, SeatChanged, SessionOpened
@@ -31,6 +32,12 @@ def new_journal(session_id: str = "session", *facts: Fact) -> Journal:
 def seat(target: str = "find") -> SeatChanged:
     """Nobody answers a tool from now on; tests tell such facts apart by their tools."""
     return SeatChanged(at=5.0, seat="tool", target=target, player="refuse")
+
+
+def append(journal: Journal, facts: Iterable[Fact]) -> None:
+    """Append one fact after another."""
+    for fact in facts:
+        journal.append(fact)
 
 
 def facts_of(journal: Journal, number: int | None = None) -> list[Fact]:
@@ -128,9 +135,6 @@ def begun(store: JournalStore, session_id: str = "session", *facts: Fact) -> Sto
 
 def raising(work: Callable[[], object]) -> str:
     """Do what raises a StoreError, and return what it says."""
-    try:
+    with pytest.raises(StoreError) as raised:
         work()
-    except StoreError as error:
-        return str(error)
-    message = "it raised nothing"
-    raise AssertionError(message)
+    return str(raised.value)

@@ -59,14 +59,21 @@ def test_a_session_is_played_by_one(kept: Kept) -> None:
         mine.leases.claim("unknown")
 
 
-def test_a_session_is_let_go_of_when_its_store_closes(kept: Kept) -> None:
-    """Nobody has to wait for a server that ended in order."""
+@pytest.mark.parametrize("end", ["close", "purge"])
+def test_a_store_that_closes_and_a_purged_session_leave_no_lease(kept: Kept, end: str) -> None:
+    """Nobody has to wait for a server that ended in order; renewing what is gone is no error."""
     begun(kept.store())
     other = kept.store()
-    _claimed(other)
-    kept.forget(other)
-    other.close()
+    journal = _claimed(other)
+    if end == "close":
+        kept.forget(other)
+        other.close()
+    else:
+        other.purge("session")
+        other.leases.renew()
+        journal.release()
     assert kept.run("SELECT * FROM studio_leases") == []
+    begun(kept.store(), "session" if end == "purge" else "another")
     _claimed(kept.store())
 
 
@@ -142,17 +149,6 @@ def test_what_waits_when_a_session_is_let_go_of_is_stored(kept: Kept) -> None:
     assert kept.store().load("session").path() == journal.path()
 
 
-def test_a_purged_session_leaves_no_lease(kept: Kept) -> None:
-    """The row goes with the session, and renewing what is gone is no error."""
-    store = kept.store()
-    begun(store)
-    journal = _claimed(store)
-    store.purge("session")
-    assert kept.run("SELECT * FROM studio_leases") == []
-    store.leases.renew()
-    journal.release()
-
-
 @pytest.mark.long
 def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     """Its session is free although its lease has not run out; all that it was told is kept is there."""
@@ -170,23 +166,6 @@ def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     journal.append(seat("mine"))
     journal.keep()
     assert len(kept.store().load("session").path()) == 4
-
-
-@pytest.mark.long
-def test_a_process_that_was_taken_over_is_told(kept: Kept) -> None:
-    """It goes on appending: that is a branch, and the head is where the new one left it."""
-    begun(kept.store())
-    playing = PlayingProcess(kept, "theirs", claims=True)
-    assert playing.step() == "kept"
-    journal = kept.store().load("session")
-    journal.claim(by_force=True)
-    journal.append(seat("mine"))
-    assert playing.step() == "moved"
-    journal.keep()
-    stored = kept.store().load("session")
-    assert facts_of(stored) == facts_of(journal)
-    assert len(stored) == 5
-    playing.process.communicate()
 
 
 def test_a_holder_shows_nothing_where_no_file_can_be_made(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from simulator.journal import Journal, JournalError
 from simulator.store import JournalStore, SessionRecord, StoredJournal, StoreError, UnknownSessionError
+from tests.simulator.base.rows import for_each
 from tests.simulator.session.making import answered_turn, asked, call, model
 from tests.simulator.store.databases import KEY, ME, Kept, begun, new_journal
 
@@ -61,49 +62,41 @@ def test_the_first_query_is_known(kept: Kept) -> None:
     assert store.record("other").query == ("fir\0st " * 200)[:500].replace("\0", "")
 
 
-def test_the_newest_session_comes_first(kept: Kept) -> None:
-    """Sessions are listed by their last change."""
+def test_each_owner_has_their_own_sessions_the_newest_first(kept: Kept) -> None:
+    """Sessions are listed by their last change, and nobody's list holds what is another's."""
     store = kept.store()
     journals = {}
     for name in ("a", "b", "c"):
         kept.clock.now += 1
         journals[name] = begun(store, name)
+    store.begin(new_journal("theirs"), owner="you", agent_key=KEY)
     kept.clock.now += 1
     journals["a"].append(asked())
     journals["a"].keep()
     assert _ids(store.records(ME)) == ["a", "c", "b"]
-
-
-def test_each_owner_has_their_own_sessions(kept: Kept) -> None:
-    """Nobody's list holds what is another's."""
-    store = kept.store()
-    begun(store, "mine")
-    store.begin(new_journal("theirs"), owner="you", agent_key=KEY)
-    assert _ids(store.records(ME)) == ["mine"]
     assert _ids(store.records("you")) == ["theirs"]
     for nobody in ("", "%", "yo_", "you\0", "YOU", "' OR 1=1 --"):
         assert store.records(nobody) == []
 
 
-@pytest.mark.parametrize(
-    ("search", "found"),
-    [
-        ("order", ["b", "a"]),
-        ("ORDER late", ["a"]),
-        ("straße", ["b"]),
-        ("STRASSE", ["b"]),
-        ("refund", ["b"]),
-        ("urgent", ["a"]),
-        ("clerk", ["b", "a"]),
-        ("100%", ["a"]),
-        ("%", ["a"]),
-        ("_", []),
-        ("\\", []),
-        ("absent", []),
-        ("  ", ["b", "a"]),
-    ],
-)
-def test_a_search_looks_in_what_people_read(kept: Kept, search: str, found: list[str]) -> None:
+SEARCHES = {
+    "order": ["b", "a"],
+    "ORDER late": ["a"],
+    "straße": ["b"],
+    "STRASSE": ["b"],
+    "refund": ["b"],
+    "urgent": ["a"],
+    "clerk": ["b", "a"],
+    "100%": ["a"],
+    "%": ["a"],
+    "_": [],
+    "\\": [],
+    "absent": [],
+    "  ": ["b", "a"],
+}
+
+
+def test_a_search_looks_in_what_people_read(kept: Kept) -> None:
     """All words have to be in the name, the first query, the tags, the notes or the agent's name, in whatever case."""
     store = kept.store()
     begun(store, "a", asked("Why is my order late?"))
@@ -114,30 +107,22 @@ def test_a_search_looks_in_what_people_read(kept: Kept, search: str, found: list
     store.rename("b", "Refund in the Straße")
     journal.append(asked("Cancel the order"))
     journal.keep()
-    assert _ids(store.records(ME, search=search)) == found
-
-
-def test_tags_are_found_exactly(kept: Kept) -> None:
-    """A tag is itself, not a part of another one; each is kept once, in its order."""
-    store = kept.store()
-    for name, tags in (("a", ["x", "x y", "x", "  ", " z "]), ("b", ["X", "xx", '"x"'])):
-        begun(store, name)
-        store.tag(name, tags)
-    assert store.record("a").tags == ("x", "x y", "z")
-    assert _ids(store.records(ME, tag="x")) == ["a"]
-    assert _ids(store.records(ME, tag='"x"')) == ["b"]
-    store.tag("a", ())
-    assert store.records(ME, tag="x") == []
+    assert {search: _ids(store.records(ME, search=search)) for search in SEARCHES} == SEARCHES
 
 
 def test_what_is_archived_or_deleted_is_out_of_the_way(kept: Kept) -> None:
-    """The archive and what was deleted are lists of their own, and both can be undone."""
+    """The archive and what was deleted are lists of their own, and both can be undone; a shared token is worth nothing meanwhile."""
     store = kept.store()
     for name in ("a", "b", "c"):
         begun(store, name)
+    token = store.share("c")
+    assert store.share("c") == token
+    assert store.shared(token).session_id == "c"
     store.archive("b")
     kept.clock.now = 2000.0
     assert store.delete("c").deleted_at == 2000.0
+    with pytest.raises(UnknownSessionError, match="shared"):
+        store.shared(token)
     assert _ids(store.records(ME)) == ["a"]
     assert _ids(store.records(ME, archived=True)) == ["b"]
     assert _ids(store.records(ME, deleted=True)) == ["c"]
@@ -145,6 +130,10 @@ def test_what_is_archived_or_deleted_is_out_of_the_way(kept: Kept) -> None:
     store.restore("c")
     assert sorted(_ids(store.records(ME))) == ["a", "b", "c"]
     assert store.load("c").session().session_id == "c"
+    store.unshare("c")
+    with pytest.raises(UnknownSessionError):
+        store.shared(token)
+    assert store.share("c") != token
 
 
 def test_a_purged_session_is_gone(kept: Kept) -> None:
@@ -180,62 +169,47 @@ def described(store: JournalStore) -> StoredJournal:
 
 
 def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
-    """It has the same facts under an id of its own; what happens to one does not touch the other."""
+    """It has the same facts under an id of its own; what happens to one does not touch the other.
+
+    For somebody else it holds nothing private: what the owner typed and did not send, their tags and their notes stay theirs.
+    """
     store = kept.store()
     journal = described(store)
     store.share("session")
     store.delete("session")
     kept.clock.now = 3000.0
-    record = store.duplicate("session")
+    record, theirs = store.duplicate("session"), store.duplicate("session", owner="you")
     assert record == store.record(record.session_id)
     assert (record.owner, record.name, record.created_at) == (ME, "Late (copy)", 3000.0)
     assert (record.tags, record.notes) == (("x", "y"), "a note")
+    assert (theirs.owner, theirs.name, theirs.tags, theirs.notes) == ("you", "Late (copy)", (), "")
     assert (record.shared_token, record.deleted_at, record.head, record.length) == (None, None, 4, 7)
-    twin = store.load(record.session_id)
+    twin, other = store.load(record.session_id), store.load(theirs.session_id)
     assert twin.session().session_id == record.session_id != "session"
-    assert twin.path()[1:] == journal.path()[1:]
+    assert twin.path()[1:] == other.path()[1:] == journal.path()[1:]
     assert twin.head == 4
     assert store.drafts(record.session_id) == {"a": "text"}
+    assert store.drafts(theirs.session_id) == {}
     twin.append(model(call("other"), key="other"))
     twin.keep()
     assert store.load("session").to_json() == journal.to_json()
 
 
-def test_a_copy_for_somebody_else_holds_nothing_private(kept: Kept) -> None:
-    """The facts are the same; what the owner typed and did not send, their tags and their notes stay theirs."""
-    store = kept.store()
-    journal = described(store)
-    record = store.duplicate("session", owner="you")
-    assert (record.owner, record.name, record.tags, record.notes) == ("you", "Late (copy)", (), "")
-    assert store.drafts(record.session_id) == {}
-    assert store.load(record.session_id).path()[1:] == journal.path()[1:]
-
-
-def test_a_shared_session_is_found_by_its_token(kept: Kept) -> None:
-    """The token stays the same while the session is shared; it is worth nothing after."""
-    store = kept.store()
-    begun(store)
-    token = store.share("session")
-    assert store.share("session") == token
-    assert store.shared(token).session_id == "session"
-    store.delete("session")
-    with pytest.raises(UnknownSessionError, match="shared"):
-        store.shared(token)
-    store.restore("session")
-    store.unshare("session")
-    with pytest.raises(UnknownSessionError):
-        store.shared(token)
-    assert store.share("session") != token
-
-
 def test_what_people_write_is_kept_as_it_is(kept: Kept) -> None:
-    """Names and notes hold any text, but for what no database takes."""
+    """Names and notes hold any text, but for what no database takes; a tag is itself, each is kept once, in its order."""
     store = kept.store()
-    begun(store)
+    for name, tags in (("a", ["x", "x y", "x", "  ", " z "]), ("b", ["X", "xx", '"x"'])):
+        begun(store, name)
+        store.tag(name, tags)
     for text in ("<b>bold</b>", "'; --", "日本 🦊", "two\nlines"):
-        assert store.rename("session", text).name == text
-        assert store.note("session", text).notes == store.record("session").notes == text
-    assert store.note("session", "a\0b\ud83d").notes == "ab?"
+        assert store.rename("a", text).name == text
+        assert store.note("a", text).notes == store.record("a").notes == text
+    assert store.note("a", "a\0b\ud83d").notes == "ab?"
+    assert store.record("a").tags == ("x", "x y", "z")
+    assert _ids(store.records(ME, tag="x")) == ["a"]
+    assert _ids(store.records(ME, tag='"x"')) == ["b"]
+    store.tag("a", ())
+    assert store.records(ME, tag="x") == []
 
 
 def test_drafts_are_there_again(kept: Kept) -> None:
@@ -278,7 +252,7 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
     assert store.import_(text, "you", keeps_id=False).session_id != "session"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "reason"),
     [
         (lambda _: "{", "JSON"),
@@ -295,6 +269,7 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
 def test_a_file_that_is_no_session_is_refused(kept: Kept, change: Any, reason: str) -> None:
     """The error says what is wrong and where, and nothing is taken in."""
     store = kept.store()
+    store.purge("session")
     begun(store)
     changed = change(json.loads(store.export("session")))
     with pytest.raises(StoreError, match=reason):

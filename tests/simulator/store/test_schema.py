@@ -12,7 +12,8 @@ from sqlalchemy import Connection, inspect, text
 
 from simulator.store import JournalStore, StoreError, default_path
 from simulator.store.database import Database
-from simulator.store.schema_versions import STEPS, Step, migrate
+from simulator.store.schema_versions import STEPS
+from tests.simulator.base.rows import for_each
 from tests.simulator.store.databases import ME, Kept, begun, raising
 
 OLDER = (
@@ -28,47 +29,24 @@ def _rename(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE studio_sessions RENAME COLUMN title TO name"))
 
 
-def _add_notes(connection: Connection) -> None:
-    connection.execute(text("ALTER TABLE studio_sessions ADD COLUMN notes VARCHAR DEFAULT '' NOT NULL"))
-
-
 def _fail(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE studio_sessions ADD COLUMN half VARCHAR"))
     connection.execute(text("SELECT * FROM absent"))
 
 
-def _laid_out(kept: Kept) -> Kept:
+def test_a_step_that_fails_leaves_all_as_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All steps are one transaction. Patched, as no released step fails."""
     if isinstance(kept.url, Path):
         kept.url.parent.mkdir()
     for statement in OLDER:
         kept.run(statement)
-    return kept
-
-
-@pytest.mark.parametrize("known_before", [(_rename, _add_notes), (_rename,)])
-def test_an_older_database_is_brought_up(kept: Kept, known_before: Sequence[Step]) -> None:
-    """Each step that it lacks is taken once, in order, and what it held is there; the next version takes the rest."""
-    engine = _laid_out(kept).engine()
-    for steps in (known_before, (_rename, _add_notes)):
-        with engine.begin() as connection:
-            migrate(connection, steps)
-    engine.dispose()
-    assert kept.run("SELECT session_id, name, notes FROM studio_sessions") == [("s", "Late", "")]
-    assert kept.run("SELECT version FROM studio_schema") == [(3,)]
-
-
-def test_a_step_that_fails_leaves_all_as_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All steps are one transaction. Patched, as no released step fails."""
-    _laid_out(kept)
     monkeypatch.setattr("simulator.store.schema_versions.migrate.__defaults__", ((_rename, _fail), None))
     assert "absent" in raising(lambda: Database(kept.url, patience=1))
     assert kept.run("SELECT title FROM studio_sessions") == [("Late",)]
     assert kept.run("SELECT version FROM studio_schema") == [(1,)]
     engine = kept.engine()
-    assert {column["name"] for column in inspect(engine).get_columns("studio_sessions")} == {
-        "session_id",
-        "title",
-    }
+    columns = inspect(engine).get_columns("studio_sessions")
+    assert {column["name"] for column in columns} == {"session_id", "title"}
     engine.dispose()
 
 
@@ -121,18 +99,19 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_file_is_its_users_alone(tmp_path: Path) -> None:
-    """Nobody else on the machine reads sessions: the folder is 0700 and each file in it 0600."""
+    """Nobody else on the machine reads sessions: the folder is 0700 and each file in it 0600. A path, a text and a URL open them."""
     path = tmp_path / "made" / "here" / "sessions.db"
-    store = JournalStore.open(path)
-    begun(store)
+    store = JournalStore.open(f"sqlite:///{path}")
+    journal = begun(store)
     assert [oct(folder.stat().st_mode & 0o777) for folder in path.parents[:2]] == ["0o700", "0o755"]
     assert {oct(each.stat().st_mode & 0o777) for each in path.parent.iterdir()} == {"0o600"}
-    assert {each.name for each in path.parent.iterdir()} == {
-        "sessions.db",
-        "sessions.db-wal",
-        "sessions.db-shm",
-    }
+    names = {each.name for each in path.parent.iterdir()}
+    assert names == {"sessions.db", "sessions.db-wal", "sessions.db-shm"}
     store.close()
+    for place in (path, str(path)):
+        store = JournalStore.open(place)
+        assert store.load("session").to_json() == journal.to_json()
+        store.close()
 
 
 def test_the_file_has_a_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,18 +129,6 @@ def test_the_file_has_a_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_url_names_a_file_too(tmp_path: Path) -> None:
-    """A path, as a text or not, and a URL of SQLite open the same sessions."""
-    path = tmp_path / "sessions.db"
-    first = JournalStore.open(f"sqlite:///{path}")
-    journal = begun(first)
-    first.close()
-    for place in (path, str(path)):
-        store = JournalStore.open(place)
-        assert store.load("session").to_json() == journal.to_json()
-        store.close()
-
-
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words say what to install. Patched, as the tests themselves need the driver."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
@@ -169,20 +136,22 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         JournalStore.open("postgresql://127.0.0.1:1/db")
 
 
-def test_a_database_of_version_one_is_brought_up_and_that_is_said(
-    kept: Kept, caplog: pytest.LogCaptureFixture
+@for_each(("version", "lacks"), [(1, ("studio_leases", "studio_unsaved")), (2, ("studio_unsaved",))])
+def test_an_older_database_is_brought_up_and_that_is_said(
+    kept: Kept, caplog: pytest.LogCaptureFixture, version: int, lacks: Sequence[str]
 ) -> None:
-    """The tables come, the sessions stay, and the log says what was done; nothing is said of one that is up to date."""
+    """The tables come, each step once and in order, and the sessions stay; nothing is said of one that is up to date."""
     store = kept.store()
+    store.purge("session")
     journal = begun(store)
     store.close()
-    kept.run("DROP TABLE studio_leases")
-    kept.run("DROP TABLE studio_unsaved")
-    kept.run("UPDATE studio_schema SET version = 1")
+    for table in lacks:
+        kept.run(f"DROP TABLE {table}")
+    kept.run("UPDATE studio_schema SET version = :version", version=version)
     caplog.clear()
     again = kept.store()
     (said,) = [record.getMessage() for record in caplog.records]
-    assert f"version 1 to {len(STEPS) + 1}" in said
+    assert f"version {version} to {len(STEPS) + 1}" in said
     assert again.name in said
     assert again.load("session").to_json() == journal.to_json()
     again.leases.claim("session")

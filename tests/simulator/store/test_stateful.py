@@ -12,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from simulator.facts import Fact
 from simulator.journal import Journal
 from simulator.store import HeadMovedError, StoredJournal
-from tests.harness.postgres import Postgres
 from tests.simulator.store.databases import Kept, NewUrl, begun, new_journal
 from tests.simulator.test_journal import any_fact, append_legal
 
@@ -143,13 +142,16 @@ def run_machine(machine: type[RuleBasedStateMachine], new_url: NewUrl, *, exampl
     return len(urls)
 
 
-@pytest.mark.parametrize(("examples", "steps"), [(4, 8), pytest.param(60, 12, marks=pytest.mark.long)])
-def test_a_file_holds_what_a_model_says(new_file: NewUrl, examples: int, steps: int) -> None:
-    """In SQLite, whatever happens in whatever order; each step asserts."""
-    assert run_machine(KeptJournal, new_file, examples=examples, steps=steps)
-
-
-@pytest.mark.long
-def test_postgresql_holds_what_a_model_says(server: Postgres) -> None:
-    """In PostgreSQL too."""
-    assert run_machine(KeptJournal, server.new_database, examples=20, steps=12)
+@pytest.mark.parametrize(
+    ("place", "examples", "steps"),
+    [
+        ("new_file", 4, 8),
+        pytest.param("new_file", 60, 12, marks=pytest.mark.long),
+        pytest.param("new_database", 20, 12, marks=pytest.mark.long),
+    ],
+)
+def test_a_store_holds_what_a_model_says(
+    request: pytest.FixtureRequest, place: str, examples: int, steps: int
+) -> None:
+    """In SQLite and PostgreSQL, whatever happens in whatever order; each step asserts."""
+    assert run_machine(KeptJournal, request.getfixturevalue(place), examples=examples, steps=steps)

@@ -16,7 +16,6 @@ from simulator.journal import Journal
 from simulator.seats.answers import ToolAnswer, called, failed, returned, said
 from simulator.seats.requests import ToolRequest
 from simulator.store import HeadMovedError
-from tests.harness.postgres import Postgres
 from tests.simulator.store.databases import KEY, ME, Kept, NewUrl
 from tests.simulator.store.plain_session import BROKEN, PLANS, TOOLS, PlainSession, State
 from tests.simulator.store.planned_agent import planned_config
@@ -359,11 +358,9 @@ def _plain(history: Iterable[Any]) -> list[tuple[str, ...]]:
     ]
 
 
-def test_a_session_in_a_file_is_what_a_model_says(new_file: NewUrl) -> None:
-    """In SQLite, whatever is done in whatever order; each step asserts."""
-    assert run_machine(PlayedSession, new_file, examples=40, steps=25)
-
-
-def test_a_session_in_postgresql_is_what_a_model_says(server: Postgres) -> None:
-    """In PostgreSQL too."""
-    assert run_machine(PlayedSession, server.new_database, examples=8, steps=15)
+@pytest.mark.parametrize(("place", "examples", "steps"), [("new_file", 40, 25), ("new_database", 8, 15)])
+def test_a_session_is_what_a_model_says(
+    request: pytest.FixtureRequest, place: str, examples: int, steps: int
+) -> None:
+    """In SQLite and PostgreSQL, whatever is done in whatever order; each step asserts."""
+    assert run_machine(PlayedSession, request.getfixturevalue(place), examples=examples, steps=steps)

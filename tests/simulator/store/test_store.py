@@ -12,51 +12,37 @@ from hypothesis import strategies as st
 from simulator.facts import Fact
 from simulator.journal import ROOT, Journal
 from simulator.store import HeadMovedError, Place, StoreError, UnknownSessionError
+from tests.simulator.base.rows import for_each
 from tests.simulator.session.making import answered_turn, asked, ended, model
-from tests.simulator.store.databases import KEY, ME, Kept, begun, facts_of, new_journal, raising, seat
+from tests.simulator.store.databases import KEY, ME, Kept, append, begun, facts_of, new_journal, raising, seat
 from tests.simulator.test_journal import any_fact, append_legal
 
 
-def test_what_was_kept_is_there_after_a_kill(kept: Kept) -> None:
-    """A kill right after `keep` loses nothing: facts, branches, head and session are the same."""
+@pytest.mark.parametrize("ended_by", ["kill", "close"])
+def test_what_was_appended_is_there_however_the_store_ended(kept: Kept, ended_by: str) -> None:
+    """A kill right after `keep`, or an orderly end that nobody waited before: facts, branches, head and session are the same."""
     store = kept.store()
     journal = begun(store)
-    for turn in range(3):
-        for fact in answered_turn(turn):
-            journal.append(fact)
+    append(journal, _turns(3))
     journal.move_head(6)
     journal.append(seat())
-    journal.keep()
-    kept.kill(store)
+    if ended_by == "kill":
+        journal.keep()
+        kept.kill(store)
+    else:
+        store.close()
     again = kept.store().load("session")
     assert again.to_json() == journal.to_json()
     assert again.session() == journal.session()
     assert again.head == journal.head == 17
+    if ended_by == "close":  # what comes now stays in memory, and `keep` says so
+        journal.append(seat("late"))
+        with pytest.raises(StoreError, match=r"'session' .*closed"):
+            journal.keep()
 
 
 def _turns(count: int) -> list[Fact]:
     return [fact for turn in range(count) for fact in answered_turn(turn)]
-
-
-def test_closing_a_store_stores_what_waits(kept: Kept) -> None:
-    """Nobody has to wait for each fact: the end of the store does."""
-    store = kept.store()
-    journal = begun(store)
-    for fact in _turns(4):
-        journal.append(fact)
-    journal.move_head(4)
-    store.close()
-    assert kept.store().load("session").to_json() == journal.to_json()
-
-
-def test_after_the_close_nothing_is_said_to_be_durable(kept: Kept) -> None:
-    """An append to a journal of a closed store stays in memory, and `keep` says so."""
-    store = kept.store()
-    journal = begun(store)
-    store.close()
-    journal.append(asked())
-    with pytest.raises(StoreError, match=r"'session' .*closed"):
-        journal.keep()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
@@ -74,48 +60,54 @@ def test_any_fact_is_read_as_it_was_written(kept: Kept, facts: list[Fact]) -> No
     assert loaded.to_json() == journal.to_json()
 
 
-@pytest.mark.parametrize(
-    "text", ["a\0b", "ß 日本 🦊", "'; DROP TABLE facts; --", "x" * 200_000, "half \ud83d of a pair"]
+def nested(levels: int) -> dict[str, object]:
+    """Return an object in an object, so many times."""
+    return {"a": nested(levels - 1)} if levels else {}
+
+
+@for_each(
+    "fact",
+    [
+        *(model({"text": text}) for text in ("a\0b", "ß 日本 🦊", "'; DROP TABLE facts; --", "x" * 200_000)),
+        model({"text": "half \ud83d of a pair"}),
+        ended(state=nested(190)),
+    ],
 )
-def test_any_text_is_stored(kept: Kept, text: str) -> None:
-    """Texts that a database does not take as they are, and what is no text, come back all the same, in a file too."""
+def test_any_value_is_stored(kept: Kept, fact: Fact) -> None:
+    """Texts that a database does not take as they are, what is no text, and the deepest value come back, in a file too."""
     store = kept.store()
-    journal = begun(store, "session", asked("go"), model({"text": text}))
+    store.purge("session")
+    journal = begun(store, "session", asked("go"), fact)
     assert store.load("session").path() == journal.path()
     exported = store.export("session")
     assert store.load(store.import_(exported, ME).session_id).path()[1:] == journal.path()[1:]
 
 
-def test_a_deep_value_is_stored(kept: Kept) -> None:
-    """An answer that is nested as deep as a journal takes is read again."""
-    deep: dict[str, object] = {}
-    for _ in range(190):
-        deep = {"a": deep}
+@for_each(
+    ("journal", "words"),
+    [
+        (new_journal(), r"'session' .*exists"),
+        *(
+            (each, "session id: .*1 to 200 ")
+            for each in (Journal(), new_journal("a\nb"), new_journal("x" * 201))
+        ),
+    ],
+)
+def test_a_journal_without_an_id_of_its_own_is_refused(kept: Kept, journal: Journal, words: str) -> None:
+    """An id stands in addresses, so it is printable and not long; the session that has it is as it was."""
     store = kept.store()
-    journal = begun(store, "session", asked(), ended(state=deep))
-    assert store.load("session").to_json() == journal.to_json()
-
-
-def test_two_sessions_cannot_have_one_id(kept: Kept) -> None:
-    """A second session with the same id is refused, and the first is as it was."""
-    store = kept.store()
+    store.purge("session")
     first = begun(store, "session", asked())
-    with pytest.raises(StoreError, match=r"'session' .*exists"):
-        begun(store)
+    with pytest.raises(StoreError, match=words):
+        store.begin(journal, owner=ME, agent_key=KEY)
     assert store.load("session").to_json() == first.to_json()
 
 
-@pytest.mark.parametrize("journal", [Journal(), new_journal("a\nb"), new_journal("x" * 201)])
-def test_a_journal_without_a_proper_id_is_refused(kept: Kept, journal: Journal) -> None:
-    """An id stands in addresses, so it is printable and not long."""
-    with pytest.raises(StoreError, match=r"session id: .*1 to 200 "):
-        kept.store().begin(journal, owner=ME, agent_key=KEY)
-
-
-@pytest.mark.parametrize("session_id", ["nobody", "", "a\0", "\ud800", "x" * 10_000, "' OR 1=1 --"])
+@for_each("session_id", ["nobody", "", "a\0", "\ud800", "x" * 10_000, "' OR 1=1 --"])
 def test_an_unknown_session_is_named(kept: Kept, session_id: str) -> None:
     """Whatever id is asked for, the answer is that there is none."""
     store = kept.store()
+    store.purge("session")
     begun(store)
     for ask in (store.load, store.place, store.record, store.export, store.duplicate, store.archive):
         with pytest.raises(UnknownSessionError, match=re.escape(repr(session_id)[:1_000])):
@@ -132,8 +124,7 @@ def test_the_place_tells_of_another_process(kept: Kept) -> None:
     theirs = other_store.load("session")
     assert other_store.place("session") == mine.place == Place(1, 2)
     assert not mine.refresh()
-    for fact in _turns(2):
-        theirs.append(fact)
+    append(theirs, _turns(2))
     theirs.keep()
     assert other_store.place("session") == theirs.place == Place(11, 12) != mine.place
     assert mine.refresh()
@@ -149,37 +140,22 @@ def test_the_place_tells_of_another_process(kept: Kept) -> None:
 
 
 def test_who_comes_second_loses_nothing(kept: Kept) -> None:
-    """Facts behind an old head become a branch; the head is the first one's, and the second one is told."""
-    first = begun(kept.store(), "session", asked())
-    second = kept.store().load("session")
-    first.append(ended())
-    first.keep()
-    second.append(seat("theirs"))
-    second.append(ended(stopped=True))
-    with pytest.raises(HeadMovedError, match=r"'session' .*branch"):
-        second.keep()
-    assert second.superseded
-    assert not first.superseded
-    stored = kept.store().load("session")
-    assert stored.head == first.head == 3
-    assert [stored.parent(number) for number in range(len(stored))] == [-1, 0, 1, 2, 2, 4]
-    assert [stored.fact(4), stored.fact(5)] == [seat("theirs"), ended(stopped=True)]
-
-
-def test_a_superseded_journal_goes_on_on_its_branch(kept: Kept) -> None:
-    """What it appends later follows on its branch; after `refresh` it is what everybody sees, and no longer apart."""
+    """Their facts become a branch, on which they go on, and they are told; after `refresh` it is what everybody sees."""
     first = begun(kept.store(), "session", asked())
     second = kept.store().load("session")
     first.append(seat("ours"))
     first.keep()
     for target in ("a", "b"):
         second.append(seat(target))
-        raising(second.keep)
+        with pytest.raises(HeadMovedError, match=r"'session' .*branch"):
+            second.keep()
+    assert (first.superseded, second.superseded) == (False, True)
     first.append(seat("more"))
     first.keep()
     second.append(seat("c"))
     raising(second.keep)
     stored = kept.store().load("session")
+    assert [stored.parent(number) for number in range(len(stored))] == [-1, 0, 1, 2, 2, 4, 3, 5]
     assert stored.head == 6
     assert facts_of(stored)[3:] == [seat("ours"), seat("more")]
     assert facts_of(stored, 7)[3:] == [seat("a"), seat("b"), seat("c")]
@@ -208,44 +184,34 @@ def test_a_branch_beside_does_not_take_the_head(kept: Kept) -> None:
     assert not first.superseded
     stored = kept.store().load("session")
     assert facts_of(stored)[3:] == [seat("1"), seat("3")]
-    assert stored.session().model_dump() == _with_numbers_of(stored, first.session().model_dump())
+    history = stored.session().history  # which has other numbers
+    assert stored.session() == first.session().model_copy(update={"history": history})
     assert first.refresh()
     assert first.to_json() == stored.to_json()
 
 
-def _with_numbers_of(journal: Journal, session: dict[str, object]) -> dict[str, object]:
-    return {**session, "history": journal.session().model_dump()["history"]}
-
-
 def test_a_head_that_two_moved_is_the_first_ones(kept: Kept) -> None:
-    """Where nothing was appended, the second one is told too."""
+    """Where nothing was appended, the second one is told too; it may be the start of the journal."""
     first = begun(kept.store(), "session", *_turns(1))
     second = kept.store().load("session")
-    first.move_head(2)
+    first.move_head(ROOT)
     first.keep()
     second.move_head(3)
     with pytest.raises(HeadMovedError):
         second.keep()
-    assert kept.store().place("session") == Place(2, 7)
-
-
-def test_the_start_of_a_journal_can_be_its_head(kept: Kept) -> None:
-    """A head at the root is stored and read."""
-    store = kept.store()
-    journal = begun(store)
-    journal.move_head(ROOT)
-    journal.keep()
-    assert store.load("session").head == ROOT
+    assert kept.store().place("session") == Place(ROOT, 7)
+    assert kept.store().load("session").head == ROOT
 
 
 def test_an_append_does_not_wait(kept: Kept) -> None:
-    """While the database is locked, facts are taken at once; they are stored when the lock is gone."""
+    """While the database is locked, facts are taken at once, and `keep` gives up after its time; they are stored when the lock is gone."""
     journal = begun(kept.store(patience=20))
     with kept.locked():
-        for fact in _turns(20):
-            journal.append(fact)
+        append(journal, _turns(20))
         journal.move_head(6)
         assert len(kept_facts := journal.path()) == 7
+        with pytest.raises(StoreError, match=r"'session' .* 0\.05 s$"):
+            journal.keep(0.05)
     journal.keep()
     assert kept.store().load("session").path() == kept_facts
 
