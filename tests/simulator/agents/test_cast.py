@@ -15,7 +15,10 @@ def finish_task(note: str) -> str:
 
 
 def test_an_agent_tool_is_listed_and_runs_by_itself() -> None:
-    """It can have rules and players like any tool; without one its agent runs, whoever answers all other tools."""
+    """It can have rules and players like any tool; without one its agent runs, whoever answers all other tools.
+
+    Tools that steer cannot be answered. ADK's own are told by name here, but for a tool of the agent's own.
+    """
     specialist = LlmAgent(name="specialist", description="Knows.")
     directory = directory_of(LlmAgent(name="desk", tools=[AgentTool(specialist), finish_task]))
     session = SimulationSession(agent_name="desk", seats=Seats(tools={"*": "offline"}))
@@ -24,10 +27,4 @@ def test_an_agent_tool_is_listed_and_runs_by_itself() -> None:
     assert tool_player(directory, session, "finish_task") == "offline"
     seated = session.model_copy(update={"seats": Seats(tools={"specialist": "person"})})
     assert tool_player(directory, seated, "specialist") == "person"
-
-
-def test_tools_that_steer_cannot_be_answered() -> None:
-    """ADK's own are told by name here, but for a tool of the agent's own."""
-    directory = directory_of(LlmAgent(name="desk", tools=[finish_task]))
-    assert steers(directory, "transfer_to_agent")
-    assert not steers(directory, "finish_task")
+    assert [steers(directory, name) for name in ("transfer_to_agent", "finish_task")] == [True, False]

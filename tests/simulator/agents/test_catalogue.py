@@ -69,7 +69,10 @@ def test_importing_and_listing_imports_no_adk(tmp_path: Path) -> None:
 
 
 def test_the_demos_are_listed_with_all_that_a_newcomer_needs() -> None:
-    """Each demo has a description and three or four examples of what to ask before it is loaded, and the same after."""
+    """Each demo has a description and three or four examples of what to ask before it is loaded, and the same after.
+
+    Whoever names the demos' folder gets each demo once.
+    """
     catalogue = AgentCatalogue()
     for entry in catalogue.entries():
         assert entry.state == "unread"
@@ -79,6 +82,7 @@ def test_the_demos_are_listed_with_all_that_a_newcomer_needs() -> None:
         loaded = catalogue.load(entry.name)
         assert (loaded.description, loaded.example_queries) == (entry.description, entry.example_queries)
     assert [entry.state for entry in catalogue.entries()] == ["ready"] * 3
+    assert sorted(AgentCatalogue(AgentSettings(DEMOS_DIR)).names()) == sorted(DEMOS)
 
 
 @pytest.mark.parametrize("name", DEMOS)
@@ -96,11 +100,6 @@ def test_a_demo_is_an_agent_folder_like_any_other(
     assert own.resolve_eval_set_path().name == foreign.resolve_eval_set_path().name
 
 
-def test_the_demos_folder_as_agents_folder_lists_no_agent_twice() -> None:
-    """Whoever names the demos' folder gets each demo once."""
-    assert sorted(AgentCatalogue(AgentSettings(DEMOS_DIR)).names()) == sorted(DEMOS)
-
-
 def test_sources_come_in_order_and_can_be_left_out(tmp_path: Path, listing: str) -> None:
     """The folder's agents come first, then the file's, then the demos; `demos=False` leaves those out."""
     folder = bot(tmp_path / "bots", "zebra", "raise ValueError('no')\n")
@@ -110,7 +109,7 @@ def test_sources_come_in_order_and_can_be_left_out(tmp_path: Path, listing: str)
 
 
 def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
-    """Asking for an agent that is not there, or could not be loaded, raises with the names or the reason."""
+    """Asking for an agent that is not there, or could not be loaded, raises with the names or the reason; a folder is blamed as one."""
     catalogue = AgentCatalogue(AgentSettings(bot(tmp_path, "bad", "raise ValueError('no luck')\n")))
     with pytest.raises(UnknownAgentError, match=r"'nobody'.*\bbad, order_desk"):
         catalogue.load("nobody")
@@ -118,6 +117,9 @@ def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
         catalogue.config("bad")
     with pytest.raises(AgentLoadError, match=r"'nobody'.*\border_desk"):
         demo_agent("nobody")
+    nowhere = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "missing", demos=False))
+    with pytest.raises(AgentLoadError, match=r"^\D*folder \S*/missing "):
+        nowhere.config("missing")
 
 
 def test_an_agent_is_loaded_once_whoever_asks(tmp_path: Path) -> None:
@@ -132,19 +134,13 @@ def test_an_agent_is_loaded_once_whoever_asks(tmp_path: Path) -> None:
     catalogue = catalogue_for(AgentSettings(tmp_path, demos=False))
     assert catalogue_for(AgentSettings(tmp_path, demos=False)) is catalogue
     barrier = threading.Barrier(4)
-    found: list[int] = []
 
-    def ask() -> None:
+    def ask(_: int) -> int:
         barrier.wait()
-        found.append(id(catalogue.config("shared_bot")))
+        return id(catalogue.config("shared_bot"))
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4
-    assert len(set(found)) == 1
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(ask, range(4)))) == 1
     assert ran.read_text(encoding="utf-8") == "x"
 
 
@@ -171,13 +167,6 @@ def test_nobody_waits_for_an_agent_that_somebody_else_loads(tmp_path: Path, list
         finally:
             finish.write_text("x", encoding="utf-8")
         assert slow.result(timeout=60).name == "slow_bot"
-
-
-def test_a_folder_that_cannot_be_listed_is_no_agent_that_failed(tmp_path: Path) -> None:
-    """The error is about the folder; its name is not blamed as an agent's."""
-    catalogue = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "missing", demos=False))
-    with pytest.raises(AgentLoadError, match=r"^\D*folder \S*/missing "):
-        catalogue.config("missing")
 
 
 def test_a_module_that_ours_hides_is_named(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.agent_config import AgentConfigError
 from simulator.agents import AgentCatalogue, AgentSettings, demo_agent
 from simulator.agents.agent_source import source_digest
-from simulator.agents.demo_agents import DEMOS
-from simulator.agents.demos.expense_approver import schemas as expense_schemas
 from simulator.agents.demos.expense_approver import tools as expense_tools
 from simulator.agents.demos.order_desk import tools as order_tools
 from simulator.agents.demos.travel_planner import places, tools
@@ -54,19 +52,13 @@ def agents(folder: Path, **files: str) -> Path:
     "files", [{"json": ORDERS}, {"yaml": "orders:\n- order_id: A-1\n  status: shipped\n"}]
 )
 def test_a_file_beside_the_agent_is_the_data_of_its_sessions(tmp_path: Path, files: dict[str, str]) -> None:
-    """It is read when a session begins, so that an edit of it counts for the next one."""
+    """It is read when a session begins, so that an edit of it counts for the next one; it is no source of the agent."""
     folder = agents(tmp_path, **files)
+    digest = source_digest(folder / "desk")
     assert json.loads(brought(folder)) == json.loads(ORDERS)
     (folder / "desk" / f"environment_data.{next(iter(files))}").unlink()
     assert brought(folder) == ""
-
-
-def test_the_data_is_no_source_of_the_agent(tmp_path: Path) -> None:
-    """What was verified stays so where only the data changes."""
-    folder = agents(tmp_path)
-    before = source_digest(folder / "desk")
-    (folder / "desk" / "environment_data.yaml").write_text("orders: []")
-    assert source_digest(folder / "desk") == before
+    assert source_digest(folder / "desk") == digest
 
 
 @pytest.mark.parametrize(
@@ -116,44 +108,27 @@ def test_a_session_keeps_the_data_that_it_began_with() -> None:
     assert Journal(facts).session().environment.data == data
 
 
-def test_a_journal_of_before_has_no_data() -> None:
-    """Nothing is read beside the agent for a session that is opened again."""
-    old = AgentSelected.model_validate({"at": 1.0, "agent_name": "order_desk", "app_name": "order_desk"})
-    assert old.environment_data == ""
-
-
-@pytest.mark.parametrize("name", [*DEMOS])
-def test_each_demo_brings_tables(name: str) -> None:
-    """They are read without a problem."""
-    found = read_tables(environment_data_of(demo_agent(name)))
-    assert found.tables
-    assert found.problems == ()
-
-
-def rows(name: str, table: str) -> list[Any]:
-    """Return the rows of a table of a demo's data."""
-    data: dict[str, list[Any]] = json.loads(environment_data_of(demo_agent(name)))
-    return data[table]
+def tables(name: str) -> dict[str, list[Any]]:
+    """Return the tables of a demo's data, which are read without a problem."""
+    data = environment_data_of(demo_agent(name))
+    assert read_tables(data).problems == ()
+    found: dict[str, list[Any]] = json.loads(data)
+    return found
 
 
 def test_the_demos_data_says_what_their_tools_say() -> None:
     """The tools really run on the same orders, prices, budgets and cities."""
-    assert rows("order_desk", "orders") == [*order_tools.ORDERS.values()]
-    assert {one["sku"]: one["unit_price"] for one in rows("order_desk", "products")} == order_tools.PRICES
-    assert {
-        one["customer_id"]: one["email"] for one in rows("order_desk", "customers")
-    } == order_tools.CUSTOMERS
-    assert {
-        expense_schemas.Department(one["department"]): one["remaining"]
-        for one in rows("expense_approver", "departments")
-    } == expense_tools.BUDGETS
-    assert {
-        expense_schemas.Category(one["category"]): one["limit"] for one in rows("expense_approver", "limits")
-    } == expense_tools.LIMITS
-    airports = rows("travel_planner", "airports")
-    assert {one["city"]: one["code"] for one in airports} == places.AIRPORTS
-    assert {one["city"]: one["country"] for one in airports} == places.COUNTRIES
-    assert set(rows("travel_planner", "visa_free_bloc")) == tools._VISA_FREE_BLOC
+    desk, expenses, trips = map(tables, ("order_desk", "expense_approver", "travel_planner"))
+    assert desk["orders"] == [*order_tools.ORDERS.values()]
+    assert {one["sku"]: one["unit_price"] for one in desk["products"]} == order_tools.PRICES
+    assert {one["customer_id"]: one["email"] for one in desk["customers"]} == order_tools.CUSTOMERS
+    budgets = {one["department"]: one["remaining"] for one in expenses["departments"]}
+    assert budgets == {department.value: left for department, left in expense_tools.BUDGETS.items()}
+    limits = {one["category"]: one["limit"] for one in expenses["limits"]}
+    assert limits == {category.value: most for category, most in expense_tools.LIMITS.items()}
+    assert {one["city"]: one["code"] for one in trips["airports"]} == places.AIRPORTS
+    assert {one["city"]: one["country"] for one in trips["airports"]} == places.COUNTRIES
+    assert set(trips["visa_free_bloc"]) == tools._VISA_FREE_BLOC
 
 
 def test_a_person_may_answer_other_than_the_data_that_the_agent_brings() -> None:

@@ -6,7 +6,6 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from google.adk.agents import BaseAgent
 from google.adk.apps.app import App
 from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
@@ -14,7 +13,6 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from simulator import Simulation
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettings, find_agents
 from simulator.agents.agent_folder import AgentFolder
-from tests.simulator.base.rows import for_each
 
 AGENT = """
 from google.adk.agents import LlmAgent
@@ -93,67 +91,51 @@ def root(tmp_path: Path) -> Path:
     )
 
 
-FORMS = (
-    "in_package",
-    "in_submodule",
-    "single_file",
-    "with_app",
-    "with_workflow",
-    "with_yaml",
-    "without_init",
-)
+FORMS = {
+    "in_package": "packaged",
+    "in_submodule": "sub",
+    "single_file": "filed",
+    "with_app": "inner",
+    "with_workflow": "graph",
+    "with_yaml": "from_yaml",
+    "without_init": "bare",
+}
+"""The root agent of each."""
 
 
 def test_each_form_of_the_convention_loads(root: Path) -> None:
-    """A submodule, a bare folder, a package, a single file, an App, a workflow and a YAML file all load, without any key."""
+    """A submodule, a bare folder, a package, a single file, an App, a workflow and a YAML file all load, without any key.
+
+    Listing gives what ADK's own does, and the single files. Each one's eval set is where the manager behind `adk web` finds it.
+    """
+    assert AgentFolder(root).names() == tuple(FORMS)
+    assert {*FORMS} - {*AgentLoader(str(root)).list_agents()} == {"single_file"}
     entries = by_name(root)
-    assert tuple(entries) == FORMS
-    assert {name: entry.error for name, entry in entries.items()} == dict.fromkeys(FORMS)
-    assert {entry.state for entry in entries.values()} == {"ready"}
-    configs = {name: entry.config for name, entry in entries.items()}
-    names = {name: config.root_agent.name for name, config in configs.items() if config}
-    assert names == {
-        "in_package": "packaged",
-        "in_submodule": "sub",
-        "single_file": "filed",
-        "with_app": "inner",
-        "with_workflow": "graph",
-        "with_yaml": "from_yaml",
-        "without_init": "bare",
-    }
-    assert entries["with_yaml"].description == "In YAML."
-    assert entries["in_submodule"].description == "In agent.py."
+    assert {name: (entry.state, entry.error) for name, entry in entries.items()} == dict.fromkeys(
+        FORMS, ("ready", None)
+    )
+    assert [entries[name].description for name in ("with_yaml", "in_submodule")] == [
+        "In YAML.",
+        "In agent.py.",
+    ]
+    manager = LocalEvalSetsManager(agents_dir=str(root))
+    for name, entry in entries.items():
+        config = entry.config
+        assert config
+        assert (config.root_agent.name, config.app_name) == (FORMS[name], name)
+        assert config.resolve_eval_set_path() == root / name / f"{name}_evals.evalset.json"
+        manager.create_eval_set(name, f"{name}_evals")
+        assert config.resolve_eval_set_path().is_file()
+        assert f"{name}_evals" in manager.list_eval_sets(name)
+        assert AgentFolder(root).load(name, anew=True).origin == config.origin
+    assert AgentFolder(root).names() == tuple(FORMS)
 
 
 def test_an_app_keeps_its_plugins(root: Path) -> None:
-    """The config's agent is the App itself, with its plugins; what `adk web` calls it is the folder's name."""
-    config = AgentFolder(root).load("with_app")
-    assert isinstance(config.agent, App)
-    assert [plugin.name for plugin in config.agent.plugins] == ["counting"]
-    assert isinstance(config.root_agent, BaseAgent)
-    assert config.app_name == "with_app"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", FORMS)
-def test_adk_web_finds_the_eval_set_where_it_is_put_by_default(root: Path, name: str) -> None:
-    """The default path is the one that the manager behind `adk web` lists and reads."""
-    config = AgentFolder(root).load(name)
-    path = config.resolve_eval_set_path()
-    assert path == root / name / f"{name}_evals.evalset.json"
-    manager = LocalEvalSetsManager(agents_dir=str(root))
-    manager.create_eval_set(config.app_name, f"{name}_evals")
-    assert path.is_file()
-    assert f"{name}_evals" in manager.list_eval_sets(config.app_name)
-    assert AgentFolder(root).names() == FORMS
-    assert AgentFolder(root).load(name, anew=True).origin == config.origin
-
-
-def test_the_list_is_adks_own_and_single_files(root: Path) -> None:
-    """Listing imports nothing, yet gives what AgentLoader.list_agents gives, and the single files beside them."""
-    names = AgentFolder(root).names()
-    assert names == FORMS
-    assert set(names) - set(AgentLoader(str(root)).list_agents()) == {"single_file"}
+    """The config's agent is the App itself, with its plugins."""
+    app = AgentFolder(root).load("with_app").agent
+    assert isinstance(app, App)
+    assert [plugin.name for plugin in app.plugins] == ["counting"]
 
 
 @pytest.mark.parametrize("files", [{"agent.py": agent_source("lonely")}, {"root_agent.yaml": YAML}])
@@ -182,46 +164,39 @@ BROKEN = {
     "bad_yaml/root_agent.yaml": "name: [unclosed\n",
     "bad_field/root_agent.yaml": "agent_class: LlmAgent\nname: ok\nmodel: m\ninstruction: x\nno_such_field: 1\n",
     "nul/agent.py": "x = 'a\0b'\n",
+    "shop.v2/agent.py": agent_source("shop"),
+    **{f"{taken}/agent.py": agent_source("thief") for taken in ("json", "sys", "pydantic")},
     "works/agent.py": agent_source("works"),
 }
+SAID = {
+    "no_syntax": ("SyntaxError", "no_syntax/agent.py, line 1"),
+    "no_module": ("ModuleNotFoundError", "a_module_that_nobody_has", "no_module/agent.py, line 3"),
+    "raises": ("KeyError", "the key", "raises/deeper.py, line 2"),
+    "value_error": ("ValueError: out of range", "value_error/agent.py, line 1"),
+    "leaves": ("SystemExit: not today", "leaves/agent.py, line 3"),
+    "no_agent": ("root_agent", "'no_agent'"),
+    "wrong_type": ("not a BaseAgent", "builtins.str"),
+    "bad_yaml": ("bad_yaml", "line 2"),
+    "bad_field": ("no_such_field",),
+    "nul": ("null bytes",),
+    "shop.v2": ("Rename the folder",),
+    **{taken: (f"'{taken}' is already",) for taken in ("json", "sys", "pydantic")},
+}
+"""What is said of each; Python cannot import a name with a dot, and has one table of modules."""
 
 
-@pytest.fixture
-def broken(tmp_path: Path) -> dict[str, AgentEntry]:
-    """A folder in which all agents but one fail, each in another way."""
-    return by_name(write(tmp_path / "bots", BROKEN))
-
-
-@for_each(
-    ("name", "wanted"),
-    [
-        ("no_syntax", ("SyntaxError", "no_syntax/agent.py, line 1")),
-        ("no_module", ("ModuleNotFoundError", "a_module_that_nobody_has", "no_module/agent.py, line 3")),
-        ("raises", ("KeyError", "the key", "raises/deeper.py, line 2")),
-        ("value_error", ("ValueError: out of range", "value_error/agent.py, line 1")),
-        ("leaves", ("SystemExit: not today", "leaves/agent.py, line 3")),
-        ("no_agent", ("root_agent", "'no_agent'")),
-        ("wrong_type", ("not a BaseAgent", "builtins.str")),
-        ("bad_yaml", ("bad_yaml", "line 2")),
-        ("bad_field", ("no_such_field",)),
-        ("nul", ("null bytes",)),
-    ],
-)
-def test_an_agent_that_fails_is_listed_with_what_and_where(
-    broken: dict[str, AgentEntry], name: str, wanted: tuple[str, ...]
-) -> None:
+def test_an_agent_that_fails_is_listed_with_what_and_where(tmp_path: Path) -> None:
     """The error gives type, message, file and line of the agent's own code, in a few words; the others work."""
-    assert len(broken) == 11
-    assert broken["works"].state == "ready"
-    entry = broken[name]
-    assert entry.state == "failed"
-    assert entry.config is None
-    assert entry.error
-    for words in wanted:
-        assert words in entry.error
-    assert "Fail to load" not in entry.error
-    assert "\n" not in entry.error
-    assert len(entry.error) < 700
+    entries = by_name(write(tmp_path / "bots", BROKEN))
+    assert entries.pop("works").state == "ready"
+    assert entries.keys() == SAID.keys()
+    for name, entry in entries.items():
+        assert (entry.state, entry.config) == ("failed", None)
+        error = str(entry.error)
+        assert [words for words in SAID[name] if words not in error] == [], error
+        assert "Fail to load" not in error
+        assert "\n" not in error
+        assert len(error) < 700
 
 
 def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
@@ -303,12 +278,6 @@ def test_a_list_that_is_not_whole_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(by_name(tmp_path)) > 1
 
 
-def test_a_folder_whose_name_has_a_dot_is_named(tmp_path: Path) -> None:
-    """Python cannot import it: the error says so, and what to do."""
-    root = write(tmp_path / "bots", {"shop.v2/agent.py": agent_source("shop")})
-    assert "Rename the folder" in str(by_name(root)["shop.v2"].error)
-
-
 @pytest.mark.parametrize(
     ("agent", "module"),
     [
@@ -353,29 +322,28 @@ def test_a_package_that_gives_its_agent_can_be_named_itself(tmp_path: Path) -> N
     assert AgentFolder(root / "shop").names() == ("graph", "inner")
 
 
-def test_a_folder_whose_name_has_a_hyphen_is_played(tmp_path: Path) -> None:
-    """ADK's loader refuses the name; Python imports it all the same."""
-    root = write(tmp_path / "bots", {"my-shop/agent.py": agent_source("shop"), "my-shop/__init__.py": ""})
-    config = by_name(root)["my-shop"].config
-    assert config is not None
-    with Simulation.open(config) as simulation:
-        assert simulation.query("Hello", wait=60)
-        assert [request.agent for request in simulation.pending] == ["shop"]
+OTHER_APP = "from google.adk.apps import App\napp = App(name='other', root_agent=root_agent)\n"
 
 
-@pytest.mark.parametrize("file", ["agent.py", "__init__.py"])
-def test_an_app_named_unlike_its_folder_is_played(tmp_path: Path, file: str) -> None:
-    """ADK's own server gives its runner the folder's name."""
-    source = (
-        agent_source("desk")
-        + "from google.adk.apps import App\napp = App(name='other', root_agent=root_agent)\n"
-    )
-    config = by_name(write(tmp_path / "bots", {f"shop/{file}": source}))["shop"].config
-    assert config is not None
-    with Simulation.open(config) as simulation:
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"my-shop/agent.py": agent_source("desk"), "my-shop/__init__.py": ""},
+        {"shop/agent.py": agent_source("desk") + OTHER_APP},
+        {"shop/__init__.py": agent_source("desk") + OTHER_APP},
+    ],
+    ids=["hyphen", "app in a module", "app in a package"],
+)
+def test_an_agent_is_played_whatever_its_folder_and_its_app_are_named(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
+    """ADK's loader refuses a hyphen, which Python imports all the same; its own server gives its runner the folder's name."""
+    ((name, entry),) = by_name(write(tmp_path / "bots", files)).items()
+    assert entry.config is not None
+    with Simulation.open(entry.config) as simulation:
         assert simulation.query("Hello", wait=60)
         assert [request.agent for request in simulation.pending] == ["desk"]
-        assert simulation.session.app_name == "shop"
+        assert simulation.session.app_name == name
 
 
 def test_folders_with_the_same_names_are_not_confused(tmp_path: Path) -> None:
@@ -385,18 +353,17 @@ def test_folders_with_the_same_names_are_not_confused(tmp_path: Path) -> None:
     """
     roots = []
     for side, more in (("left", {"twin/__init__.py": ""}), ("right", {})):
-        own = AGENT.format(name="twin", description="")
-        source = "import shared_helper\n" + own.replace(
-            "description=''", f"description='{side} ' + shared_helper.WHO"
-        )
-        files = {"twin/agent.py": source, "shared_helper.py": f"WHO = {side!r}\n", **more}
+        own = agent_source("twin").replace("description=''", f"description='{side} ' + shared_helper.WHO")
+        files = {
+            "twin/agent.py": f"import shared_helper\n{own}",
+            "shared_helper.py": f"WHO = {side!r}\n",
+            **more,
+        }
         roots.append(write(tmp_path / side, files))
-    found = [by_name(root)["twin"].description for root in (*roots, *roots)]
-    assert found == ["left left", "right right"] * 2
-    configs = [by_name(root)["twin"].config for root in roots]
-    assert configs[0] is not None
-    assert configs[1] is not None
-    assert configs[0].agent is not configs[1].agent
+    entries = [by_name(root)["twin"] for root in (*roots, *roots)]
+    assert [entry.description for entry in entries] == ["left left", "right right"] * 2
+    left, right = (entry.config and entry.config.agent for entry in entries[:2])
+    assert left is not right
 
 
 def test_a_single_agent_and_one_of_the_same_name_deeper_down_are_not_confused(tmp_path: Path) -> None:
@@ -412,19 +379,8 @@ def test_a_single_agent_and_one_of_the_same_name_deeper_down_are_not_confused(tm
     assert names == ["inner", "outer", "inner"]
 
 
-@pytest.mark.parametrize("taken", ["json", "sys", "pydantic"])
-def test_a_name_that_a_module_has_already_is_an_error_that_says_so(tmp_path: Path, taken: str) -> None:
-    """Python has one table of modules: an agent named as a loaded module gets a clear error, and the module stays."""
-    root = write(
-        tmp_path / "bots", {f"{taken}/agent.py": agent_source("thief"), "honest/agent.py": agent_source("ok")}
-    )
-    entries = by_name(root)
-    assert f"'{taken}' is already" in (entries[taken].error or "")
-    assert entries["honest"].state == "ready"
-
-
 def test_a_changed_agent_is_read_again_on_demand(tmp_path: Path) -> None:
-    """`load` keeps what it has; `reload` reads the files again; a failure is tried again after `refresh`."""
+    """`load` keeps what it has; `reload` reads the files again; a failure is tried again after `refresh`, with what it imported."""
     root = write(tmp_path / "bots", {"growing/agent.py": agent_source("young"), "growing/__init__.py": ""})
     catalogue = AgentCatalogue(AgentSettings(root, demos=False))
     young = catalogue.config("growing")
@@ -432,23 +388,10 @@ def test_a_changed_agent_is_read_again_on_demand(tmp_path: Path) -> None:
     assert catalogue.config("growing") is young
     assert catalogue.reload("growing").config is not young
     assert catalogue.config("growing").root_agent.name == "grown_up"
-    write(root, {"growing/agent.py": "raise OSError('broken for a while')\n"})
+    leaning = "from .part import NAME\n" + agent_source("x").replace("'x'", "NAME")
+    write(root, {"growing/agent.py": leaning, "growing/part.py": "NAME = None\n"})
     assert catalogue.reload("growing").state == "failed"
-    write(root, {"growing/agent.py": agent_source("mended")})
+    write(root, {"growing/part.py": "NAME = 'mended'\n"})
     assert catalogue.load("growing").state == "failed"
     catalogue.refresh()
     assert catalogue.config("growing").root_agent.name == "mended"
-
-
-def test_what_a_failed_agent_imported_is_read_again_too(tmp_path: Path) -> None:
-    """A mistake in a helper of an agent is mended in the helper: no stale copy of it is used."""
-    files = {"leaning/__init__.py": "", "leaning/part.py": "NAME = None\n"}
-    source = (
-        "from google.adk.agents import LlmAgent\nfrom .part import NAME\nroot_agent = LlmAgent(name=NAME)\n"
-    )
-    root = write(tmp_path / "bots", files | {"leaning/agent.py": source})
-    catalogue = AgentCatalogue(AgentSettings(root, demos=False))
-    assert catalogue.load("leaning").state == "failed"
-    write(root, {"leaning/part.py": "NAME = 'stands_again'\n"})
-    catalogue.refresh()
-    assert catalogue.config("leaning").root_agent.name == "stands_again"

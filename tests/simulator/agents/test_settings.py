@@ -17,41 +17,35 @@ from simulator.agents import (
 )
 from tests.simulator.base.rows import for_each
 
-
-def test_nothing_said_means_the_demo_agents_alone() -> None:
-    """With no argument and no variable only the demo agents are listed."""
-    assert settings_from([], {}) == AgentSettings(agents_dir=None, agents_file=None, demos=True)
+FROM_ENVIRONMENT = {AGENTS_DIR_VARIABLE: "from_env", AGENTS_VARIABLE: "env.agents"}
+ALL_SAID = AgentSettings(Path("bots"), "my.agents", demos=False)
 
 
-@pytest.mark.parametrize(
-    "argv",
+@for_each(
+    ("argv", "environ", "wanted"),
     [
-        ["--agents-dir", "bots", "--agents", "my.agents", "--no-demos"],
-        ["--no-demos", "--agents=my.agents", "--agents-dir=bots"],
+        ([], {}, AgentSettings(agents_dir=None, agents_file=None, demos=True)),
+        (["--agents-dir", "bots", "--agents", "my.agents", "--no-demos"], {}, ALL_SAID),
+        (["--no-demos", "--agents=my.agents", "--agents-dir=bots"], {}, ALL_SAID),
+        ([], FROM_ENVIRONMENT, AgentSettings(Path("from_env"), "env.agents")),
+        (["--agents-dir", "said"], FROM_ENVIRONMENT, AgentSettings(Path("said"), "env.agents")),
+        ([], dict.fromkeys(FROM_ENVIRONMENT, ""), AgentSettings()),
+        ([], dict.fromkeys(FROM_ENVIRONMENT, "  "), AgentSettings()),
+        ([], {AGENTS_DIR_VARIABLE: "~/bots"}, AgentSettings(Path("/somewhere/bots"))),
     ],
 )
-def test_arguments_are_read_in_either_form_and_any_order(argv: list[str]) -> None:
-    """`--name value` and `--name=value` say the same."""
-    assert settings_from(argv, {}) == AgentSettings(Path("bots"), "my.agents", demos=False)
+def test_what_is_said_is_read(
+    monkeypatch: pytest.MonkeyPatch, argv: list[str], environ: dict[str, str], wanted: AgentSettings
+) -> None:
+    """Arguments in either form and any order; the environment where they are silent, one by one.
 
-
-def test_the_environment_is_read_where_the_command_line_is_silent() -> None:
-    """Both variables count, and the command line wins over them one by one."""
-    environ = {AGENTS_DIR_VARIABLE: "from_env", AGENTS_VARIABLE: "env.agents"}
-    assert settings_from([], environ) == AgentSettings(Path("from_env"), "env.agents")
-    assert settings_from(["--agents-dir", "said"], environ) == AgentSettings(Path("said"), "env.agents")
-
-
-@pytest.mark.parametrize("empty", ["", "  "])
-def test_an_empty_variable_is_none(empty: str) -> None:
-    """A variable that is set to nothing names no folder, not the working directory."""
-    assert settings_from([], {AGENTS_DIR_VARIABLE: empty, AGENTS_VARIABLE: empty}) == AgentSettings()
-
-
-def test_a_tilde_is_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder from the environment may start with a tilde, which no shell has expanded."""
+    A variable that is set to nothing names no folder, and a tilde that no shell has expanded is the home directory. Equal
+    settings have one hash, so that one process has one catalogue for them.
+    """
     monkeypatch.setenv("HOME", "/somewhere")
-    assert settings_from([], {AGENTS_DIR_VARIABLE: "~/bots"}).agents_dir == Path("/somewhere/bots")
+    found = settings_from(argv, environ)
+    assert found == wanted
+    assert hash(found) == hash(wanted)
 
 
 @for_each(
@@ -70,11 +64,6 @@ def test_a_wrong_argument_is_named_and_ends_nothing(argv: list[str], named: str)
     with pytest.raises(AgentSettingsError, match=named) as caught:
         settings_from(argv, {})
     assert "[--agents-dir DIR] [--agents FILE_OR_MODULE] [--python PATH] [--no-demos]" in str(caught.value)
-
-
-def test_settings_are_values() -> None:
-    """Equal settings have one hash, so that one process has one catalogue for them."""
-    assert hash(settings_from(["--agents", "x"], {})) == hash(AgentSettings(None, "x"))
 
 
 @for_each(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from simulator import failed
 from simulator.agents.demos.order_desk.tools import ORDERS
 from tests.simulator.agents.playing import calls, failures, last_words, play, play_real, scripted, tools
@@ -39,44 +37,37 @@ def test_the_ids_go_from_tool_to_tool() -> None:
 @for_each(
     ("changed", "called", "words"),
     [
-        ({"find_order": FOUND | {"status": "shipped"}}, 1, "cannot be cancelled"),
-        ({"find_order": FOUND | {"status": "delivered"}}, 1, "refund"),
-        ({"find_order": FOUND | {"status": "cancelled"}}, 2, "already cancelled"),
-        ({"find_order": failed(404, "No order A-1001 exists.")}, 1, "cannot find"),
-        ({"find_order": {"error": "no such order"}}, 1, "cannot find"),
-        ({"find_order": {}}, 1, "no details"),
-        ({"find_order": "out of service"}, 1, "out of service"),
-        ({"cancel_order": failed(409, "Order A-1001 is already shipped.")}, 2, "already shipped"),
-        ({"cancel_order": {}}, 2, "no confirmation"),
-        ({"cancel_order": {"order_id": "A-1001", "status": "pending approval"}}, 2, "refunded nothing"),
-        ({"refund_order": failed(422, "At most 10.00 EUR can be refunded.")}, 3, "10.00 EUR"),
-        ({"refund_order": REFUNDED | {"amount": 30}}, 3, "30.00 EUR"),
-        ({"refund_order": {}}, 3, "no refund id"),
+        ({"find_order": FOUND | {"status": "shipped"}}, "f", "cannot be cancelled"),
+        ({"find_order": FOUND | {"status": "delivered"}}, "f", "refund"),
+        ({"find_order": FOUND | {"status": "cancelled"}}, "fr", "already cancelled"),
+        ({"find_order": failed(404, "No order A-1001 exists.")}, "f", "cannot find"),
+        ({"find_order": {"error": "no such order"}}, "f", "cannot find"),
+        ({"find_order": {}}, "f", "no details"),
+        ({"find_order": "out of service"}, "f", "out of service"),
+        ({"find_order": (BUSY, FOUND)}, "ffcr", "R-1"),
+        ({"find_order": BUSY}, "ff", "not available"),
+        *(
+            ({"find_order": order}, "fcr", "R-1")
+            for order in ([FOUND], {"order": FOUND}, {"orders": [FOUND]}, {"data": FOUND})
+        ),
+        ({"cancel_order": failed(409, "Order A-1001 is already shipped.")}, "fc", "already shipped"),
+        ({"cancel_order": {}}, "fc", "no confirmation"),
+        ({"cancel_order": {"order_id": "A-1001", "status": "pending approval"}}, "fc", "refunded nothing"),
+        ({"refund_order": failed(422, "At most 10.00 EUR can be refunded.")}, "fcr", "10.00 EUR"),
+        ({"refund_order": REFUNDED | {"amount": 30}}, "fcr", "30.00 EUR"),
+        ({"refund_order": {}}, "fcr", "no refund id"),
     ],
 )
 def test_a_changed_answer_changes_what_the_desk_does(
-    changed: dict[str, Any], called: int, words: str
+    changed: dict[str, Any], called: str, words: str
 ) -> None:
-    """Each status and error leads to other calls, or to other words: the model reads what the tools say."""
+    """Each status and error leads to other calls, or to other words: the model reads what the tools say.
+
+    A busy service is asked once more and no oftener; a record is found in any wrapping. A call is given by its first letter.
+    """
     session = play(NAME, CANCEL, answer=script(**changed))
-    assert len(tools(session)) == called
+    assert "".join(name[0] for name in tools(session)) == called
     assert words in last_words(session)
-
-
-@for_each("order", [[FOUND], {"order": FOUND}, {"orders": [FOUND]}, {"data": FOUND}])
-def test_an_order_is_found_in_any_wrapping(order: Any) -> None:
-    """A person may wrap the record in a list or under a key; the desk finds it."""
-    session = play(NAME, CANCEL, answer=script(find_order=order))
-    assert tools(session) == ["find_order", "cancel_order", "refund_order"]
-
-
-@pytest.mark.long
-def test_a_busy_service_is_asked_once_more_and_no_oftener() -> None:
-    """After an error 503 the same call is made again; a second one is reported, and nothing is changed."""
-    assert len(tools(play(NAME, CANCEL, answer=script(find_order=(BUSY, FOUND))))) == 4
-    session = play(NAME, CANCEL, answer=script(find_order=BUSY))
-    assert tools(session) == ["find_order", "find_order"]
-    assert "not available" in last_words(session)
 
 
 def test_several_orders_are_asked_for_at_once() -> None:
